@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranker.corpora.shards.shards import Shards
-    from ranker.scaling.parts import Make, Part
+    from ranker.scaling.parts import Make, ShardResult
     from ranker.scaling.tables import NamedScorers
 
 SHARDS = "Data larger than memory"
@@ -98,7 +98,9 @@ def sharded_input(
 
 
 @contextmanager
-def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> Iterator[tuple[list[Part], list[str]]]:
+def processed(
+    chosen: Sharded, make: Make, named: NamedScorers, about: str
+) -> Iterator[tuple[list[ShardResult], list[str]]]:
     """Process the shards and give the parts and the signatures, after printing notes; a shard that failed is an error.
 
     `about` tells the tables apart that `make` and others make with the same scorers.
@@ -131,7 +133,7 @@ def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> I
         yield parts, signatures
 
 
-def written_files(parts: Sequence[Part], signatures: list[str], out: Path | None) -> Result:
+def written_files(parts: Sequence[ShardResult], signatures: list[str], out: Path | None) -> Result:
     """Return what to print about the files that were written to `out`."""
     from ranker.scaling.parts import RESULTS
 

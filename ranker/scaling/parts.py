@@ -38,7 +38,7 @@ _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Part:
+class ShardResult:
     """What became of one shard: the file of its table, or the problem that there was.
 
     `content` is the digest of the shard, `rows` are those of the table, and `reused` says that an earlier run made it.
@@ -61,7 +61,7 @@ class Part:
 
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
-) -> list[Part]:
+) -> list[ShardResult]:
     """Return what became of every shard, in order: made here one after the other, or by the workers of a Dask client.
 
     `signature` names all that changes the tables, besides the shards. Whatever an earlier run listed in `folder` is no
@@ -78,7 +78,7 @@ def process(
         raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None
     finish = functools.partial(finish_part, shards, make, signature, folder, threads)
     numbers = range(len(shards))
-    done: list[Part] = []
+    done: list[ShardResult] = []
     with notes_once() if client is None else nullcontext():
         for part in map(finish, numbers) if client is None else _on_workers(client, finish, shards):
             done.append(part)
@@ -86,7 +86,9 @@ def process(
     return sorted(done, key=lambda part: part.number)
 
 
-def finish_part(shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int) -> Part:
+def finish_part(
+    shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
+) -> ShardResult:
     """Make the table of one shard, unless it is there.
 
     What is wrong with the shard is part of what is returned; what would be wrong with any shard is raised.
@@ -103,10 +105,10 @@ def finish_part(shards: Shards, make: Make, signature: str, folder: Path, thread
                 facts = _facts(path, made_of)
                 if facts is not None:
                     rows, note = facts
-                    return Part(number, shard.file, content, path, rows, note, reused=True)
+                    return ShardResult(number, shard.file, content, path, rows, note, reused=True)
             table, note = make(shards.read(number, content))
         except DataError as error:
-            return Part(number, shard.file, problem=str(error))
+            return ShardResult(number, shard.file, problem=str(error))
         metadata = {_SIGNATURE: made_of.encode(), **({_NOTE: note.encode()} if note else {})}
         stream = io.BytesIO()
         pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream, compression="zstd")
@@ -114,10 +116,10 @@ def finish_part(shards: Shards, make: Make, signature: str, folder: Path, thread
             path.unlink(missing_ok=True)
         path = folder / f"part-{number:05d}-{_checksum(stream.getvalue())}.parquet"
         write_bytes(path, stream.getvalue())
-        return Part(number, shard.file, content, path, table.num_rows, note)
+        return ShardResult(number, shard.file, content, path, table.num_rows, note)
 
 
-def check(parts: Iterable[Part], folder: Path | None) -> None:
+def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
     """Refuse to go on without some shards; the results of the others are kept if they have a `folder`."""
     done = list(parts)
     problems = [part.problem for part in done if part.problem is not None]
@@ -129,7 +131,7 @@ def check(parts: Iterable[Part], folder: Path | None) -> None:
         raise DataError(f"{problems[0]}; {shown}: repair it and run the command again")
 
 
-def write_results(folder: Path, shards: Shards, parts: Sequence[Part], **facts: object) -> None:
+def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:
     """Write ``results.json``, which lists the tables of all shards, and with which facts they were made."""
     document = {
         "format": "ranker-results",
@@ -145,16 +147,16 @@ def write_results(folder: Path, shards: Shards, parts: Sequence[Part], **facts: 
     write_bytes(folder / RESULTS, f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode())
 
 
-def data_signature(shards: Shards, parts: Iterable[Part]) -> str:
+def data_signature(shards: Shards, parts: Iterable[ShardResult]) -> str:
     """Return the name of the data with a digest of all shards."""
     return f"{shards.name}#{sha256(''.join(part.content for part in parts).encode())[:8]}"
 
 
-def _on_workers(client: Any, finish: Callable[[int], Part], shards: Shards) -> Iterator[Part]:
+def _on_workers(client: Any, finish: Callable[[int], ShardResult], shards: Shards) -> Iterator[ShardResult]:
     for number, part in on_workers(client, finish, range(len(shards))):
         file = shards.shards[number].file
         lost = "every worker that worked on it was lost (out of memory?): use smaller shards"
-        yield part or Part(number, file, problem=f"{display_name(file)}: {lost}")
+        yield part or ShardResult(number, file, problem=f"{display_name(file)}: {lost}")
 
 
 def _tables(folder: Path) -> list[tuple[int, Path]]:

@@ -23,7 +23,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Extractor, join_notes
 from ranker.extractors.scorers import Scorer, rank_by
 from ranker.ranking import RankerScorer, make_scorer
-from ranker.scaling.parts import Part
+from ranker.scaling.parts import ShardResult
 
 Made = tuple[pa.Table, str | None]
 
@@ -129,7 +129,7 @@ def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
     return pa.table(columns), named.note(part)
 
 
-def total_sums(parts: Iterable[Part], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
+def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
     """Add up what `unit_sums` made of the shards; the statistics of the units by the names of the scorers."""
     table = pa.concat_tables([part.table() for part in parts])
     keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
@@ -161,7 +161,7 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
     return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged)
 
 
-def judged_candidates(shards: Shards, parts: Sequence[Part]) -> tuple[Dataset, FloatArray]:
+def judged_candidates(shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
     """Read the shards again for the candidates that people judged, without texts, and give each its score."""
     datasets, scores = [], []
     for part in parts:
