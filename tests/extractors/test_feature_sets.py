@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ranker import load_dataset
+from ranker import Ranker, load_dataset
+from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.ngram.bleu import Bleu
@@ -141,3 +142,16 @@ def test_references_are_scored_as_candidates(few):
     dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
     np.testing.assert_array_equal(features.transform_references(dataset, others), features.transform(others))
+
+
+def test_equal_tables_give_equal_scores_however_they_were_selected() -> None:
+    """What learns from whatever is ranked learns from the data set that it is given, and from no other."""
+    whole = load_dataset("sample")
+    part = whole.select_sources(np.arange(len(whole.sources)) % 3 == 0).select_candidates(np.arange(280) % 2 == 0)
+    tables = (part.sources, part.references, part.candidates, part.ratings, part.preferences)
+    alike = Dataset(part.name, *(table.copy() for table in tables))
+    assert alike.fingerprint == part.fingerprint
+    features = FeatureSet.parse("bleu,nist,perp,perp[leave_out=true,order=2],length,ter")
+    assert features.transform(part).tobytes() == features.transform(alike).tobytes()
+    ranker = Ranker.load("full-any")
+    assert ranker.candidate_scores(part).tobytes() == ranker.candidate_scores(alike).tobytes()
