@@ -94,6 +94,8 @@ def sharded_input(
         raise OptionError(f"{option}: not available for shards")
     if must_write and out is None:
         raise OptionError("the result has one file per shard: give a directory for them (--out DIR)")
+    if out is not None and out.absolute() in {Path(shard.file).parent for shard in shards.shards}:
+        raise OptionError(f"--out {out}: this is the directory of the shards; choose another for the results")
     return Sharded(shards, workers, scheduler, out)
 
 

@@ -17,17 +17,11 @@ def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
     OptionError
         If a system is not known; the message lists those there are.
     """
-    rows = rows_of_systems(dataset, first, second)
     names = list(dict.fromkeys(dataset.candidates["system"]))
     for name in (first, second):
         if name not in names:
             listed = ", ".join(map(repr, names))
             raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; available: {listed}")
-    return rows
-
-
-def rows_of_systems(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return the candidates of two systems for every source, shape (sources, 2); -1 where there is none."""
     systems = dataset.candidates["system"].to_numpy(object)
     rows = np.full((len(dataset.sources), 2), -1, dtype=np.int64)
     for side, name in enumerate((first, second)):

@@ -56,7 +56,7 @@ class Extractor(ABC):
     """Data for `fit`: none; ``train``, the training data, stored with the model; ``ranked``, the data being
     ranked, fitted again each time."""
     by_shards: ClassVar[bool] = True
-    """Whether the columns of a shard are the same as in the whole data set, once it has learnt from all references."""
+    """Whether the columns of a shard are the same as in the whole data set."""
 
     @classmethod
     def from_notation(cls, text: str) -> Extractor:

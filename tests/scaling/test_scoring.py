@@ -159,6 +159,7 @@ def test_options_that_do_not_go_together_are_refused(command: Command, tmp_path,
         (("score", str(corpus), "--metric", "bleu", *out), "--out: for shards only: make them with ranker data shard"),
         (("score", shards_of(2), "--metric", "bleu"), "one file per shard: give a directory for them (--out DIR)"),
         (("score", shards_of(2), "--metric", "bleu", "--lp", "de-en", *out), "--lp: not available for shards"),
+        (("score", shards_of(2), "--metric", "bleu", "--out", shards_of(2)), "this is the directory of the shards"),
         (
             ("rank", shards_of(2), "--metric", "bleu", "--workers", "2", "--scheduler", "tcp://a:1", *out),
             "give either --workers or --scheduler",

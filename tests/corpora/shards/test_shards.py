@@ -189,3 +189,16 @@ def test_shards_on_the_command_line(command: Command, tmp_path):
     assert "yes" in command("data", "check", out).out
     fingerprint = command("data", "check", str(Path(out) / "part-00000.parquet")).out
     assert "fingerprint" in fingerprint
+
+
+def test_shards_are_explained_and_learnt_from_as_one_data_set(command: Command, tmp_path, sample):
+    data, shards = written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards"
+    make_shards(data, shards, 20)
+    words = ("--features", "bleu,length", "--kind", "adequacy", "--folds", "0", "--json", "--model")
+    whole, together = (
+        json.loads(command("train", path, *words, str(tmp_path / "new.model")).out) for path in (data, str(shards))
+    )
+    assert together["weights"] == whole["weights"]
+    assert together["training"]["data_hash"] == whole["training"]["data_hash"]
+    words = ("--model", str(tmp_path / "new.model"), "--seg-id", sample.sources["seg_id"].iloc[5], "--format", "jsonl")
+    assert command("explain", str(shards), *words).out == command("explain", data, *words).out
