@@ -10,6 +10,7 @@ import typer
 from ranker.cli.options import (
     MOST_RESAMPLES,
     DataOption,
+    ExcludeSelfOption,
     FormatOption,
     JobsOption,
     KindOption,
@@ -22,6 +23,7 @@ from ranker.cli.options import (
     SeedOption,
     SourceOption,
     TranslationsOption,
+    check_exclude_self,
     read_input,
     working,
 )
@@ -43,6 +45,7 @@ def command(
     metric: MetricOption = None,
     kind: KindOption = "auto",
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    exclude_self: ExcludeSelfOption = False,
     given: GivenOption = None,
     lp: LpOption = None,
     resamples: Annotated[
@@ -75,6 +78,7 @@ def command(
 
     Example: ranker evaluate --data sample --model sample.model
     """
+    check_exclude_self(references_as_candidates, exclude_self)
     unsuited = {
         "--lp": lp,
         "-s": source,
@@ -82,6 +86,7 @@ def command(
         "-t": translations,
         "--given": given,
         "--references-as-candidates": references_as_candidates,
+        "--exclude-self": exclude_self,
     }
     with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
         if run is not None:
@@ -105,7 +110,7 @@ def command(
         judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
         say_notes([scorer], judged_outputs)
         if references_as_candidates:
-            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed)
+            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed, exclude_self=exclude_self)
         else:
             comparisons = {
                 "": evaluate(
@@ -119,6 +124,8 @@ def command(
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"
+    if exclude_self:
+        more["exclude_self"] = "true"
     signature = result_signature(
         scorer, dataset, scored=judged_outputs, **more, **({"seed": seed} if resamples else {})
     )
@@ -182,15 +189,17 @@ def _print(
     emit(Result({"signature": signature, **document.get("", document)}, rows, show), form)
 
 
-def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Comparison]:
+def _with_references(
+    scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int, *, exclude_self: bool
+) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.reference_candidates import ReferenceCandidates
 
-    added = ReferenceCandidates.of(dataset, kind)
+    added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
     scores, human = scorer.candidate_scores(added.outputs), human_scores(added.outputs, kind)
-    merged = added.merge(scores, scorer.score_references(added.outputs, added.others))
+    merged = added.merge(scores, scorer.score_references(added.outputs, exclude_self=exclude_self))
     return {
         "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": evaluate(

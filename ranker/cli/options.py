@@ -77,8 +77,16 @@ ReferencesAsCandidatesOption = Annotated[
     bool,
     typer.Option(
         "--references-as-candidates",
-        help="Treat references as additional candidates that are better than every system output. Each is scored "
-        "against the other references, so sources need at least two. Not available for preferences.",
+        help="Treat references as additional candidates that are better than every system output, and score each "
+        "against all references of its source, as Ye et al. (2007) do. Not available for preferences.",
+    ),
+]
+ExcludeSelfOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclude-self",
+        help="Score references that are candidates without themselves: against the other references of their source, "
+        "and with a language model of all other references.",
     ),
 ]
 DataOption = Annotated[
@@ -122,6 +130,12 @@ ModelOption = Annotated[
         metavar="FILE|NAME",
     ),
 ]
+
+
+def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> None:
+    """Refuse ``--exclude-self`` without references as candidates."""
+    if exclude_self and not references_as_candidates:
+        raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
 
 
 def level_of(name: LevelName | None) -> Level | None:

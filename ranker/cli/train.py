@@ -13,6 +13,7 @@ from ranker.cli.options import (
     DataOption,
     DocumentFormat,
     DocumentFormatOption,
+    ExcludeSelfOption,
     JobsOption,
     KindOption,
     LpOption,
@@ -22,6 +23,7 @@ from ranker.cli.options import (
     SeedOption,
     SourceOption,
     TranslationsOption,
+    check_exclude_self,
     read_input,
     working,
 )
@@ -77,6 +79,7 @@ def command(
         ),
     ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    exclude_self: ExcludeSelfOption = False,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
     ] = FOLDS,
@@ -108,6 +111,7 @@ def command(
     """
     from ranker.ranking import Ranker
 
+    check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     unsuited = {
@@ -117,6 +121,7 @@ def command(
         "-t": translations,
         "--from": base,
         "--references-as-candidates": references_as_candidates,
+        "--exclude-self": exclude_self,
     }
     with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
         if run is not None:
@@ -139,6 +144,7 @@ def command(
         pairs=pairs,
         seed=seed,
         references_as_candidates=references_as_candidates,
+        exclude_self=exclude_self,
         base=base,
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")

@@ -221,11 +221,10 @@ class FittedExtractor(Extractor):
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
 
-        `others` has the references as candidates, each with the other references of its source. What learns from
-        whatever is ranked learns from the references of `others`, unless it can leave out of those of `dataset` the
-        reference that it scores.
+        `others` has the references as candidates, each with the other references of its source. What has learnt from
+        the references of `dataset` leaves out the reference that it scores, if it can.
         """
-        return self.fit_ranked(others).transform(others)
+        return self.transform(others)
 
 
 class Metric(FittedExtractor):

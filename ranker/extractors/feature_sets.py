@@ -19,6 +19,7 @@ from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
 from ranker.extractors.given import given_files
+from ranker.extractors.reference_candidates import references_apart
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -245,14 +246,14 @@ class FeatureSet:
                 parts.append(part)
         return self._joined(dataset, parts)
 
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return all columns of every reference of `dataset` as a candidate, shape (references, columns).
 
         Parameters
         ----------
         dataset : Dataset
-        others : Dataset
-            The references of `dataset`; see `ranker.extractors.reference_candidates.references_apart`.
+        exclude_self : bool, default False
+            Score each against the other references of its source, if there are any, instead of against all.
 
         Raises
         ------
@@ -262,14 +263,17 @@ class FeatureSet:
             If a column holds scores of the candidates alone.
         """
         self.check_ready()
-        self.check_references(others)
         check_new_texts(self.extractors, "references")
-        parts = [
-            np.zeros((len(others), len(extractor.columns)))
-            if extractor.unusable(dataset)
-            else extractor.fit_ranked(dataset).transform_references(dataset, others)
-            for extractor in self.extractors
-        ]
+        others = references_apart(dataset)
+        together, rows = dataset.peers[0].references_among_candidates()
+        parts = []
+        for extractor in self.extractors:
+            if extractor.unusable(dataset):
+                parts.append(np.zeros((len(others), len(extractor.columns))))
+            elif exclude_self:
+                parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))
+            else:
+                parts.append(_columns(extractor, together)[rows])
         return self._joined(others, parts)
 
     def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:

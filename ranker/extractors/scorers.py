@@ -60,7 +60,7 @@ class Scorer(ABC):
         """Return the score of statistics of shape (..., k), shape (...)."""
 
     @abstractmethod
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return a score for every reference of `dataset`, higher is better.
 
         See `FeatureSet.transform_references`.
@@ -230,9 +230,9 @@ class MetricScorer(Scorer):
         """Return the details of the metric."""
         return self.metric.details(statistics)
 
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the metric's scores, negated where lower is better."""
-        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, others)[:, 0]
+        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, exclude_self=exclude_self)[:, 0]
 
     def signature(self, dataset: Dataset | None = None) -> str:
         """Return the signature of the metric, with the tokenizers that it uses on `dataset`."""

@@ -63,7 +63,7 @@ class TrainingColumns:
                 file=dataset.name,
             )
         judged_outputs = dataset.select_candidates(judged(dataset, training.kind), peers=True)
-        added = ReferenceCandidates.of(judged_outputs, training.kind) if training.references is not None else None
+        added = ReferenceCandidates.wanted(judged_outputs, training.kind, ranker.settings)
         outputs = added.outputs if added else judged_outputs
         start = ranker.base.weight_sets if ranker.base else None
         _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)

@@ -106,7 +106,7 @@ def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused
     refused(*command.split(), "-d", "x.csv", "--kind", kind, says=says)
 
 
-def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
+def test_references_as_candidates(printed: Printed, refused: Refused, caplog: pytest.LogCaptureFixture) -> None:
     arguments = ["-d", "sample", "--references-as-candidates"]
     out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "--folds", "0", "-M", "x.model")
     assert "840 judged candidates and 480 references, fluency scores" in out
@@ -118,15 +118,12 @@ def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
     assert facts["outputs"]["rows"][0]["sources"] == facts["outputs and references"]["rows"][0]["sources"] == 120
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "csv")
     assert [row["candidates"] for row in csv.DictReader(io.StringIO(out))] == titles
-    refused(
-        "evaluate",
-        "-d",
-        "good.json",
-        "--references-as-candidates",
-        "-m",
-        "bleu",
-        says="no judged source has two references",
-    )
+    for command in (["evaluate", "-m", "bleu"], ["train", "-F", "bleu"]):
+        refused(*command, "-d", "sample", "--exclude-self", says="--exclude-self: .* give --references-as-candidates")
+    alone = ["-d", "good.json", "--references-as-candidates", "-m", "bleu"]
+    refused("evaluate", *alone, "--exclude-self", says="no judged source has two references")
+    printed("evaluate", *alone, "--resamples", "0")
+    assert caplog.messages[-1].endswith("reference, which as a candidate is compared with itself alone: 3 of 3")
 
 
 def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed: Printed) -> None:

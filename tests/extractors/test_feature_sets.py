@@ -140,4 +140,6 @@ def test_references_are_scored_as_candidates(few):
     features = FeatureSet.parse("bleu,ter")
     dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
-    np.testing.assert_array_equal(features.transform_references(dataset, others), features.transform(others))
+    np.testing.assert_array_equal(features.transform_references(dataset, exclude_self=True), features.transform(others))
+    together, rows = dataset.references_among_candidates()
+    np.testing.assert_array_equal(features.transform_references(dataset), features.transform(together)[rows])
