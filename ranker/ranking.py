@@ -115,7 +115,9 @@ class Ranker(LabelledScores):
         settings = self.settings
         kind = resolve_kind(dataset, settings.kind)
         judged_candidates = dataset.select_candidates(judged(dataset, kind), peers=True)
-        added = ReferenceCandidates.wanted(judged_candidates, kind, settings)
+        added = None
+        if settings.references_as_candidates:
+            added = ReferenceCandidates.of(judged_candidates, kind, exclude_self=settings.exclude_self)
         outputs = added.outputs if added else judged_candidates
         notes: tuple[str, ...] = ()
         if settings.features == AUTO and self.base is None:

@@ -208,8 +208,7 @@ class TrainingTable:
             known, place = start.used_by(outputs), start.commonest(outputs, targets.sources)
             matrix = features.transform(outputs, partial=True, used=start.used_in(outputs))
         if added:
-            references = features.transform_references(outputs, exclude_self=added.exclude_self)
-            matrix = added.merge(matrix, references)
+            matrix = added.merge(matrix, features.transform_references(outputs, exclude_self=added.exclude_self))
         together = added.together if added else outputs
         matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
         return features, cls(together, kind, targets, matrix, int(added.is_reference.sum()) if added else None, place)

@@ -18,7 +18,6 @@ from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError, counted
-from ranker.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,11 +78,6 @@ class ReferenceCandidates:
                 )
         outputs = outputs.select_sources(used)
         return cls(outputs, outputs.with_references_as_candidates(), exclude_self)
-
-    @classmethod
-    def wanted(cls, dataset: Dataset, kind: str, settings: Settings) -> ReferenceCandidates | None:
-        """Return those that a ranker with these settings learns from, or None."""
-        return cls.of(dataset, kind, exclude_self=settings.exclude_self) if settings.references_as_candidates else None
 
     @property
     def is_reference(self) -> BoolArray:
