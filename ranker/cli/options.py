@@ -169,10 +169,12 @@ def read_input(
     kind: str | None = None,
     parts: list[Dataset] | None = None,
     no_references: bool = False,
+    to_score: bool = True,
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
-    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
+    What is `to_score` is without candidates that would be compared with themselves alone, which a note says. Another
+    note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
     """
     parallel = bool(source or references or translations)
     if references and no_references:
@@ -184,6 +186,7 @@ def read_input(
     from ranker.corpora import catalogue
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
+    from ranker.corpora.own_references import without_only_references
 
     with working("reading"):
         if parallel:
@@ -199,6 +202,11 @@ def read_input(
             corpora = [corpus.without_references() for corpus in corpora]
         dataset = concatenate(corpora)
         dataset = dataset.select_language_pairs(lp) if lp else dataset
+        note = None
+        if to_score:
+            dataset, note = without_only_references(dataset)
+    if note:
+        say_note(note)
     if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)
     if parts is not None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
@@ -162,7 +163,9 @@ class FeatureSet:
         ]
         pairs = zip(self.extractors, results, strict=True)
         fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
-        return fitted, fitted._matrix(dataset, [None if new is None else new[1] for new in results])
+        return fitted, fitted._matrix(
+            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool)
+        )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """Return what the extractors learnt, by their place in the list."""
@@ -220,30 +223,32 @@ class FeatureSet:
         """
         if not partial:
             self.check_references(dataset)
-        is_used = [True] * len(self.extractors) if used is None else used
-        known = [
-            None if one_used else np.zeros((len(dataset), len(extractor.columns)))
-            for extractor, one_used in zip(self.extractors, is_used, strict=True)
-        ]
-        return self._matrix(dataset, known)
+        is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
+        return self._matrix(dataset, [None] * len(self.extractors), is_used)
 
-    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
-        """Put the columns of all extractors side by side; those in `known` are made already."""
+    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
+        """Put the columns of all extractors side by side; those in `known` are made already.
+
+        Candidates that are references are scored against the other references of their source.
+        """
         self.check_ready()
         has_reference = np.diff(dataset.reference_offsets) > 0
         rows = has_reference[dataset.candidate_source]
         referenced = dataset if rows.all() else dataset.select_sources(has_reference)
+        apart, own = scored_apart(dataset)
         parts = []
-        for extractor, ready in zip(self.extractors, known, strict=True):
-            if ready is not None:
-                parts.append(ready)
+        for extractor, ready, is_used in zip(self.extractors, known, used, strict=True):
+            part = np.zeros((len(dataset), len(extractor.columns)))
+            if not is_used:
+                pass
             elif not extractor.needs_references:
-                parts.append(_columns(extractor, dataset))
-            else:
-                part = np.zeros((len(dataset), len(extractor.columns)))
-                if len(referenced) and extractor.unusable(dataset) is None:
-                    part[rows] = _columns(extractor, referenced)
-                parts.append(part)
+                part = _columns(extractor, dataset) if ready is None else ready
+            elif ready is not None or (len(referenced) and extractor.unusable(dataset) is None):
+                part[rows] = _columns(extractor, referenced) if ready is None else ready[rows]
+                if len(apart):
+                    fitted = extractor.fit_ranked(dataset)
+                    part[apart] = fitted.transform_references(dataset, references_apart(dataset))[own]
+            parts.append(part)
         return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:

@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import without_only_references
 from ranker.corpora.shards.shards import Shards, digest
 from ranker.errors import DataError
+from ranker.extractors.base import join_notes
 from ranker.files import replacing, sha256
 from ranker.threads import set_jobs
 from ranker.version import VERSION
@@ -32,6 +34,8 @@ class Stage(ABC):
     """What a run computes for every shard."""
 
     name: ClassVar[str]
+    references: bool
+    """Whether references are used."""
 
     @abstractmethod
     def signature(self) -> str:
@@ -136,7 +140,9 @@ def _run(task: Task) -> Finished:
         if there is not None and there[0] == signature:
             return Finished(task.number, "kept", there[1], 0, 0.0, signature, content, there[2])
         dataset = task.shards.read(0)
-        table, note = task.stage.make(dataset, task.number)
+        scored, about = without_only_references(dataset) if task.stage.references else (dataset, None)
+        table, note = task.stage.make(scored, task.number)
+        note = join_notes([about, note])
     except DataError as error:
         return Finished(task.number, "failed", problem=str(error))
     metadata = {_SIGNATURE: signature.encode(), **({_NOTE: note.encode()} if note else {})}
