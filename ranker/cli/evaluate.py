@@ -210,7 +210,7 @@ def _with_references(
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the figures of every language pair and of the means."""
-    from ranker.evaluation.compare.evaluation import SPEARMAN, named_scopes
+    from ranker.evaluation.compare.evaluation import KENDALL, SPEARMAN, named_scopes
     from ranker.evaluation.compare.statistics import TAUS
 
     rows = []
@@ -232,6 +232,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "spearman_pooled": {
                     form: comparison.estimate(f"{statistic}.pooled", scope.id) for form, statistic in SPEARMAN.items()
                 },
+                "kendall": {form: comparison.estimate(statistic, scope.id) for form, statistic in KENDALL.items()},
                 "pairs": {selection: scope.pairs.get(selection, 0) for selection in selections},
                 "tau": {
                     selection: {
@@ -249,6 +250,8 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     for form, estimate in row["spearman"].items():
         flat.update(_parts(f"spearman.{form}", estimate))
         flat[f"spearman.{form}.variance"] = row["spearman_variance"][form]
+    for form, estimate in row["kendall"].items():
+        flat.update(_parts(f"kendall.{form}", estimate))
     for selection, variants in row["tau"].items():
         flat[f"pairs.{selection}"] = row["pairs"][selection]
         for variant, estimate in variants.items():

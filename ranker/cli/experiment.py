@@ -182,7 +182,8 @@ def birch11(
 ) -> None:
     """Birch and Osborne (2011): LRscore and preferences.
 
-    The parameters theta are trained for consistency with preferences, over all language pairs.
+    The parameters theta are trained for consistency with preferences, over all language pairs. Where people gave scores
+    instead, the output with the higher score is preferred.
 
     Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
     Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus

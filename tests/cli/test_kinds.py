@@ -9,8 +9,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from ranker.corpora import catalogue
+from ranker.corpora.judgements import human_scores
+from ranker.ranking import make_scorer
 from tests.cli.conftest import Refused
 from tests.command_line import Command
 
@@ -116,6 +121,12 @@ def test_references_as_candidates(printed: Printed, refused: Refused, caplog: py
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "json")
     facts = json.loads(out)
     assert facts["outputs"]["rows"][0]["sources"] == facts["outputs and references"]["rows"][0]["sources"] == 120
+    scored = catalogue.load("sample")
+    human, scores = human_scores(scored, "fluency"), make_scorer("bleu[order=1]", None).candidate_scores(scored)
+    for form, value in facts["outputs"]["rows"][0]["kendall"].items():
+        parts = (np.split(side, scored.candidate_offsets[1:-1]) for side in (human, np.round(scores, 10)))
+        taus = [stats.kendalltau(*sides, variant=form).statistic for sides in zip(*parts, strict=True)]
+        assert value["value"] == pytest.approx(np.nanmean(taus), abs=1e-6), form
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "csv")
     assert [row["candidates"] for row in csv.DictReader(io.StringIO(out))] == titles
     for command in (["evaluate", "-m", "bleu"], ["train", "-F", "bleu"]):
