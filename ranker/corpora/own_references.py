@@ -98,21 +98,21 @@ def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any]
         return marked
     texts, names = (pa.array(references[column]) for column in ("text", "name"))
     system, outputs = pd.factorize(candidates["system"])[0], pa.array(candidates["text"])
-    suspects = np.unique(system, return_index=True)[1]
+    suspects, sizes, named = np.unique(system, return_index=True)[1], np.bincount(system), names.null_count < len(names)
     for slot in range(int(np.diff(offsets).max())):
         rows = offsets[source] + slot
 
         def equal(chosen: Int64Array, slot_rows: Int64Array = rows) -> BoolArray:
             there = slot_rows[chosen] < offsets[source[chosen] + 1]
             same = pc.equal(texts.take(np.where(there, slot_rows[chosen], 0)), outputs.take(chosen))
-            return there & np.asarray(same.fill_null(False))
+            return np.asarray(there & np.asarray(same.fill_null(False)), dtype=bool)
 
         # most systems differ from the reference at their first output
-        for first in suspects[equal(suspects)]:
-            every = np.flatnonzero(system == system[first])
-            if not equal(every).all():
-                continue
-            called = pc.all(pc.equal(names.take(rows[every]), candidates["system"][first])).as_py()
-            if called or len(pc.unique(outputs.take(every))) >= FEWEST_TEXTS:
-                marked = marked | (system == system[first])
+        every = np.flatnonzero(np.isin(system, system[suspects[equal(suspects)]]))
+        same = np.setdiff1d(system[every], system[every[~equal(every)]])
+        for code in same if named else same[sizes[same] >= FEWEST_TEXTS]:
+            own = np.flatnonzero(system == code)
+            called = pc.all(pc.equal(names.take(rows[own]), candidates["system"][own[0]])).as_py()
+            if called or len(pc.unique(outputs.take(own))) >= FEWEST_TEXTS:
+                marked = marked | (system == code)
     return marked
