@@ -142,4 +142,6 @@ def test_references_are_scored_as_candidates(few):
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
     np.testing.assert_array_equal(features.transform_references(dataset, exclude_self=True), features.transform(others))
     together, rows = dataset.references_among_candidates()
-    np.testing.assert_array_equal(features.transform_references(dataset), features.transform(together)[rows])
+    np.testing.assert_array_equal(features.transform(together)[rows], features.transform(others))
+    unmarked = dataclasses.replace(together, candidates=together.candidates.assign(is_reference=False))
+    np.testing.assert_array_equal(features.transform_references(dataset), features.transform(unmarked)[rows])
