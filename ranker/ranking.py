@@ -117,7 +117,9 @@ class Ranker(LabelledScores):
         kind = resolve_kind(dataset, settings.kind)
         scored = with_given_scores(dataset, self.feature_set.members)
         judged_candidates = scored.select_candidates(judged(dataset, kind), peers=True)
-        added = ReferenceCandidates.of(judged_candidates, kind) if settings.references_as_candidates else None
+        added = None
+        if settings.references_as_candidates:
+            added = ReferenceCandidates.of(judged_candidates, kind, exclude_self=settings.exclude_self)
         outputs = added.outputs if added else judged_candidates
         notes: tuple[str, ...] = ()
         if settings.features == AUTO and self.base is None:
@@ -153,12 +155,12 @@ class Ranker(LabelledScores):
         columns = self.feature_set.transform(dataset, partial=True, used=self.weight_sets.used_in(dataset))
         return np.asarray(weights * ((columns - self.mean) / self.scale))
 
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
         self._trained()
         source = dataset.references["source"].to_numpy(np.int64)
         weights = self.weight_sets.of_sources(dataset)[source]
-        columns = self.feature_set.transform_references(dataset, others)
+        columns = self.feature_set.transform_references(dataset, exclude_self=exclude_self)
         return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
 
     @property
@@ -202,6 +204,7 @@ class Ranker(LabelledScores):
             "loss": training.loss,
             "C": f"{training.C:g}",
             "references_as_candidates": training.references,
+            "exclude_self": "true" if self.settings.exclude_self else None,
             "base": training.base,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
@@ -241,9 +244,8 @@ class Ranker(LabelledScores):
                 raise TypeError
             columns = model["columns"]
             # files of before there was a record of settings say what was done
-            settings = record(
-                Settings, model.get("settings") or dataclasses.asdict(training.settings(model["features"]))
-            )
+            given = model.get("settings")
+            settings = Settings.read(given) if given else training.settings(model["features"])
             ranker = cls(settings.features)
             ranker.settings = settings
             ranker.feature_set = FeatureSet.parse(model["features"])
@@ -321,7 +323,7 @@ class Ranker(LabelledScores):
         return {
             "version": VERSION,
             # a seed without effect would change the digest, and with it the signature
-            "settings": dataclasses.asdict(dataclasses.replace(self.settings, seed=training.seed or 0)),
+            "settings": dataclasses.replace(self.settings, seed=training.seed or 0).document(),
             "features": str(self.feature_set),
             "training": dataclasses.asdict(training),
             "columns": [
@@ -407,9 +409,9 @@ class RankerScorer(Scorer):
         """Return the mean score; 0 of no sentence."""
         return mean_score(statistics)
 
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the ranker's scores."""
-        return self.ranker.score_references(dataset, others)
+        return self.ranker.score_references(dataset, exclude_self=exclude_self)
 
     def signature(self, dataset: Dataset | None = None) -> str:
         """Return the signature of the ranker, and what is left out for systems."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from ranker.errors import OptionError
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
+from ranker.storage.plain_data import record
 
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
@@ -43,6 +46,8 @@ class Settings:
     references_as_candidates : bool, default False
         Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
         `ranker.extractors.reference_candidates`.
+    exclude_self : bool, default False
+        Score each of these references against the others of its source only, instead of against all as published.
     base : str or None, default None
         Name or file of a ranker to adapt: its features, means and scales are kept, and its weights are what the norm
         is measured from (`ranker.training_data`), so C = ``auto`` may keep them too.
@@ -50,7 +55,8 @@ class Settings:
     Raises
     ------
     OptionError
-        If `C` or `seed` is out of range, or there are features besides a base.
+        If `C` or `seed` is out of range, there are features besides a base, or `exclude_self` has no references to
+        apply to.
     """
 
     features: str = AUTO
@@ -60,6 +66,7 @@ class Settings:
     pairs: PairCounting = "aggregated"
     seed: int = 0
     references_as_candidates: bool = False
+    exclude_self: bool = False
     base: str | None = None
 
     def __post_init__(self) -> None:
@@ -67,10 +74,33 @@ class Settings:
             raise OptionError(
                 f"features {self.features!r}: a ranker adapted from {self.base} has its features; remove this option"
             )
+        if self.exclude_self and not self.references_as_candidates:
+            raise OptionError(
+                "exclude_self=True: applies to references as candidates; set references_as_candidates too"
+            )
         if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
             raise OptionError(f"C={self.C!r}: {EXPECTED}")
         if not (isinstance(self.seed, Integral) and 0 <= self.seed < 2**32):
             raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
+
+    def document(self) -> dict[str, Any]:
+        """Return JSON values of which `read` makes the settings again."""
+        fields = dataclasses.asdict(self)
+        if not self.references_as_candidates:
+            del fields["exclude_self"]
+        return fields
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Settings:
+        """Take settings from the model of a file.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the values are not what `document` returns.
+        """
+        # models made before the choice learnt from references without themselves
+        return record(cls, {"exclude_self": document.get("references_as_candidates", False), **document})
 
 
 DEFAULTS = Settings()
@@ -139,6 +169,7 @@ class Training:
             pairs=self.counting,
             seed=self.seed or 0,
             references_as_candidates=self.references is not None,
+            exclude_self=self.references is not None,
         )
 
     @property

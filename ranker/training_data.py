@@ -207,10 +207,10 @@ class TrainingTable:
             known, place = start.used_by(outputs), start.commonest(outputs, targets.sources)
             matrix = features.transform(outputs, partial=True, used=start.used_in(outputs))
         if added:
-            matrix = added.merge(matrix, features.transform_references(outputs, added.others))
+            matrix = added.merge(matrix, features.transform_references(outputs, exclude_self=added.exclude_self))
         together = added.together if added else outputs
         matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
-        return features, cls(together, kind, targets, matrix, len(added.others) if added else None, place)
+        return features, cls(together, kind, targets, matrix, int(added.is_reference.sum()) if added else None, place)
 
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:

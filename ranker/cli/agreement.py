@@ -59,7 +59,7 @@ def command(
 
     Example: ranker agreement --data sample --kind fluency
     """
-    dataset = read_input(data or [], None, None, None, lp)
+    dataset = read_input(data or [], None, None, None, lp, to_score=False)
     if systems is not None:
         _rank_systems(dataset, kind, systems, resamples, seed, form)
         return

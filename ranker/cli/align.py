@@ -156,7 +156,7 @@ def _read(
         raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
     if target and len(target) > 1:
         raise OptionError(f"-t: expected one file, found {len(target)}")
-    dataset = read_input(data or [], source, None, target, lp)
+    dataset = read_input(data or [], source, None, target, lp, to_score=False)
     return dataset, (source, target[0]) if source and target else None
 
 

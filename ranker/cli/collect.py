@@ -97,7 +97,7 @@ def new_command(
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
 
-    dataset = read_input(data or [], None, None, None, lp)
+    dataset = read_input(data or [], None, None, None, lp, to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=title or campaign.name.split(".")[0],

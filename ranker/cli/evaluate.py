@@ -11,6 +11,7 @@ import typer
 from ranker.cli.options import (
     MOST_RESAMPLES,
     DataOption,
+    ExcludeSelfOption,
     FormatOption,
     JobsOption,
     KindOption,
@@ -23,6 +24,7 @@ from ranker.cli.options import (
     SeedOption,
     SourceOption,
     TranslationsOption,
+    check_exclude_self,
     read_input,
     working,
 )
@@ -43,6 +45,7 @@ def command(
     metric: MetricOption = None,
     kind: KindOption = "auto",
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    exclude_self: ExcludeSelfOption = False,
     given: GivenOption = None,
     lp: LpOption = None,
     resamples: Annotated[
@@ -74,6 +77,7 @@ def command(
 
     Example: ranker evaluate --data sample --model sample.model
     """
+    check_exclude_self(references_as_candidates, exclude_self)
     unsuited = {
         "--lp": lp,
         "-s": source,
@@ -81,6 +85,7 @@ def command(
         "-t": translations,
         "--given": given,
         "--references-as-candidates": references_as_candidates,
+        "--exclude-self": exclude_self,
     }
     sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=False)
     if sharded is not None:
@@ -112,7 +117,7 @@ def command(
         judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
         say_notes([scorer], judged_outputs)
         if references_as_candidates:
-            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed)
+            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed, exclude_self=exclude_self)
         else:
             comparisons = {
                 "": evaluate(
@@ -126,6 +131,8 @@ def command(
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"
+    if exclude_self:
+        more["exclude_self"] = "true"
     signature = result_signature(
         scorer, dataset, scored=judged_outputs, **more, **({"seed": seed} if resamples else {})
     )
@@ -149,7 +156,7 @@ def _evaluate_shards(
 
     named = NamedScorers.single(metric, model, references=references)
     with processed(sharded, functools.partial(judged_scores, named), named, "judged scores") as (parts, signatures):
-        dataset, scores = judged_candidates(sharded.shards, parts)
+        dataset, scores = judged_candidates(named, sharded.shards, parts)
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=named.scorers()[0].learnt)
         chosen = judged(dataset, kind)
@@ -184,15 +191,17 @@ def _print(
     emit(Result({"signature": signature, **document.get("", document)}, rows, show), form)
 
 
-def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Comparison]:
+def _with_references(
+    scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int, *, exclude_self: bool
+) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.reference_candidates import ReferenceCandidates
 
-    added = ReferenceCandidates.of(dataset, kind)
+    added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
     scores, human = scorer.candidate_scores(added.outputs), human_scores(added.outputs, kind)
-    merged = added.merge(scores, scorer.score_references(added.outputs, added.others))
+    merged = added.merge(scores, scorer.score_references(added.outputs, exclude_self=exclude_self))
     return {
         "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": evaluate(
@@ -203,7 +212,7 @@ def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the figures of every language pair and of the means."""
-    from ranker.evaluation.compare.evaluation import SPEARMAN, named_scopes
+    from ranker.evaluation.compare.evaluation import KENDALL, SPEARMAN, named_scopes
     from ranker.evaluation.compare.statistics import TAUS
 
     rows = []
@@ -225,6 +234,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "spearman_pooled": {
                     form: comparison.estimate(f"{statistic}.pooled", scope.id) for form, statistic in SPEARMAN.items()
                 },
+                "kendall": {form: comparison.estimate(statistic, scope.id) for form, statistic in KENDALL.items()},
                 "pairs": {selection: scope.pairs.get(selection, 0) for selection in selections},
                 "tau": {
                     selection: {
@@ -242,6 +252,8 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     for form, estimate in row["spearman"].items():
         flat.update(_parts(f"spearman.{form}", estimate))
         flat[f"spearman.{form}.variance"] = row["spearman_variance"][form]
+    for form, estimate in row["kendall"].items():
+        flat.update(_parts(f"kendall.{form}", estimate))
     for selection, variants in row["tau"].items():
         flat[f"pairs.{selection}"] = row["pairs"][selection]
         for variant, estimate in variants.items():

@@ -17,6 +17,7 @@ from ranker.cli.options import (
     MOST_SEARCHES,
     OUTPUT,
     DataOption,
+    ExcludeSelfOption,
     JobsOption,
     KindOption,
     LpOption,
@@ -131,14 +132,7 @@ def ye07(
     penalty: Annotated[float, typer.Option("--C", help="Penalty of a misordered pair.")] = 1.0,
     loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = "hinge",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
-    exclude_self: Annotated[
-        bool,
-        typer.Option(
-            "--exclude-self",
-            help="Score references that are candidates without themselves: against the other references of their "
-            "source, and with a language model of all other references.",
-        ),
-    ] = False,
+    exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -188,7 +182,8 @@ def birch11(
 ) -> None:
     """Birch and Osborne (2011): LRscore and preferences.
 
-    The parameters theta are trained for consistency with preferences, over all language pairs.
+    The parameters theta are trained for consistency with preferences, over all language pairs. Where people gave scores
+    instead, the output with the higher score is preferred.
 
     Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
     Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus

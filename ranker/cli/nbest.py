@@ -55,7 +55,7 @@ def from_dataset_command(
 
     Example: ranker nbest from-dataset dev.nbest --data sample
     """
-    dataset = read_input(data or [], None, None, None, lp)
+    dataset = read_input(data or [], None, None, None, lp, to_score=False)
     from ranker.corpora import catalogue
     from ranker.files import check_target
     from ranker.tuning import nbest_features as making

@@ -78,8 +78,16 @@ ReferencesAsCandidatesOption = Annotated[
     bool,
     typer.Option(
         "--references-as-candidates",
-        help="Treat references as additional candidates that are better than every system output. Each is scored "
-        "against the other references, so sources need at least two. Not available for preferences.",
+        help="Treat references as additional candidates that are better than every system output, and score each "
+        "against all references of its source, as Ye et al. (2007) do. Not available for preferences.",
+    ),
+]
+ExcludeSelfOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclude-self",
+        help="Score references that are candidates without themselves: against the other references of their source, "
+        "and with a language model of all other references.",
     ),
 ]
 DataOption = Annotated[
@@ -125,6 +133,12 @@ ModelOption = Annotated[
 ]
 
 
+def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> None:
+    """Refuse ``--exclude-self`` without references as candidates."""
+    if exclude_self and not references_as_candidates:
+        raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
+
+
 def level_of(name: LevelName | None) -> Level | None:
     """Return the level that is meant: the corpus of a system's outputs is the system."""
     return "system" if name == "corpus" else name
@@ -157,10 +171,12 @@ def read_input(
     parts: list[Dataset] | None = None,
     no_references: bool = False,
     extractors: Sequence[Extractor] = (),
+    to_score: bool = True,
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
-    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Scores
+    What is `to_score` is without candidates that would be compared with themselves alone, which a note says. Another
+    note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Scores
     that `extractors` read from files are attached.
     """
     parallel = bool(source or references or translations)
@@ -173,6 +189,7 @@ def read_input(
     from ranker.corpora import catalogue
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
+    from ranker.corpora.own_references import without_only_references
 
     with working("reading"):
         if parallel:
@@ -193,6 +210,11 @@ def read_input(
 
             whole = with_given_scores(whole, extractors, dataset.language_pairs)
             dataset = whole.select_language_pairs(lp) if lp else whole
+        note = None
+        if to_score:
+            dataset, note = without_only_references(dataset)
+    if note:
+        say_note(note)
     if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)
     if parts is not None:

@@ -13,6 +13,7 @@ from ranker.cli.options import (
     DataOption,
     DocumentFormat,
     DocumentFormatOption,
+    ExcludeSelfOption,
     JobsOption,
     KindOption,
     LpOption,
@@ -22,6 +23,7 @@ from ranker.cli.options import (
     SeedOption,
     SourceOption,
     TranslationsOption,
+    check_exclude_self,
     read_input,
     working,
 )
@@ -75,6 +77,7 @@ def command(
         ),
     ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    exclude_self: ExcludeSelfOption = False,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
     ] = FOLDS,
@@ -99,6 +102,7 @@ def command(
     """
     from ranker.ranking import Ranker
 
+    check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     from ranker.evaluation.cross_validation import cross_validate
@@ -114,6 +118,7 @@ def command(
         pairs=pairs,
         seed=seed,
         references_as_candidates=references_as_candidates,
+        exclude_self=exclude_self,
         base=base,
     )
     dataset = read_input(

@@ -23,9 +23,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray, Int64Array, pairs_in_blocks
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, human_scores, preference_pairs, ratings_of
+from ranker.corpora.judgements import (
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    ordered_pairs,
+    preference_pairs,
+    ratings_of,
+)
 
 PRIOR_VARIANCE = 1.0
 """Of the difference of two scores before any judgement, on average over pairs of outputs."""
@@ -49,13 +56,7 @@ def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
     """
     if kind == PREFERENCES or not len(ratings_of(dataset, kind)):
         return preference_pairs(dataset, aggregated=True)
-    human = human_scores(dataset, kind)
-    first, second = pairs_in_blocks(dataset.candidate_offsets)
-    with np.errstate(invalid="ignore"):
-        above, below = human[first] > human[second], human[first] < human[second]
-    better = np.concatenate([first[above], second[below]])
-    worse = np.concatenate([second[above], first[below]])
-    return PreferencePairs(better, worse, np.ones(len(better)))
+    return ordered_pairs(human_scores(dataset, kind), dataset.candidate_offsets)
 
 
 def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.columns import is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
@@ -267,6 +267,16 @@ def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool
     strict = vote != 0
     first, second, vote, weight = first[strict], second[strict], vote[strict], weight[strict]
     return PreferencePairs(np.where(vote > 0, first, second), np.where(vote > 0, second, first), weight)
+
+
+def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePairs:
+    """Return every two candidates of a source whose human scores differ; unknown scores (NaN) order nothing."""
+    scores = np.asarray(human, dtype=np.float64)
+    first, second = pairs_in_blocks(offsets)
+    with np.errstate(invalid="ignore"):
+        above, below = scores[first] > scores[second], scores[first] < scores[second]
+    better, worse = (np.concatenate([left[above], right[below]]) for left, right in ((first, second), (second, first)))
+    return PreferencePairs(better, worse, np.ones(len(better)))
 
 
 def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:

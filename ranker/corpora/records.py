@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
 from ranker.errors import DataError
 from ranker.files import printable
@@ -136,7 +137,8 @@ def build_dataset(
     """Make a `Dataset` of columns; missing ``seg_id`` are numbered.
 
     An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
-    format can tell these apart.
+    format can tell these apart. A system that is a reference throughout is marked as one
+    (`ranker.corpora.own_references.mark_references`).
 
     Parameters
     ----------
@@ -170,6 +172,7 @@ def build_dataset(
     _check_keys(keys, arrays["candidates"], file, lines, unit)
     judged["judge"] = _unless(judged["judge"], "")
     judged["value"] += 0.0
+    arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
     _add_alignments(arrays["references"], references)
     _add_alignments(arrays["candidates"], candidates)
     return Dataset(

@@ -68,8 +68,8 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     if against <= 0.5:
         return None
     advice = "check the direction of the preferences"
-    if ranker.training.references:
-        advice = "references match each other less than outputs match them; also try training on outputs alone"
+    if ranker.settings.exclude_self:
+        advice = "references match each other less than outputs match them; train without --exclude-self"
     elif kind.name != PREFERENCES:
         opposite = "higher" if kind.lower else "lower"
         advice = f"if {opposite} values of {kind.name!r} are better, train with --kind {kind.name}:{opposite}"

@@ -13,7 +13,15 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import attach_all
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
+from ranker.corpora.judgements import (
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    judged,
+    ordered_pairs,
+    preference_pairs,
+    resolve_kind,
+)
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
 from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
@@ -107,7 +115,8 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Birc
     Parameters
     ----------
     train : Dataset
-        With preferences; primary rows count.
+        With preferences, of which primary rows count, or else with scores of people: of two candidates of a source
+        the one with the higher score is preferred.
     tests : sequence of Dataset
         If empty, consistency is that on `train` itself, which says so.
     settings : BirchSettings
@@ -122,7 +131,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Birc
     Raises
     ------
     DataError
-        If there are no preferences, or a text cannot be aligned.
+        If there are no judgements, or a text cannot be aligned.
     """
     return plan(train, tests, settings).run()
 
@@ -133,12 +142,11 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
     Raises
     ------
     DataError
-        If there are no preferences.
+        If there are no judgements.
     OptionError
         If an aligner is given for a language pair that no corpus holds.
     """
-    for dataset in (train, *tests):
-        resolve_kind(dataset, PREFERENCES)
+    used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
     learnt_on = Once(lambda: prepare(train, settings))
 
@@ -162,6 +170,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
         "experiment": "birch11",
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
+        "kind": None if set(used) == {PREFERENCES} else ",".join(used),
         "lexical": "+".join(SENTENCE_BLEU.values()),
         "baselines": "+".join(sorted(make_metric(name).signature() for name in baselines - {*SENTENCE_BLEU.values()})),
         "aligner": settings.aligners.signed([train, *tests]),
@@ -177,14 +186,16 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
 
 def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     """Align every language pair and compute what the scores are made of."""
-    resolve_kind(dataset, PREFERENCES)
-    outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
+    kind = resolve_kind(dataset)
+    outputs = dataset.select_candidates(judged(dataset, kind))
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
     outputs = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
-    return [_language_pair(outputs.select_language_pairs([name]), name, settings) for name in outputs.language_pairs]
+    return [
+        _language_pair(outputs.select_language_pairs([name]), name, kind, settings) for name in outputs.language_pairs
+    ]
 
 
-def _language_pair(dataset: Dataset, name: str, settings: BirchSettings) -> ScoredPair:
+def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettings) -> ScoredPair:
     aligner = settings.aligners.aligner(dataset, name)
     aligned = attach_all(dataset, aligner.align(dataset))
     order = {}
@@ -200,11 +211,17 @@ def _language_pair(dataset: Dataset, name: str, settings: BirchSettings) -> Scor
         name,
         bilingual_orders(aligned).monotonicity(aligned)[name],
         dataset.candidate_offsets,
-        preference_pairs(dataset),
+        _preferred(dataset, kind),
         baselines,
         order,
         aligner,
     )
+
+
+def _preferred(dataset: Dataset, kind: str) -> PreferencePairs:
+    if kind == PREFERENCES:
+        return preference_pairs(dataset)
+    return ordered_pairs(merge_ties(human_scores(dataset, kind), dataset.candidate_offsets), dataset.candidate_offsets)
 
 
 def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], float]:
@@ -253,7 +270,10 @@ def _tasks(
     tasks = [
         _aligner_task(name, corpus),
         TableTask(first, lambda: [_reordering_table(first, corpus(), theta())]),
-        TableTask(second, lambda: [_consistency_table(second, corpus(), theta(), in_sample=in_sample)]),
+        TableTask(
+            second,
+            lambda: [_consistency_table(second, corpus(), theta(), resolve_kind(dataset), in_sample=in_sample)],
+        ),
     ]
     if shared_pairs(language_pairs):
         tasks.append(TableTask(f"consistency as published, {name}", lambda: [consistency_table(name, language_pairs)]))
@@ -277,7 +297,7 @@ def _reordering_table(title: str, corpus: list[ScoredPair], theta: dict[str, flo
 
 
 def _consistency_table(
-    table_title: str, corpus: list[ScoredPair], theta: dict[str, float], *, in_sample: bool
+    table_title: str, corpus: list[ScoredPair], theta: dict[str, float], kind: str, *, in_sample: bool
 ) -> Table:
     titles = [title for title in corpus[0].baselines if all(title in part.baselines for part in corpus)]
     names = [part.name for part in corpus]
@@ -293,7 +313,8 @@ def _consistency_table(
             )
         rows.append(row)
     pairs = sum(len(part.pairs.better) for part in corpus)
-    note = f"{pairs:,} strict preferences; a tie of the metric does not agree. {meteor_note(names)}"
+    preferences = "strict preferences" if kind == PREFERENCES else f"pairs of outputs with different {kind}"
+    note = f"{pairs:,} {preferences}; a tie of the metric does not agree. {meteor_note(names)}"
     if in_sample:
         note += " Theta was trained on the same preferences."
     return Table(table_title, tuple(rows), note)

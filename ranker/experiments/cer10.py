@@ -18,7 +18,7 @@ from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
 from ranker.experiments import cer10_published
 from ranker.experiments.aligners import table as aligner_table
-from ranker.experiments.cer10_published import PREFERENCES
+from ranker.experiments.cer10_published import PREFERENCES, SEARCHES
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
 from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Marked, Table
@@ -273,10 +273,16 @@ def _pair_tables(
         if settings.times:
             row["seconds of the search"] = float(np.mean([run.seconds for run in metric_runs]))
             row["seconds of statistics, once"] = extraction
+        row["published iterations"], published_time = SEARCHES.get(metric, (None, None))
+        if settings.times:
+            row["published time"] = published_time
         steps.append(row)
     note = "Means over runs."
     if settings.times:
         note += " Seconds are processor time; combinations take the statistics of their parts."
+    note += (
+        f" Published: Chinese to English{', hours:minutes without the decoder' if settings.times else ''} (table 3)."
+    )
     tables.append(Table(f"search, {name}", tuple(steps), note))
     return tables
 

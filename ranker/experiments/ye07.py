@@ -21,7 +21,6 @@ from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.reference_candidates import references_apart
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
 from ranker.training_data import TrainingTargets, standardiser
@@ -195,11 +194,11 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
         targets = TrainingTargets.of(outputs, kind)
         return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
     together = outputs.with_references_as_candidates()
-    matrix = features.transform(together)
+    matrix = np.empty((len(together), len(features.columns)))
     human = human_scores(together, kind)
     is_reference = together.candidates["is_reference"].to_numpy(bool)
-    if settings.exclude_self:
-        matrix[is_reference] = features.transform_references(outputs, references_apart(outputs))
+    matrix[~is_reference] = features.transform(outputs)
+    matrix[is_reference] = features.transform_references(outputs, exclude_self=settings.exclude_self)
     human[is_reference] = np.nanmax(human) + 1
     return Prepared(
         together,

@@ -226,11 +226,10 @@ class FittedExtractor(Extractor):
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
 
-        `others` has the references as candidates, each with the other references of its source. What learns from
-        whatever is ranked learns from the references of `others`, unless it can leave out of those of `dataset` the
-        reference that it scores.
+        `others` has the references as candidates, each with the other references of its source. What has learnt from
+        the references of `dataset` leaves out the reference that it scores, if it can.
         """
-        return self.fit_ranked(others).transform(others)
+        return self.transform(others)
 
 
 class Metric(FittedExtractor):
@@ -333,6 +332,10 @@ class Metric(FittedExtractor):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., width), shape (...)."""
 
+    def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the statistics of every reference of `dataset` as a candidate; see `transform_references`."""
+        return self.statistics(others)
+
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
         """Return what a score is made of, by name, of statistics of shape (..., width), each of shape (...)."""
         return {}
@@ -390,6 +393,10 @@ class Metric(FittedExtractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates, 1)."""
         return self.score(self.statistics(dataset))[:, np.newaxis]
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the score of every reference of `dataset` as a candidate, shape (references, 1)."""
+        return self.score(self.reference_statistics(dataset, others))[:, np.newaxis]
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:

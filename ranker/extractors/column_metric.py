@@ -123,11 +123,12 @@ class ColumnMetric(SentenceMean):
         shape = len(dataset), len(self.extractor.columns)
         return self._taken(of_shape(self.extractor.transform(dataset), shape, self.extractor, "transform"))
 
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the column of every reference as a candidate, shape (references, 1)."""
+    def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the column and 1 of every reference as a candidate, shape (references, 2)."""
         if not isinstance(self.extractor, FittedExtractor):
             raise self.unfitted()
-        return self._taken(self.extractor.transform_references(dataset, others))[:, np.newaxis]
+        scores = self._taken(self.extractor.transform_references(dataset, others))
+        return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """As of the extractor."""

@@ -186,6 +186,10 @@ class Combination(Metric):
         """Return the statistics of the metrics side by side, shape (candidates, sum of their widths)."""
         return np.concatenate([metric.statistics(dataset) for metric in self.metrics], axis=1)
 
+    def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the statistics of the metrics side by side."""
+        return np.concatenate([metric.reference_statistics(dataset, others) for metric in self.metrics], axis=1)
+
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the weighted sum of the scores of statistics of shape (..., width), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)

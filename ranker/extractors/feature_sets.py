@@ -15,10 +15,12 @@ import numpy.typing as npt
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
 from ranker.extractors.given import given_files, with_given_scores
+from ranker.extractors.reference_candidates import references_apart
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -161,7 +163,9 @@ class FeatureSet:
         ]
         pairs = zip(self.extractors, results, strict=True)
         fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
-        return fitted, fitted._matrix(dataset, [None if new is None else new[1] for new in results])
+        return fitted, fitted._matrix(
+            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool)
+        )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """Return what the extractors learnt, by their place in the list."""
@@ -219,41 +223,43 @@ class FeatureSet:
         """
         if not partial:
             self.check_references(dataset)
-        is_used = [True] * len(self.extractors) if used is None else used
-        known = [
-            None if one_used else np.zeros((len(dataset), len(extractor.columns)))
-            for extractor, one_used in zip(self.extractors, is_used, strict=True)
-        ]
-        return self._matrix(dataset, known)
+        is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
+        return self._matrix(dataset, [None] * len(self.extractors), is_used)
 
-    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
-        """Put the columns of all extractors side by side; those in `known` are made already."""
+    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
+        """Put the columns of all extractors side by side; those in `known` are made already.
+
+        Candidates that are references are scored against the other references of their source.
+        """
         self.check_ready()
         has_reference = np.diff(dataset.reference_offsets) > 0
         rows = has_reference[dataset.candidate_source]
         whole = dataset if rows.all() else with_given_scores(dataset, self.members)
         referenced = whole.select_sources(has_reference)
+        apart, own = scored_apart(dataset)
         parts = []
-        for extractor, ready in zip(self.extractors, known, strict=True):
-            if ready is not None:
-                parts.append(ready)
+        for extractor, ready, is_used in zip(self.extractors, known, used, strict=True):
+            part = np.zeros((len(dataset), len(extractor.columns)))
+            if not is_used:
+                pass
             elif not extractor.needs_references:
-                parts.append(_columns(extractor, dataset))
-            else:
-                part = np.zeros((len(dataset), len(extractor.columns)))
-                if len(referenced) and extractor.unusable(dataset) is None:
-                    part[rows] = _columns(extractor, referenced)
-                parts.append(part)
+                part = _columns(extractor, dataset) if ready is None else ready
+            elif ready is not None or (len(referenced) and extractor.unusable(dataset) is None):
+                part[rows] = _columns(extractor, referenced) if ready is None else ready[rows]
+                if len(apart):
+                    fitted = extractor.fit_ranked(dataset)
+                    part[apart] = fitted.transform_references(dataset, references_apart(dataset))[own]
+            parts.append(part)
         return self._joined(dataset, parts)
 
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return all columns of every reference of `dataset` as a candidate, shape (references, columns).
 
         Parameters
         ----------
         dataset : Dataset
-        others : Dataset
-            The references of `dataset`; see `ranker.extractors.reference_candidates.references_apart`.
+        exclude_self : bool, default False
+            Score each against the other references of its source, if there are any, instead of against all.
 
         Raises
         ------
@@ -263,14 +269,17 @@ class FeatureSet:
             If a column holds scores of the candidates alone.
         """
         self.check_ready()
-        self.check_references(others)
         check_new_texts(self.extractors, "references")
-        parts = [
-            np.zeros((len(others), len(extractor.columns)))
-            if extractor.unusable(dataset)
-            else extractor.fit_ranked(dataset).transform_references(dataset, others)
-            for extractor in self.extractors
-        ]
+        others = references_apart(dataset)
+        together, rows = dataset.peers[0].references_among_candidates()
+        parts = []
+        for extractor in self.extractors:
+            if extractor.unusable(dataset):
+                parts.append(np.zeros((len(others), len(extractor.columns))))
+            elif exclude_self:
+                parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))
+            else:
+                parts.append(_columns(extractor, together)[rows])
         return self._joined(others, parts)
 
     def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:

@@ -1,7 +1,8 @@
 """References as candidates (Ye, Zhou and Lin 2007): people's translations, above every output of their source.
 
-A reference that is compared with itself matches whatever it holds, so each one is scored against the other references
-of its source only, and is left out of what is learnt from the references.
+As published, each is scored against all references of its source, itself among them. Without itself, it is scored
+against the others only, and left out of what is learnt from the references; references match each other less than
+outputs match them, so a ranker that learns from that may prefer outputs that match little.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 
 _LOG = logging.getLogger(__name__)
 
@@ -28,28 +29,28 @@ class ReferenceCandidates:
     Parameters
     ----------
     outputs : Dataset
-        Judged outputs of sources with two or more references.
-    others : Dataset
-        Every reference of `outputs`, in order, as the candidate of a source of its own; see `references_apart`.
+        Judged outputs of sources with a reference; with two or more if `exclude_self`.
     together : Dataset
         The outputs, those of each source followed by its references.
+    exclude_self : bool
+        Whether references are scored against the others only, instead of against all.
     """
 
     outputs: Dataset
-    others: Dataset
     together: Dataset
+    exclude_self: bool
 
     @classmethod
-    def of(cls, dataset: Dataset, kind: str) -> ReferenceCandidates:
+    def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
         """Take the references of a data set whose candidates are all judged.
 
-        Candidates that are references already give way to them. Sources with fewer than two references are left out,
-        which a note says.
+        Candidates that are references already give way to them. Sources with too few references are left out, which a
+        note says, as it does where a reference is the only one.
 
         Raises
         ------
         DataError
-            If no source has two references, or `kind` gives no scores.
+            If no source has enough references, or `kind` gives no scores.
         """
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
@@ -57,16 +58,26 @@ class ReferenceCandidates:
         outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
         outputs = outputs.select_candidates(judged(outputs, kind), peers=True)
         has_outputs = np.diff(outputs.candidate_offsets) > 0
-        enough = np.diff(outputs.reference_offsets) > 1
-        if not (has_outputs & enough).any():
-            what = "no judged source has two references; each reference is scored against the others"
-            raise DataError(f"{what}: remove --references-as-candidates", file=dataset.name)
-        few = int((has_outputs & ~enough).sum())
-        if few:
-            what = "sources with fewer than two references, skipped"
-            _LOG.warning("ranker: note: %s: %s: %s of %s", dataset.name, what, f"{few:,}", f"{has_outputs.sum():,}")
-        outputs = outputs.select_sources(has_outputs & enough)
-        return cls(outputs, references_apart(outputs), outputs.with_references_as_candidates())
+        references, fewest = np.diff(outputs.reference_offsets), 2 if exclude_self else 1
+        used = has_outputs & (references >= fewest)
+        if not used.any():
+            what, remedy = "no judged source has a reference", "remove --references-as-candidates"
+            if exclude_self:
+                what = "no judged source has two references; each reference is scored against the others"
+                remedy = "remove --exclude-self"
+            raise DataError(f"{what}: {remedy}", file=dataset.name)
+        few, alone = int((has_outputs & ~used).sum()), int((used & (references == 1)).sum())
+        notes = {
+            f"sources with fewer than {counted(fewest, 'reference')}, skipped": few,
+            "sources with one reference, which as a candidate is compared with itself alone": alone,
+        }
+        for what, number in notes.items():
+            if number:
+                _LOG.warning(
+                    "ranker: note: %s: %s: %s of %s", dataset.name, what, f"{number:,}", f"{has_outputs.sum():,}"
+                )
+        outputs = outputs.select_sources(used)
+        return cls(outputs, outputs.with_references_as_candidates(), exclude_self)
 
     @property
     def is_reference(self) -> BoolArray:
@@ -81,11 +92,15 @@ class ReferenceCandidates:
 
     def human(self, outputs: FloatArray) -> FloatArray:
         """Return human scores of `together`: those of the outputs, and one above them all for every reference."""
-        return self.merge(outputs, np.full(len(self.others), outputs.max() + 1))
+        return self.merge(outputs, np.full(int(self.is_reference.sum()), outputs.max() + 1))
 
 
+@view
 def references_apart(dataset: Dataset) -> Dataset:
-    """Return every reference as the candidate of a source of its own, with the other references of its source."""
+    """Return every reference as the candidate of a source of its own, with the other references of its source.
+
+    The only reference of a source stays with itself.
+    """
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()
@@ -95,7 +110,7 @@ def references_apart(dataset: Dataset) -> Dataset:
     for source, (lp, text) in enumerate(facts):
         rows = range(offsets[source], offsets[source + 1])
         for row in rows:
-            other_rows = [other_row for other_row in rows if other_row != row]
+            other_rows = [other_row for other_row in rows if other_row != row] or [row]
             records.append(
                 Record(
                     text,

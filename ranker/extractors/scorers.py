@@ -17,9 +17,11 @@ import pandas as pd
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, of_shape
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
@@ -60,7 +62,7 @@ class Scorer(ABC):
         """Return the score of statistics of shape (..., k), shape (...)."""
 
     @abstractmethod
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return a score for every reference of `dataset`, higher is better.
 
         See `FeatureSet.transform_references`.
@@ -225,12 +227,16 @@ class MetricScorer(Scorer):
         return dataclasses.replace(self, metric=self.metric.with_files(files))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the statistics of the metric."""
+        """Return the statistics of the metric; candidates that are references are scored against the others."""
         self.metric.check_ready()
         FeatureSet((self.metric,)).check_references(dataset)
-        statistics = self.metric.fit_ranked(dataset).statistics(dataset)
+        fitted = self.metric.fit_ranked(dataset)
         shape = len(dataset), self.metric.width
-        return np.asarray(of_shape(statistics, shape, self.metric, "statistics"), dtype=np.float64)
+        statistics = np.array(of_shape(fitted.statistics(dataset), shape, self.metric, "statistics"), dtype=np.float64)
+        apart, own = scored_apart(dataset)
+        if len(apart) and self.metric.needs_references:
+            statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
+        return statistics
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""
@@ -240,9 +246,9 @@ class MetricScorer(Scorer):
         """Return the details of the metric."""
         return self.metric.details(statistics)
 
-    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the metric's scores, negated where lower is better."""
-        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, others)[:, 0]
+        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, exclude_self=exclude_self)[:, 0]
 
     def for_systems(self) -> MetricScorer:
         """Return this scorer, unless the metric compares candidates."""

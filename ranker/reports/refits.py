@@ -63,7 +63,9 @@ class TrainingColumns:
                 file=dataset.name,
             )
         judged_outputs = dataset.select_candidates(judged(dataset, training.kind), peers=True)
-        added = ReferenceCandidates.of(judged_outputs, training.kind) if training.references is not None else None
+        added = None
+        if training.references is not None:
+            added = ReferenceCandidates.of(judged_outputs, training.kind, exclude_self=ranker.settings.exclude_self)
         outputs = added.outputs if added else judged_outputs
         start = ranker.base.weight_sets if ranker.base else None
         _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)

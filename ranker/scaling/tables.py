@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.own_references import without_only_references
 from ranker.corpora.schema import TEXT
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, OptionError
@@ -70,20 +71,20 @@ class NamedScorers:
         """Return all that changes scores."""
         return "\n".join([*(scorer.head() for scorer in self.scorers()), f"references={self.references}"])
 
-    def prepared(self, part: Dataset) -> Dataset:
-        """Return a shard as it is scored; one whose scores depend on the language of the whole is an error."""
-        part = part if self.references else part.without_references()
+    def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
+        """Return a shard as it is scored, and a note; one whose scores depend on the language of all is an error."""
+        part, about = without_only_references(part if self.references else part.without_references())
         unknown = np.flatnonzero(part.target_languages == "")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and any(extractor.english_only for extractor in scorer.members):
                 what = "has no language pair, by which the model scores: name it in a column or key lp"
                 raise DataError(f"{part.where(int(unknown[0]))} {what}, or choose --model full-any")
-        return part
+        return part, about
 
-    def note(self, part: Dataset) -> str | None:
-        """Return what a user should know about the scores of a shard."""
-        return join_notes(scorer.note(part) for scorer in self.scorers())
+    def note(self, part: Dataset, about: str | None) -> str | None:
+        """Return what a user should know about the scores of a shard, besides what there is to say `about` its rows."""
+        return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
 
 
 @functools.lru_cache(maxsize=4)
@@ -106,32 +107,32 @@ def _check_by_shards(extractor: Extractor, what: str) -> None:
 
 def segment_scores(named: NamedScorers, part: Dataset) -> Made:
     """Return ``lp``, ``seg_id``, ``system`` and the scores of every candidate, by the names of the scorers."""
-    part = named.prepared(part)
+    part, about = named.prepared(part)
     units = Units.of(part, "segment")
     scores = {scorer.name: pa.array(units.score(scorer, scorer.statistics(part))) for scorer in named.scorers()}
-    return pa.table({**_keys(part, "lp", "seg_id"), **scores}), named.note(part)
+    return pa.table({**_keys(part, "lp", "seg_id"), **scores}), named.note(part, about)
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
     """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score`` and ``margin``."""
-    part = named.prepared(part)
+    part, about = named.prepared(part)
     ranking = rank_by(part, named.scorers()[0].candidate_scores(part))
     keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
     for column in ("rank", "tied", "score", "margin"):
         keys = keys.append_column(column, pa.array(ranking[column].to_numpy()))
-    return keys, named.note(part)
+    return keys, named.note(part, about)
 
 
 def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
     """Return the documents or systems with their ``segments``, and the sums of their statistics by every scorer."""
-    part = named.prepared(part)
+    part, about = named.prepared(part)
     units = Units.of(part, level)
     columns: dict[str, Any] = {str(name): pa.array(units.keys[name].tolist()) for name in units.keys}
     columns["lp"] = pa.array(units.keys["lp"].tolist(), pa.large_string())
     for scorer in named.scorers():
         sums = _sums(units.group, scorer.statistics(part), len(units.keys))
         columns[scorer.name] = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), sums.shape[1])
-    return pa.table(columns), named.note(part)
+    return pa.table(columns), named.note(part, about)
 
 
 def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
@@ -158,19 +159,21 @@ def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level)
 
 def judged_scores(named: NamedScorers, part: Dataset) -> Made:
     """Return the ``score`` of every candidate of the sources that people judged, higher is better."""
+    part, about = named.prepared(part)
     judged = part.select_sources(_judged(part)[1])
     if not len(judged):
         return pa.table({"score": pa.array([], pa.float64())}), None
-    judged = named.prepared(judged)
     scores = named.scorers()[0].candidate_scores(judged)
-    return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged)
+    return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged, about)
 
 
-def judged_candidates(shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
+def judged_candidates(
+    named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]
+) -> tuple[Dataset, FloatArray]:
     """Read the shards again for the candidates that people judged, without texts, and give each its score."""
     datasets, scores = [], []
     for part in parts:
-        whole = shards.read(part.number, part.content)
+        whole, _ = named.prepared(shards.read(part.number, part.content))
         candidates, of_judged = _judged(whole)
         scores.append(part.table()["score"].to_numpy()[candidates[of_judged[whole.candidate_source]]])
         judged = whole.select_candidates(candidates).without_references()

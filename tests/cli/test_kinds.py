@@ -9,8 +9,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from ranker.corpora import catalogue
+from ranker.corpora.judgements import human_scores
+from ranker.ranking import make_scorer
 from tests.cli.conftest import Refused
 from tests.command_line import Command
 
@@ -106,7 +111,7 @@ def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused
     refused(*command.split(), "-d", "x.csv", "--kind", kind, says=says)
 
 
-def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
+def test_references_as_candidates(printed: Printed, refused: Refused, caplog: pytest.LogCaptureFixture) -> None:
     arguments = ["-d", "sample", "--references-as-candidates"]
     out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "--folds", "0", "-M", "x.model")
     assert "840 judged candidates and 480 references, fluency scores" in out
@@ -116,17 +121,20 @@ def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "json")
     facts = json.loads(out)
     assert facts["outputs"]["rows"][0]["sources"] == facts["outputs and references"]["rows"][0]["sources"] == 120
+    scored = catalogue.load("sample")
+    human, scores = human_scores(scored, "fluency"), make_scorer("bleu[order=1]", None).candidate_scores(scored)
+    for form, value in facts["outputs"]["rows"][0]["kendall"].items():
+        parts = (np.split(side, scored.candidate_offsets[1:-1]) for side in (human, np.round(scores, 10)))
+        taus = [stats.kendalltau(*sides, variant=form).statistic for sides in zip(*parts, strict=True)]
+        assert value["value"] == pytest.approx(np.nanmean(taus), abs=1e-6), form
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "csv")
     assert [row["candidates"] for row in csv.DictReader(io.StringIO(out))] == titles
-    refused(
-        "evaluate",
-        "-d",
-        "good.json",
-        "--references-as-candidates",
-        "-m",
-        "bleu",
-        says="no judged source has two references",
-    )
+    for command in (["evaluate", "-m", "bleu"], ["train", "-F", "bleu"]):
+        refused(*command, "-d", "sample", "--exclude-self", says="--exclude-self: .* give --references-as-candidates")
+    alone = ["-d", "good.json", "--references-as-candidates", "-m", "bleu"]
+    refused("evaluate", *alone, "--exclude-self", says="no judged source has two references")
+    printed("evaluate", *alone, "--resamples", "0")
+    assert caplog.messages[-1].endswith("reference, which as a candidate is compared with itself alone: 3 of 3")
 
 
 def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed: Printed) -> None:

@@ -176,7 +176,7 @@ def test_an_n_best_list(call, tmp_path):
         ),
         (
             "evaluate -d all.json --no-references --references-as-candidates",
-            "no judged source has two references",
+            "no judged source has a reference: remove --references-as-candidates",
         ),
     ],
 )

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_baselines, birch11_mert
 from ranker.experiments.aligners import Aligners
@@ -117,9 +119,25 @@ def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
     np.testing.assert_allclose(single.lrscore("LR-KB4", 0.49), expected)
 
 
-def test_scores_without_preferences_are_refused():
-    with pytest.raises(DataError, match="no judgements of kind 'preferences'"):
-        run(catalogue.load("sample"), [])
+def test_of_scores_the_higher_is_preferred(preferred):
+    """Ratings that say the same as the preferences give the same tables."""
+    first = np.arange(len(preferred.sources)) < 20
+    few = preferred.select_sources(first)
+    wins, losses = (np.bincount(few.preferences[side], minlength=len(few)) for side in ("first", "second"))
+    columns = {"candidate": np.arange(len(few)), "kind": ["fluency"] * len(few), "value": wins - losses}
+    rated = dataclasses.replace(few, ratings=table("ratings", columns), preferences=few.preferences[:0])
+    # the outputs of a source are all in a strict order
+    assert len(few.preferences) == 6 * 20
+    by_preferences, by_scores = (run(data, [], BirchSettings(restarts=1)) for data in (few, rated))
+    assert [each.rows for each in by_scores.tables] == [each.rows for each in by_preferences.tables]
+    assert by_scores.tables[-1].note.startswith("120 pairs of outputs with different fluency; ")
+    assert "|kind:fluency|" in by_scores.signature
+    assert "|kind:" not in by_preferences.signature
+
+
+def test_data_without_judgements_are_refused():
+    with pytest.raises(DataError, match="no human judgements"):
+        run(Dataset.from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [])
 
 
 @thorough

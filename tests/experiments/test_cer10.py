@@ -13,7 +13,7 @@ from ranker.corpora.formats.pharaoh import attach
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
 from ranker.experiments.cer10 import METRICS, CerSettings, run
-from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES
+from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES, SEARCHES
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.experiments.tables import Marked
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split, tune
@@ -80,7 +80,19 @@ def test_published_tables_have_the_form_of_ours(experiment):
     assert cer10.cer10_published.tables({"chrf": make_metric("chrf")}) == []
 
 
+def test_published_iterations_and_times_stand_beside_ours(experiment, preferred):
+    search = {row["tuned to"]: row for row in table(experiment, "search, aa-en").rows}
+    assert [search[name]["published iterations"] for name in NAMES] == [13, 10, 7, None, 9]
+    assert "published time" not in search["TER"]
+    timed = run(preferred, dataclasses.replace(CerSettings(TUNING, ("TER", "LR-KB4")), times=True))
+    search = table(timed, "search, aa-en")
+    assert [row["published time"] for row in search.rows] == ["21:00", None]
+    assert search.note.endswith("Published: Chinese to English, hours:minutes without the decoder (table 3).")
+
+
 def test_published_tables_are_complete():
+    assert len(SEARCHES) == 16
+    assert set(SEARCHES) < set(CHINESE.rows)
     assert set(CHINESE.rows) | set(ARABIC.rows) | set(DEVIATIONS.rows) <= set(METRICS)
     for item, shape in ((CHINESE, (17, 14)), (ARABIC, (16, 13)), (DEVIATIONS, (8, 8))):
         assert item.values().shape == shape

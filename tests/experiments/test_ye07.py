@@ -21,7 +21,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
-from ranker.experiments.ye07 import FEATURE_SETS, Prepared, YeSettings, prepare, run
+from ranker.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, YeSettings, _learn_and_score, prepare, run
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import token_batch
@@ -175,6 +175,31 @@ def test_references_stand_above_the_outputs_and_match_themselves(prepared):
     np.testing.assert_allclose(included.matrix[included.is_reference, 0], 1, atol=1e-9)
     assert (without.matrix[without.is_reference, 0] < 1).mean() > 0.95
     np.testing.assert_array_equal(without.matrix[~without.is_reference], included.matrix[~included.is_reference])
+
+
+@pytest.mark.parametrize("exclude_self", [False, True])
+def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, capsys, monkeypatch, exclude_self):
+    """Trained on one year and evaluated on the other, with all references of a source among the candidates."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(words: str) -> str:
+        with pytest.raises(SystemExit) as exit_info:
+            run_command([*words.split(), "--references-as-candidates", *(["--exclude-self"] if exclude_self else [])])
+        assert exit_info.value.code == 0
+        return capsys.readouterr().out
+
+    for year in years:
+        write_dataset(year, Path(f"{year.name}.jsonl"))
+    call(f"train -d acl05.jsonl -F {EXTRACTORS} --kind fluency --C 1 --loss hinge --folds 0 -M x.model")
+    printed = json.loads(call("evaluate -d mtc03.jsonl -M x.model --kind fluency --resamples 0 -f json"))
+    settings = dataclasses.replace(SETTINGS, exclude_self=exclude_self)
+    train, test = (prepare(year, settings) for year in years)
+    scores = _learn_and_score(train, np.ones(len(train.human), dtype=bool), test.matrix, settings)
+    for candidates, human in {"outputs": test.human_of_outputs, "outputs and references": test.human}.items():
+        row = printed[candidates]["rows"][0]
+        for form, corrected in {"tie-corrected": True, "ye07": False}.items():
+            rho = source_spearman(test.dataset, scores["All"], human, tie_corrected=corrected)
+            assert row["spearman"][form]["value"] == pytest.approx(np.nanmean(rho), abs=1e-4), (candidates, form)
 
 
 def test_a_reference_without_itself_is_scored_by_the_others(years, prepared):

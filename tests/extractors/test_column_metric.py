@@ -103,13 +103,15 @@ def test_too_little_to_learn_from_is_an_error() -> None:
 
 
 def test_references_as_candidates_are_scored_without_themselves() -> None:
-    from ranker.extractors.reference_candidates import ReferenceCandidates
+    from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
 
     sample = catalogue.load("sample")
-    added = ReferenceCandidates.of(sample, "fluency")
-    result = make_scorer("perp", None).score_references(added.outputs, added.others)
+    added = ReferenceCandidates.of(sample, "fluency", exclude_self=True)
+    result = make_scorer("perp", None).score_references(added.outputs, exclude_self=True)
     perp = make("perp").fit(added.outputs)
-    np.testing.assert_array_equal(result, -perp.transform_references(added.outputs, added.others)[:, 0])
+    np.testing.assert_array_equal(
+        result, -perp.transform_references(added.outputs, references_apart(added.outputs))[:, 0]
+    )
 
 
 def test_a_column_can_be_fitted_on_other_data() -> None:

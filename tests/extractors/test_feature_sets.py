@@ -141,7 +141,11 @@ def test_references_are_scored_as_candidates(few):
     features = FeatureSet.parse("bleu,ter")
     dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
-    np.testing.assert_array_equal(features.transform_references(dataset, others), features.transform(others))
+    np.testing.assert_array_equal(features.transform_references(dataset, exclude_self=True), features.transform(others))
+    together, rows = dataset.references_among_candidates()
+    np.testing.assert_array_equal(features.transform(together)[rows], features.transform(others))
+    unmarked = dataclasses.replace(together, candidates=together.candidates.assign(is_reference=False))
+    np.testing.assert_array_equal(features.transform_references(dataset), features.transform(unmarked)[rows])
 
 
 def test_equal_tables_give_equal_scores_however_they_were_selected() -> None:

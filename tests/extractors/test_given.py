@@ -210,7 +210,7 @@ def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
         scorer.check_new_texts("hypotheses")
     make_scorer("bleu", None).check_new_texts("hypotheses")
     with pytest.raises(OptionError, match="cannot score references"):
-        FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data, data)
+        FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data)
 
 
 def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.correlation.segment import source_spearman
+from ranker.experiments import ye07
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency.columns import Perplexity
 from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
@@ -21,6 +24,7 @@ from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.ranking import Ranker
+from ranker.settings import Settings
 
 
 def small() -> Dataset:
@@ -44,7 +48,7 @@ def sample() -> Dataset:
 
 def test_every_reference_is_scored_against_the_others_of_its_source() -> None:
     dataset = small().select_sources([True, False, True])
-    columns = FeatureSet.parse("bleu,chrf").transform_references(dataset, references_apart(dataset))
+    columns = FeatureSet.parse("bleu,chrf").transform_references(dataset, exclude_self=True)
     texts = dataset.references["text"].tolist()
     for row, others in enumerate([[1, 2], [0, 2], [0, 1], [4], [3]]):
         left = assemble([Record("", [texts[right] for right in others], [Candidate("A", texts[row])])], "one")
@@ -65,23 +69,72 @@ def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, 
         model = estimate(counts, discounts=discounts)
         alone = log10_scores(model, *batch.segments.take(batch.reference[[row]]))
         assert result[row] == pytest.approx(alone.log_perplexity[0], abs=1e-12)
-    flattered = FeatureSet.parse("perp").transform(sample.with_references_as_candidates())[:, 0]
-    is_reference = sample.with_references_as_candidates().candidates["is_reference"].to_numpy(bool)
-    assert (result > flattered[is_reference]).all()
+    flattered = FeatureSet.parse("perp").transform_references(sample)[:, 0]
+    assert (result > flattered).all()
 
 
 def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     dataset = small()
-    added = ReferenceCandidates.of(dataset, "rank")
-    assert caplog.messages == ["ranker: note: small: sources with fewer than two references, skipped: 1 of 3"]
+    added = ReferenceCandidates.of(dataset, "rank", exclude_self=True)
+    assert caplog.messages == ["ranker: note: small: sources with fewer than 2 references, skipped: 1 of 3"]
     human = added.human(human_scores(added.outputs, "rank"))
     assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
     assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
     assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]
-    with pytest.raises(DataError, match=r"small: no judged source has two references.*remove --references-as-cand"):
-        ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank")
+    with pytest.raises(DataError, match=r"small: no judged source has two references.*remove --exclude-self"):
+        ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank", exclude_self=True)
+    with pytest.raises(DataError, match=r"small: no judged source has a reference: remove --references-as-candidates"):
+        ReferenceCandidates.of(dataset.without_references(), "rank")
     with pytest.raises(DataError, match=r"small: references as candidates require scores.*--kind win-rate"):
         ReferenceCandidates.of(dataset, "preferences")
+
+
+def test_a_reference_matches_itself_as_published_and_a_note_says_where_it_is_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    added = ReferenceCandidates.of(small(), "rank")
+    what = "sources with one reference, which as a candidate is compared with itself alone"
+    assert caplog.messages == [f"ranker: note: small: {what}: 1 of 3"]
+    assert added.is_reference.tolist() == [*[False] * 2, *[True] * 3, *[False] * 2, True, False, True, True]
+    np.testing.assert_allclose(FeatureSet.parse("chrf,bleu").transform_references(added.outputs), 1)
+
+
+def test_learning_from_references_as_published_keeps_the_order_of_outputs(sample: Dataset) -> None:
+    """Without themselves references match less than outputs do, so what learns from that turns the order round."""
+    human = human_scores(sample, "fluency")
+    features = "bleu[smoothing=epsilon],ds,perp"
+
+    def agreement(**options: bool) -> float:
+        scores = Ranker(features, C=0.001, **options).fit(sample).candidate_scores(sample)
+        return float(np.nanmean(source_spearman(sample, scores, human)))
+
+    alone = agreement()
+    assert agreement(references_as_candidates=True) > alone - 0.1
+    assert agreement(references_as_candidates=True, exclude_self=True) < 0 < alone
+
+
+@pytest.mark.parametrize("exclude_self", [False, True])
+def test_the_features_learnt_from_are_those_of_the_experiment(sample: Dataset, exclude_self: bool) -> None:
+    settings = Settings(ye07.EXTRACTORS, references_as_candidates=True, exclude_self=exclude_self, C=1.0, loss="hinge")
+    ranker = Ranker(**dataclasses.asdict(settings))
+    table = ranker.fit_table(sample)
+    prepared = ye07.prepare(sample, ye07.YeSettings(exclude_self=exclude_self))
+    np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, prepared.matrix, atol=1e-9)
+    np.testing.assert_array_equal(table.targets.target, prepared.targets.target)
+
+
+def test_models_of_before_the_choice_learnt_without_themselves(sample: Dataset) -> None:
+    ranker = Ranker("bleu", references_as_candidates=True, exclude_self=True).fit(sample)
+    document = ranker.settings.document()
+    assert Settings.read(document) == ranker.settings
+    del document["exclude_self"]
+    assert Settings.read(document) == ranker.settings
+    assert "|exclude_self:true|" in ranker.signature()
+    plain = Settings("bleu")
+    assert "exclude_self" not in plain.document()
+    assert Settings.read(plain.document()) == plain
+    with pytest.raises(OptionError, match=r"exclude_self=True: .*set references_as_candidates too"):
+        Settings("bleu", exclude_self=True)
 
 
 def test_references_that_are_candidates_already_give_way() -> None:
@@ -102,7 +155,7 @@ def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) ->
     columns = np.concatenate(
         [
             ranker.feature_set.transform(selected),
-            ranker.feature_set.transform_references(selected, references_apart(selected)),
+            ranker.feature_set.transform_references(selected),
         ]
     )
     np.testing.assert_allclose(ranker.mean, columns.mean(axis=0))
@@ -110,8 +163,7 @@ def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) ->
     loaded = Ranker.load(tmp_path / "x.model")
     assert loaded.settings.references_as_candidates
     assert loaded.digest == ranker.digest
-    others = references_apart(selected)
-    np.testing.assert_array_equal(loaded.score_references(selected, others), ranker.score_references(selected, others))
+    np.testing.assert_array_equal(loaded.score_references(selected), ranker.score_references(selected))
     plain = Ranker("bleu,perp").fit(sample)
     assert plain.training is not None
     assert plain.training.references is None

@@ -152,10 +152,8 @@ def test_sources_with_few_candidates_teach_no_consensus():
 
 
 def test_references_are_scored_by_the_weights_of_their_source(trained):
-    from ranker.extractors.reference_candidates import references_apart
-
     data = corpus(3, references=2)
-    scores = trained.score_references(data, references_apart(data))
+    scores = trained.score_references(data)
     assert scores.shape == (6,)
     assert np.isfinite(scores).all()
 

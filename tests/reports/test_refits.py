@@ -151,7 +151,8 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
     assert TrainingTargets(group, target.astype(float)).pair_weight == brute
 
 
-def test_a_ranker_that_learnt_from_references_is_refitted_to_the_same_weights() -> None:
+@pytest.mark.parametrize("exclude_self", [False, True])
+def test_a_ranker_that_learnt_from_references_is_refitted_to_the_same_weights(exclude_self: bool) -> None:
     sample = catalogue.load("sample").select_sources(np.arange(120) < 30)
-    ranker = Ranker("bleu,chrf,perp", references_as_candidates=True).fit(sample)
+    ranker = Ranker("bleu,chrf,perp", references_as_candidates=True, exclude_self=exclude_self).fit(sample)
     np.testing.assert_allclose(TrainingColumns.of(ranker, sample).weights(), ranker.weights, atol=1e-6)

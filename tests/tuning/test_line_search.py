@@ -107,7 +107,7 @@ class Total(Scorer):
     def score(self, statistics):
         return np.asarray(statistics)[..., 0]
 
-    def score_references(self, dataset, others):
+    def score_references(self, dataset, *, exclude_self=False):
         raise NotImplementedError
 
     def signature(self, dataset=None):

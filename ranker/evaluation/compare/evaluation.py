@@ -17,8 +17,11 @@ from ranker.frames.labelled import Candidates, dataset_of
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
+KENDALL = {"b": "segment.kendall-b", "c": "segment.kendall-c"}
+"""Statistics that are means of Kendall's tau, by form."""
 EVALUATED = (
     *SPEARMAN.values(),
+    *KENDALL.values(),
     *(f"{coefficient}.pooled" for coefficient in SPEARMAN.values()),
     *(identity for taus in TAUS.values() for identity in taus.values()),
 )

@@ -22,8 +22,10 @@ from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
     consistency_share,
     count_pairs,
+    distinct,
     tau,
     tau_b,
+    tau_c,
 )
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
@@ -109,6 +111,13 @@ STATISTICS = (
         "segment",
         "tau-b",
         "Mean over sources of Kendall's tau-b between scores and human scores.",
+        *(-1, 1, 0, False),
+    ),
+    Statistic(
+        "segment.kendall-c",
+        "segment",
+        "tau-c",
+        "Mean over sources of Kendall's tau-c (Stuart 1953) between scores and human scores.",
         *(-1, 1, 0, False),
     ),
     Statistic(
@@ -242,6 +251,7 @@ class SegmentFigures(FigureSet):
             )
         self.human = merge_ties(language_pair.human, language_pair.offsets)[judged]
         self.source = language_pair.source[judged]
+        self.classes = distinct(self.human, self.source, self.units)
         self.ranks = average_ranks(self.human, self.offsets, tie=0.0)
         self.centre = self.human.mean() if len(self.human) else 0.0
         self.shared = np.zeros((self.units, 0))
@@ -277,6 +287,9 @@ class SegmentFigures(FigureSet):
         means = {"segment.spearman": rho, "segment.spearman-ye07": formula}
         counts = count_pairs(self.human, scores, self.offsets)
         means["segment.kendall-b"] = tau_b(counts)
+        means["segment.kendall-c"] = tau_c(
+            counts, size, np.minimum(self.classes, distinct(scores, self.source, self.units))
+        )
         for identity, values in means.items():
             blocks[identity] = _defined(values)
             count[identity], undefined[identity] = int((~np.isnan(values)).sum()), int(np.isnan(values).sum())
@@ -329,6 +342,7 @@ _BLOCKS = {
     "segment.spearman": 2,
     "segment.spearman-ye07": 2,
     "segment.kendall-b": 2,
+    "segment.kendall-c": 2,
     "segment.acc-eq": 2,
     "segment.tau.scores": 3,
     "segment.pearson": 6,

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
@@ -190,3 +191,22 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
     by_human = total - values[..., HUMAN_TIED] - values[..., BOTH_TIED]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((values[..., CONCORDANT] - values[..., DISCORDANT]) / np.sqrt(by_score) / np.sqrt(by_human))
+
+
+def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
+    """Stuart's tau-c (1953) of counts of pairs, shape (..., 5) to (...); NaN where either side is constant.
+
+    `size` is the number of values, `classes` that of different values on the side that has fewer, shape (...).
+    """
+    values = np.asarray(counts, dtype=np.float64)
+    fewest = np.asarray(classes, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
+        result = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
+    return np.asarray(np.where(fewest > 1, result, np.nan))
+
+
+def distinct(values: npt.ArrayLike, group: npt.ArrayLike, groups: int) -> Int64Array:
+    """Return the number of different values in every group, shape (groups,)."""
+    pairs = pd.DataFrame({"group": group, "value": values}).drop_duplicates()
+    return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)

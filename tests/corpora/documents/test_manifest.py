@@ -283,7 +283,7 @@ def test_absolute_paths_and_patterns(tmp_path) -> None:
 
 
 def test_the_documented_manifest_is_one() -> None:
-    document = Path(__file__).resolve().parents[2] / "docs" / "ldc.md"
+    document = Path(__file__).resolve().parents[3] / "docs" / "ldc.md"
     if not document.is_file():
         pytest.skip("documents are not part of the wheel")
     (example,) = re.findall(r"```toml\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)

@@ -49,6 +49,7 @@ def test_figures_equal_those_of_the_plain_functions(found, human):
             ("segment.spearman-ye07", "spearman-ye07", "item"),
             ("segment.pearson", "pearson", "none"),
             ("segment.kendall-b", "kendall-b", "item"),
+            ("segment.kendall-c", "kendall-c", "item"),
         ):
             cell = found.cell(identity, scope, metric.name)
             wanted = correlate(human.T, table.T, name, average)

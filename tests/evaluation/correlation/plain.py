@@ -16,13 +16,13 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.correlation.pair_counts import (
-    CONCORDANT,
-    DISCORDANT,
     accuracy_with_ties,
     consistency_share,
     count_pairs,
+    distinct,
     tau,
     tau_b,
+    tau_c,
 )
 from ranker.evaluation.correlation.pairwise_accuracy import soft_accuracy
 from ranker.ranks import group_spearman
@@ -126,40 +126,14 @@ def group_correlation(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.
     if name == "kendall-b":
         return tau_b(counts)
     if name == "kendall-c":
-        classes = np.minimum(_distinct(human, bounds), _distinct(scores, bounds))
+        group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        classes = np.minimum(*(distinct(side, group, len(bounds) - 1) for side in (human, scores)))
         return tau_c(counts, np.diff(bounds), classes)
     if name == "consistency":
         return consistency_share(counts)
     if name == "accuracy":
         return accuracy_with_ties(counts)
     return tau(counts, name)  # type: ignore[arg-type]
-
-
-def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
-    """Stuart's tau-c (1953) of counts of pairs.
-
-    Parameters
-    ----------
-    counts : array-like, shape (..., 5)
-    size, classes : array-like of int, shape (...)
-        Number of values, and of different values on the side that has fewer.
-
-    Returns
-    -------
-    float array, shape (...)
-        In [-1, 1]; NaN where either side is constant.
-    """
-    values = np.asarray(counts, dtype=np.float64)
-    fewest = np.asarray(classes, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
-        result = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
-    return np.asarray(np.where(fewest > 1, result, np.nan))
-
-
-def _distinct(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the number of different values in every group."""
-    return np.array([len(set(part)) for part in np.split(np.asarray(values), offsets[1:-1])], dtype=np.int64)
 
 
 def pairwise_p_values(scores: npt.ArrayLike, *, permutations: int = 1000, seed: int = 4) -> FloatArray:

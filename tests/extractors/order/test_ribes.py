@@ -25,7 +25,7 @@ from tests.effort import examples
 from tests.golden_values import SHARED_ONLY
 from tests.scripts import module_of
 
-BENCH = Path(__file__).resolve().parents[2] / "bench" / "ribes.py"
+BENCH = Path(__file__).resolve().parents[3] / "bench" / "ribes.py"
 
 
 def word_orders(items, contexts: str, *, lowercase: bool = False) -> list[list[int]]:

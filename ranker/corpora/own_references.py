@@ -1,0 +1,118 @@
+"""Candidates that are references of their source: people's translations that files list among the systems.
+
+Compared with itself, such a candidate matches whatever it holds. So it is scored against the other references of its
+source, and where there are none it is left out. The output of a system that happens to equal a reference is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import BoolArray, Int64Array
+from ranker.corpora.dataset import Dataset, block_offsets, view
+from ranker.errors import counted
+
+FEWEST_TEXTS = 10
+"""Different texts that a system must share with one reference throughout to be taken for it."""
+
+
+@view
+def own_references(dataset: Dataset) -> Int64Array:
+    """Return the row of the reference that each candidate is, -1 of others, shape (candidates,).
+
+    Of a candidate marked ``is_reference``, it is the reference of its source that is called like its system, or else
+    has its text.
+    """
+    own = np.full(len(dataset), -1, dtype=np.int64)
+    marked = np.flatnonzero(dataset.candidates["is_reference"].to_numpy(bool))
+    if not len(marked):
+        return own
+    rows: dict[tuple[str, int, str], int] = {}
+    for column in ("name", "text"):
+        values = dataset.references[column]
+        known = np.flatnonzero(values.notna().to_numpy(bool))
+        sources = dataset.references["source"].to_numpy()[known].tolist()
+        for row, source, value in zip(known.tolist(), sources, values.iloc[known].tolist(), strict=True):
+            rows.setdefault((column, source, value), row)
+    candidates = dataset.candidates.iloc[marked]
+    keys = zip(candidates["source"].tolist(), candidates["system"].tolist(), candidates["text"].tolist(), strict=True)
+    own[marked] = [
+        rows.get(("name", source, system), rows.get(("text", source, text), -1)) for source, system, text in keys
+    ]
+    return own
+
+
+def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
+    """Return the candidates that are references of sources with another one, and the rows of these references."""
+    own = own_references(dataset)
+    rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
+    return rows, own[rows]
+
+
+def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
+    """Return a data set without the candidates that are the only reference of their source, and what to tell the user.
+
+    They stay where there is no other candidate at all.
+    """
+    own = own_references(dataset) >= 0
+    alone = own & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
+    if alone.all():
+        return dataset, None
+    notes = []
+    if alone.any():
+        notes.append(f"left out {_described(dataset, alone)}, each the only reference of its source")
+    if (own & ~alone).any():
+        what = "are references, scored against the others only: one reference fewer than outputs"
+        notes.append(f"{_described(dataset, own & ~alone)} {what}")
+    note = f"{dataset.name}: {'; '.join(notes)}" if notes else None
+    return dataset.select_candidates(~alone), note
+
+
+def _described(dataset: Dataset, rows: BoolArray) -> str:
+    systems = dataset.candidates["system"][rows].unique().tolist()
+    more = f" and {len(systems) - 3} more" if len(systems) > 3 else ""
+    return f"{counted(int(rows.sum()), 'candidate')} of {', '.join(systems[:3])}{more}"
+
+
+def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any], sources: int) -> BoolArray:
+    """Return ``is_reference`` of candidates, true also of all outputs of a system that is a reference throughout.
+
+    That is one whose texts all equal the first reference of their source, or all the second, ..., if they are
+    `FEWEST_TEXTS` different ones or these references are called like the system.
+
+    Parameters
+    ----------
+    candidates, references : mapping of str to column
+        Of the tables of a data set, sorted by source.
+    sources : int
+    """
+    marked = np.asarray(candidates["is_reference"], dtype=bool)
+    source, offsets = np.asarray(candidates["source"]), block_offsets(references["source"], sources)
+    if not len(references["source"]) or not len(source):
+        return marked
+    texts, names = (pa.array(references[column]) for column in ("text", "name"))
+    system, outputs = pd.factorize(candidates["system"])[0], pa.array(candidates["text"])
+    suspects, sizes, named = np.unique(system, return_index=True)[1], np.bincount(system), names.null_count < len(names)
+    for slot in range(int(np.diff(offsets).max())):
+        rows = offsets[source] + slot
+
+        def equal(chosen: Int64Array, slot_rows: Int64Array = rows) -> BoolArray:
+            there = slot_rows[chosen] < offsets[source[chosen] + 1]
+            same = pc.equal(texts.take(np.where(there, slot_rows[chosen], 0)), outputs.take(chosen))
+            return np.asarray(there & np.asarray(same.fill_null(False)), dtype=bool)
+
+        # most systems differ from the reference at their first output
+        every = np.flatnonzero(np.isin(system, system[suspects[equal(suspects)]]))
+        same = np.setdiff1d(system[every], system[every[~equal(every)]])
+        for code in same if named else same[sizes[same] >= FEWEST_TEXTS]:
+            own = np.flatnonzero(system == code)
+            called = pc.all(pc.equal(names.take(rows[own]), candidates["system"][own[0]])).as_py()
+            if called or len(pc.unique(outputs.take(own))) >= FEWEST_TEXTS:
+                marked = marked | (system == code)
+    return marked

@@ -1,0 +1,217 @@
+"""Candidates that are references: as formats declare them, and systems that are a reference throughout."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker import make_metric
+from ranker.cli.main import run
+from ranker.corpora.catalogue import load
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_parallel
+from ranker.corpora.own_references import own_references, without_only_references
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.scorers import Scorer
+from ranker.ranking import Ranker, make_scorer
+
+SIZE = 12
+REFERENCES = {
+    "refA": [f"the cat number {number} sat on the old mat today" for number in range(SIZE)],
+    "refB": [f"today cat {number} was sitting on its aged mat" for number in range(SIZE)],
+}
+OUTPUTS = {
+    "A": [f"the cat number {number} sat on a mat" for number in range(SIZE)],
+    "B": [f"cat number {number} sits mat" for number in range(SIZE)],
+}
+SOURCES = [f"die Katze {number} sass" for number in range(SIZE)]
+
+
+def mqm(folder: Path, people: list[str]) -> Path:
+    lines = ["system\tdoc\tseg_id\trater\tsource\ttarget\tcategory\tseverity"]
+    texts = {**OUTPUTS, **{name: REFERENCES[name] for name in people}}
+    severities = {"A": "Minor", "B": "Major"}
+    for number, source in enumerate(SOURCES):
+        for system, outputs in texts.items():
+            marks = ("Accuracy", severities[system]) if system in severities else ("No-error", "No-error")
+            lines.append("\t".join([system, "d", str(number + 1), "r1", source, outputs[number], *marks]))
+    path = folder / "mqm.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def mtme(folder: Path, people: list[str]) -> Path:
+    root = folder / "mtme"
+    texts = {"sources/de-en": SOURCES}
+    texts |= {f"references/de-en.{name}": REFERENCES[name] for name in people}
+    texts |= {f"system-outputs/de-en/{name}": outputs for name, outputs in OUTPUTS.items()}
+    texts |= {f"system-outputs/de-en/{name}": REFERENCES[name] for name in people}
+    for name, lines in texts.items():
+        path = root / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    scores = root / "human-scores"
+    scores.mkdir()
+    values = {"A": -1, "B": -5, **dict.fromkeys(people, 0)}
+    rows = [f"{system}\t{value}\n" for system, value in values.items() for _ in SOURCES]
+    (scores / "de-en.mqm.seg.score").write_text("".join(rows), encoding="utf-8")
+    return root
+
+
+def wmt25(folder: Path, people: list[str]) -> Path:
+    path = folder / "wmt25.jsonl"
+    texts = {**OUTPUTS, **{name: REFERENCES[name] for name in people}}
+    values = {"A": 80, "B": 40, **dict.fromkeys(people, 99)}
+    records = [
+        {
+            "doc_id": f"de-en_#_news_#_d_#_{number}",
+            "src_text": source,
+            "tgt_text": {name: lines[number] for name, lines in texts.items()},
+            "scores": {name: {"human1": value, "annotator1": "x"} for name, value in values.items()},
+        }
+        for number, source in enumerate(SOURCES)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+FORMATS = [mqm, mtme, wmt25]
+
+
+@pytest.mark.parametrize("write", FORMATS)
+def test_the_only_reference_is_left_out_with_its_judgements(write, tmp_path: Path) -> None:
+    dataset, note = without_only_references(load(write(tmp_path, ["refA"])))
+    assert dataset.candidates["system"].unique().tolist() == ["A", "B"]
+    assert set(dataset.candidates["system"].iloc[dataset.ratings["candidate"]]) == {"A", "B"}
+    assert len(dataset.references) == SIZE
+    assert note == f"{dataset.name}: left out 12 candidates of refA, each the only reference of its source"
+
+
+@pytest.mark.parametrize("write", FORMATS)
+@pytest.mark.parametrize("metric", ["chrf", "bleu", "ter", "combine[bleu + chrf]", "nist"])
+def test_one_of_several_is_scored_against_the_others(write, metric: str, tmp_path: Path) -> None:
+    dataset, note = without_only_references(load(write(tmp_path, ["refA", "refB"])))
+    what = "are references, scored against the others only: one reference fewer than outputs"
+    assert note == f"{dataset.name}: 24 candidates of refA, refB {what}"
+    scorer = make_scorer(metric, None)
+    scores, system = scorer.candidate_scores(dataset), dataset.candidates["system"].to_numpy(object)
+    both = [list(pair) for pair in zip(*REFERENCES.values(), strict=True)]
+    expected = {name: (lines, both) for name, lines in OUTPUTS.items()}
+    expected |= {
+        "refA": (REFERENCES["refA"], [[text] for text in REFERENCES["refB"]]),
+        "refB": (REFERENCES["refB"], [[text] for text in REFERENCES["refA"]]),
+    }
+    columns = FeatureSet((scorer.metric,)).transform(dataset)[:, 0]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(scorer.sign * columns, scores)
+    for name, (lines, references) in expected.items() if metric != "nist" else ():
+        alone = make_metric(metric)(lines, references)
+        np.testing.assert_allclose(scores[system == name], scorer.sign * alone.segments, atol=1e-12)
+        summed = scorer.statistics(dataset)[system == name].sum(axis=0)
+        assert float(scorer.score(summed)) == pytest.approx(alone.corpus, abs=1e-12)
+    assert (scores[np.isin(system, ["refA", "refB"])] < scorer.sign * scorer.score(perfect(scorer, dataset))).all()
+
+
+def perfect(scorer: Scorer, dataset: Dataset) -> np.ndarray:
+    """Return statistics of a reference that is compared with itself."""
+    text = REFERENCES["refA"][0]
+    alone = assemble([Record("x", [text], [Candidate("s", text)], lp="de-en")], dataset.name)
+    return scorer.statistics(alone)
+
+
+def test_a_trained_ranker_scores_it_without_itself(tmp_path: Path) -> None:
+    dataset = load(mtme(tmp_path, ["refA", "refB"]))
+    ranker = Ranker("chrf,bleu", C=1.0).fit(load("sample"))
+    scores = ranker.candidate_scores(dataset)
+    unmarked = dataset.candidates.assign(is_reference=False)
+    flattered = ranker.candidate_scores(
+        Dataset("x", dataset.sources, dataset.references, unmarked, dataset.ratings, dataset.preferences)
+    )
+    own = own_references(dataset) >= 0
+    assert (scores[own] < flattered[own]).all()
+    np.testing.assert_array_equal(scores[~own], flattered[~own])
+
+
+def test_the_language_model_is_without_it() -> None:
+    sample = load("sample").select_sources(np.arange(120) < 40)
+    together = sample.with_references_as_candidates()
+    rows = np.flatnonzero(own_references(together) >= 0)
+    features = FeatureSet.parse("perp")
+    expected = features.transform_references(sample, exclude_self=True)
+    np.testing.assert_allclose(features.transform(together)[rows], expected)
+    np.testing.assert_allclose(make_scorer("perp", None).candidate_scores(together)[rows], -expected[:, 0])
+
+
+def test_an_output_that_happens_to_equal_the_reference_stays(tmp_path: Path) -> None:
+    outputs = {**OUTPUTS, "A": [*REFERENCES["refA"][:-1], "the cat"]}
+    assert not parallel(tmp_path, {"ref": REFERENCES["refA"]}, outputs).candidates["is_reference"].any()
+    short = {name: ["yes"] * SIZE for name in ("ref", "A")}
+    dataset = parallel(tmp_path, {"ref": short["ref"]}, {"A": short["A"], "B": OUTPUTS["B"]})
+    assert without_only_references(dataset) == (dataset, None)
+    few = {name: lines[:3] for name, lines in REFERENCES.items()}
+    dataset = parallel(tmp_path, {"refA": few["refA"]}, {"A": few["refA"], "B": few["refB"]})
+    assert make_scorer("chrf", None).candidate_scores(dataset)[0] == pytest.approx(1)
+
+
+def parallel(folder: Path, references: dict[str, list[str]], outputs: dict[str, list[str]]) -> Dataset:
+    files: dict[str, list[Path]] = {"r": [], "t": []}
+    for kind, texts in (("r", references), ("t", outputs)):
+        for name, lines in texts.items():
+            path = folder / kind / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            files[kind].append(path)
+    return read_parallel(None, files["r"], files["t"])
+
+
+def test_a_system_that_is_a_reference_throughout_is_one(tmp_path: Path) -> None:
+    dataset = parallel(tmp_path, REFERENCES, {**OUTPUTS, "human": REFERENCES["refB"]})
+    own = own_references(dataset).reshape(SIZE, 3)
+    assert own[:, :2].tolist() == [[-1, -1]] * SIZE
+    assert own[:, 2].tolist() == list(range(1, 2 * SIZE, 2))
+    alone = parallel(tmp_path, {"refB": REFERENCES["refB"]}, {"human": REFERENCES["refB"]})
+    assert without_only_references(alone) == (alone, None), "no other candidate is left"
+    # a reference that is called like the system is enough, however few sources there are
+    records = [
+        Record("x", ["yes", "yeah"], [Candidate("A", "yea"), Candidate("refB", "yeah")], reference_names=["r", "refB"])
+    ]
+    assert own_references(assemble(records, "named")).tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("people", [["refA"], ["refA", "refB"]])
+def test_commands_leave_it_out_or_score_it_against_the_others(
+    people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mqm(tmp_path, people)
+
+    def call(words: str) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            run(words.split())
+        assert exit_info.value.code == 0
+        captured = capsys.readouterr()
+        return captured.out, captured.err
+
+    note = without_only_references(load("mqm.tsv"))[1]
+    kept = {"A", "B", *(people if len(people) > 1 else [])}
+    call("data shard mqm.tsv --out shards --rows 20 --jsonl")
+    scores = {}
+    for data in ("mqm.tsv", "shards"):
+        out, err = call(f"score -d {data} -m chrf --level system -f csv")
+        assert ("of refA" in err) if data == "shards" else (err == f"ranker: note: {note}\n")
+        scores[data] = {row["system"]: row["chrf"] for row in csv.DictReader(io.StringIO(out))}
+    assert scores["mqm.tsv"] == scores["shards"]
+    assert set(scores["mqm.tsv"]) == kept
+    assert all(float(score) < 1 for score in scores["mqm.tsv"].values())
+    for words in ("systems mqm.tsv -m chrf -f json", "rank -d mqm.tsv -m chrf -f csv"):
+        out, err = call(words)
+        assert f"ranker: note: {note}\n" in err
+        assert ("refA" in out) == (len(people) > 1), words
+    out, err = call("rank -d mqm.tsv --no-references -M consensus -f csv")
+    assert "refA" in out, "without references nothing is compared with itself"
+    assert "left out" not in err
