@@ -14,6 +14,7 @@ from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
+from ranker.extractors.ngram.columns import LengthRatio
 from ranker.extractors.weight_sets import WeightSets
 from tests.datasets import dataset_of
 
@@ -209,3 +210,15 @@ def test_sources_with_few_candidates_tie_though_others_lack_references():
         "7 reference sentences are too few for a language model, which needs 100 and 2 of 7 sources with fewer than 3 "
         "candidates; their candidates tie"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparing(LengthRatio):
+    """Compares the candidates of a source, however few there are."""
+
+    compares_candidates = True
+
+
+def test_there_are_weights_without_what_compares_candidates_however_few_it_needs():
+    sets = usable_sets([Chrf(), Comparing()])
+    assert sets.tolist() == [[True, True], [True, False]]
