@@ -19,7 +19,7 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
-from ranker.corpora.formats.tables import long_table
+from ranker.corpora.formats.tables import MISSING, long_table
 from ranker.corpora.formats.writing import long_form
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.errors import DataError, counted
@@ -138,7 +138,8 @@ def _texts(values: object, what: str, name: str) -> list[str]:
     texts = [*values]
     wrong = next((number for number, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
-        raise DataError(f"{what}[{wrong}]: expected a string, found {shown(texts[wrong])}", file=name)
+        advice = f" {MISSING}" if _plain(texts[wrong]) is None else ""
+        raise DataError(f"{what}[{wrong}]: expected a string, found {shown(texts[wrong])}{advice}", file=name)
     return texts
 
 

@@ -39,6 +39,8 @@ from ranker.files import printable, read_bytes
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 _LOG = logging.getLogger(__name__)
 
+MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
+"""Advice about texts that are missing in memory."""
 _ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
@@ -138,7 +140,7 @@ def long_table(
     Raises
     ------
     DataError
-        If a column is missing or there twice, or a column of text holds something else.
+        If a column is missing or there twice, or a column of text holds something else, or a text is missing.
     """
     columns = _columns(header, file, None)
     kinds = set(kinds_of(columns))
@@ -146,6 +148,11 @@ def long_table(
         column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
     }
+    for header_name, column in zip(header, columns, strict=True):
+        if column in ("source", "text") and cells[column].null_count:
+            row = pc.index(cells[column].is_null(), True).as_py()
+            what = f"column {header_name!r}: expected text, found nothing {MISSING}"
+            raise DataError(what, file=file, line=int(lines[row]))
     return LongTable(cells, lines, file, unit)
 
 
@@ -246,7 +253,8 @@ class LongTable:
                 group = _joined(group)
             self._number_systems(group)
         systems = self._codes("system")
-        self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
+        advice = f" {MISSING}" if self.unit == "row" else ""
+        self._refuse(systems < 0, lambda row: f"column 'system': expected a name, found nothing{advice}")
         opening = _first(group)[group]
         self._refuse(
             (content != content[opening]) | (doc != doc[opening]),

@@ -163,13 +163,35 @@ def test_a_file_that_does_not_fit_into_memory_is_named(tmp_path, monkeypatch):
 
 def test_parquet_numbers_as_names(tmp_path: Path) -> None:
     frame = pd.DataFrame(
-        {"seg_id": [1.0, 1.0, None], "source": ["x", "x", "y"], "system": [1, 2, 1], "text": ["a", None, "c"]}
+        {"seg_id": [1.0, 1.0, None], "source": ["x", "x", "y"], "system": [1, 2, 1], "text": ["a", "", "c"]}
     )
     frame.to_parquet(tmp_path / "x.parquet", index=False)
     dataset = read_dataset(tmp_path / "x.parquet")
     assert dataset.sources["seg_id"].tolist() == ["1", "2"]
     assert dataset.candidates["system"].tolist() == ["1", "2", "1"]
     assert dataset.candidates["text"].tolist() == ["a", "", "c"]
+    frame.assign(text=["a", None, "c"]).to_parquet(tmp_path / "x.parquet", index=False)
+    with pytest.raises(DataError, match=r"x\.parquet:2: column 'text': expected text, found nothing .*keep_default_na"):
+        read_dataset(tmp_path / "x.parquet")
+
+
+NAMES_OF_NOTHING = ["NA", "N/A", "null", "None", "nan", "NaN", "none", "NULL", "-", "<NA>", "#N/A"]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet"])
+def test_a_word_for_nothing_is_a_text(ending: str, tmp_path: Path) -> None:
+    items = [Record(f"{word} {n}", [word], [Candidate(word, word)]) for n, word in enumerate(NAMES_OF_NOTHING)]
+    (path,) = write_dataset(assemble(items, "x"), tmp_path / f"x.{ending}")
+    again = read_dataset(path)
+    assert again.candidates["text"].tolist() == NAMES_OF_NOTHING
+    assert again.candidates["system"].tolist() == NAMES_OF_NOTHING
+    assert again.references["text"].tolist() == NAMES_OF_NOTHING
+
+
+def test_a_word_for_nothing_is_a_line_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text("\n".join(NAMES_OF_NOTHING))
+    assert read_parallel(path, [path], [path]).candidates["text"].tolist() == NAMES_OF_NOTHING
 
 
 @pytest.mark.parametrize("ends", LINE_ENDS)
