@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.files import printable
 
 
@@ -42,6 +43,23 @@ def first_repeated(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def is_one_system(outputs: npt.ArrayLike) -> bool:
+    """Whether rows without systems and ids are the output of one system, by the number of outputs of every source.
+
+    They are if most sources have one output although some have several, as sentences that occur more than once.
+    """
+    sizes = np.asarray(outputs)
+    return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
+
+
+def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
+    """Return what to tell a user about rows that are read as the output of one system."""
+    return (
+        f"no column 'system', and only {counted(sources, 'source')} with several rows (first: {unit}s {first} and "
+        f"{second}): read as the output of one system; if they are candidates of one source, give them the same seg_id"
+    )
 
 
 @dataclass

@@ -178,7 +178,7 @@ def test_evaluate_takes_scores_in_the_order_of_the_frame(data):
     best = frame["adequacy"]
     shuffled = best.sample(frac=1, random_state=5)
     assert evaluate(frame, shuffled, resamples=0).estimate("segment.spearman").value == pytest.approx(1)
-    with pytest.raises(DataError, match="scores: the index has duplicate labels, .*: use reset_index on the frame"):
+    with pytest.raises(DataError, match=r"scores: the index has duplicate labels, .*: use reset_index on the frame"):
         evaluate(frame.set_axis([5] * len(frame)), best, resamples=0)
     with pytest.raises(DataError, match="for the same candidates, or an array in their order"):
         evaluate(data, best.set_axis([*"abcdefghi"]), resamples=0)

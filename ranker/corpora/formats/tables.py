@@ -6,7 +6,8 @@ and holds numbers or nothing. Which ratings are judgements, and in which directi
 `ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
 may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
 equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
-one. CSV quotes as spreadsheets do, with commas or semicolons between the columns; TSV never quotes.
+one. Without ``system`` and ``seg_id`` a table where most sources have one row is the output of one system. CSV quotes
+as spreadsheets do, with commas or semicolons between the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,14 @@ import pyarrow.parquet
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import columns as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.records import build_dataset, first_repeated, shown, system_stands_twice
+from ranker.corpora.records import (
+    build_dataset,
+    first_repeated,
+    is_one_system,
+    one_system_note,
+    shown,
+    system_stands_twice,
+)
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
@@ -251,7 +259,7 @@ class LongTable:
                 # nothing tells whether equal references are of one source
                 group = np.where(seg_id < 0, len(group) + np.arange(len(group)), group)
                 group = _joined(group)
-            self._number_systems(group)
+            group = self._number_systems(group, judge, has_ids=bool((seg_id >= 0).any()))
         systems = self._codes("system")
         advice = f" {MISSING}" if self.unit == "row" else ""
         self._refuse(systems < 0, lambda row: f"column 'system': expected a name, found nothing{advice}")
@@ -299,11 +307,28 @@ class LongTable:
         )
         return dataset, place[output]
 
-    def _number_systems(self, group: Int64Array) -> None:
-        """Call the outputs of every source candidate1, candidate2, ..., as they are called in JSON."""
-        places = pd.Series(group).groupby(group).cumcount() + 1
-        systems = pa.array(("candidate" + places.astype(str)).to_numpy(object), pa.large_string())
+    def _number_systems(self, group: Int64Array, judge: Int64Array, *, has_ids: bool) -> Int64Array:
+        """Call the outputs of every source candidate1, candidate2, ..., as in JSON, and return the source of every row.
+
+        Rows with equal texts by different judges are one output. If most sources have one output, the table is that of
+        one system, and every output has a source of its own, unless there are ids of sources.
+        """
+        text = self._codes("text")
+        again = pd.Series(_joined(group, text, judge)).pipe(lambda key: key.groupby(key).cumcount()).to_numpy(np.int64)
+        output = _joined(group, text, np.where(judge < 0, len(group) + np.arange(len(group)), again))
+        first = _first(output)
+        source = group[first]
+        place = pd.Series(source).groupby(source).cumcount().to_numpy(np.int64)
+        repeated = np.flatnonzero(place == 1)
+        if not has_ids and is_one_system(np.bincount(source)):
+            row = first[repeated[0]]
+            lines = [int(self.lines[at]) for at in (np.argmax(group == group[row]), row)]
+            note = one_system_note(len(repeated), self.unit, *lines)
+            _LOG.warning("ranker: note: %s: %s", self.file, note)
+            group, place = output, np.zeros(len(first), dtype=np.int64)
+        systems = pa.array([f"candidate{number + 1}" for number in place[output].tolist()], pa.large_string())
         self.columns["system"] = pa.chunked_array([systems])
+        return group
 
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()

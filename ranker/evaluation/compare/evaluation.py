@@ -93,7 +93,9 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateR
         raise DataError(what, file=name) from None
     if by_row.shape != (len(rows.index),):
         expected = counted(len(rows.index), "candidate" if rows.candidate is None else "row")
-        raise DataError(f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name)
+        raise DataError(
+            f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
+        )
     return np.asarray(by_row[rows.first])
 
 

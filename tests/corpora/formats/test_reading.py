@@ -18,6 +18,7 @@ from ranker.corpora.formats import reading, tables
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
 
 SOURCES = ["一只猫", "下雨了"]
@@ -407,3 +408,92 @@ def test_tables_are_read_column_by_column(
     write = frame.to_parquet if ending == "parquet" else frame.to_csv
     write(path, index=False, **({"sep": "\t"} if ending == "tsv" else {}))
     assert read_dataset(path).fingerprint == plain.fingerprint
+
+
+ONE_SYSTEM = [
+    ("a", "r", "1"),
+    ("yes", "ja", "2"),
+    ("b", "r", "3"),
+    ("yes", "ja", "4"),
+    ("c", "r", "5"),
+    ("d", "r", "6"),
+]
+
+
+def in_every_form(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
+    frame = pd.DataFrame(rows)
+    frame.to_csv(folder / "x.csv", index=False)
+    frame.to_csv(folder / "x.tsv", index=False, sep="\t")
+    frame.to_parquet(folder / "x.parquet", index=False)
+    (folder / "x.json").write_text(json.dumps(rows))
+    (folder / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return [folder / f"x.{ending}" for ending in ("csv", "tsv", "parquet", "json", "jsonl")]
+
+
+def test_a_table_of_one_system_has_one_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"source": source, "ref": reference, "mt": text} for source, reference, text in ONE_SYSTEM]
+    for path in in_every_form(rows, tmp_path):
+        caplog.clear()
+        dataset = read_dataset(path)
+        assert dataset.candidates["system"].tolist() == ["candidate1"] * 6, path
+        assert dataset.sources["text"].tolist() == [source for source, *_ in ONE_SYSTEM]
+        assert dataset.candidates["text"].tolist() == list("123456")
+        assert [*next(parts_of(str(path), 3)).sources["seg_id"]] == ["1", "2", "3"]
+        first = {".parquet": "lines 2 and 4", ".json": "lines 1 and 1", ".jsonl": "lines 2 and 4"}
+        where = first.get(path.suffix, "lines 3 and 5")
+        assert caplog.messages[0] == (
+            f"ranker: note: {path}: no column 'system', and only 1 source with several rows (first: {where}): read as "
+            "the output of one system; if they are candidates of one source, give them the same seg_id"
+        )
+    caplog.clear()
+    frame = pd.DataFrame(rows)
+    for data in (Dataset.from_frame(frame), Dataset.from_records(rows)):
+        assert data.candidates["system"].tolist() == ["candidate1"] * 6
+    assert ["(first: rows 1 and 3)" in caplog.messages[0], "(first: records 1 and 3)" in caplog.messages[1]] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "systems"),
+    [
+        ([("a", "r", "1"), ("a", "r", "2"), ("b", "r", "3")], [1, 2, 1]),
+        ([("a", "r", "1"), ("b", "r", "2"), ("a", "r", "3"), ("b", "r", "4")], [1, 2, 1, 2]),
+        ([("a", "r", "1"), ("b", "r", "2"), ("c", "r", "2")], [1, 1, 1]),
+        ([(*row, "1" if row[0] == "yes" else f"{row[2]}a") for row in ONE_SYSTEM], [1, 1, 2, 1, 1, 1]),
+    ],
+    ids=["several of most", "several of all", "one of each", "ids"],
+)
+def test_candidates_of_a_source_without_systems_are_numbered(
+    rows: list[tuple[str, ...]], systems: list[int], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = ("source", "ref", "mt", "seg_id")
+    for path in in_every_form([dict(zip(keys, row, strict=False)) for row in rows], tmp_path):
+        assert read_dataset(path).candidates["system"].tolist() == [f"candidate{number}" for number in systems], path
+    assert not caplog.messages
+
+
+def test_an_output_without_a_system_that_several_people_judged_is_one(tmp_path: Path) -> None:
+    rows = [
+        {"source": source, "ref": "r", "mt": text, "judge": judge, "adequacy": score}
+        for source, text, judge, score in [
+            ("a", "x", "j1", 1),
+            ("a", "x", "j2", 2),
+            ("b", "x", "j1", 3),
+            ("b", "x", "j2", 4),
+            ("b", "y", "j1", 5),
+            ("b", "x", "j1", 6),
+        ]
+    ]
+    for path in in_every_form(rows, tmp_path):
+        dataset = read_dataset(path)
+        assert dataset.candidates["system"].tolist() == ["candidate1", *(f"candidate{n}" for n in (1, 2, 3))], path
+        assert dataset.candidates["text"].tolist() == ["x", "x", "y", "x"]
+        assert dataset.ratings[["candidate", "judge", "value"]].to_numpy().tolist() == [
+            [0, "j1", 1.0],
+            [0, "j2", 2.0],
+            [1, "j1", 3.0],
+            [1, "j2", 4.0],
+            [2, "j1", 5.0],
+            [3, "j1", 6.0],
+        ]
