@@ -7,6 +7,7 @@ call `assemble`. All formats share one set of checks.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +20,12 @@ import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
 from ranker.errors import DataError, counted
 from ranker.files import printable
+
+_LOG = logging.getLogger(__name__)
 
 
 def shown(value: object) -> str:
@@ -190,7 +194,7 @@ def build_dataset(
     judged["value"] += 0.0
     _add_alignments(arrays["references"], references)
     _add_alignments(arrays["candidates"], candidates)
-    return Dataset(
+    dataset = Dataset(
         name,
         _frame(keys),
         _frame(arrays["references"]),
@@ -199,6 +203,10 @@ def build_dataset(
         empty_table("preferences"),
         None if file is None or unit != "line" else _places(file, lines, size),
     )
+    note = near_sources_note(dataset, lines, unit)
+    if note:
+        _LOG.warning("ranker: note: %s: %s", file or name, note)
+    return dataset
 
 
 def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
