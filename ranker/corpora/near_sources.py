@@ -73,14 +73,14 @@ def blank_texts(dataset: Dataset) -> dict[str, Int64Array]:
 
 def counts(dataset: Dataset) -> list[str]:
     """Return a line for whatever there is of `blank_texts` and `near_duplicate_sources`, with its first place."""
-    found = {
+    problems = {
         **{f"empty {name}s": sources.tolist() for name, sources in blank_texts(dataset).items()},
         "sources that differ from another only by white space or a blank reference": [
             source for source, _ in near_duplicate_sources(dataset)
         ],
     }
     return [
-        f"{name}: {len(sources)} (first: {dataset.where(sources[0])})" for name, sources in found.items() if sources
+        f"{name}: {len(sources)} (first: {dataset.where(sources[0])})" for name, sources in problems.items() if sources
     ]
 
 

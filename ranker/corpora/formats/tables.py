@@ -7,7 +7,7 @@ and holds numbers or nothing. Which ratings are judgements, and in which directi
 may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
 equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
 one. Without ``system`` and ``seg_id`` a table where most sources have one row is the output of one system. CSV quotes
-as spreadsheets do, with commas or semicolons between the columns; TSV never quotes.
+as spreadsheets do, with commas, semicolons or tabs between the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ from ranker.corpora.records import (
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
+from ranker.storage.escapes import csv_unescaped
 
+Delimiter = Literal[",", ";", "\t"]
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 _LOG = logging.getLogger(__name__)
 
@@ -53,8 +55,8 @@ _ONLY_JUDGES = " (only rows by different judges with the same text may do so; di
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
-def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\t"]) -> Dataset:
-    """Parse CSV or TSV `text` with a header line into the data set called `name`.
+def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Dataset:
+    """Parse CSV, which is `quoted`, or TSV with a header line into the data set called `name`.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\
     reader = csv.reader(
         io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline=""),
         delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
 
@@ -97,8 +99,14 @@ def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([pc.if_else(pc.equal(column, ""), None, column) for column in cells])
-    values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
-    return LongTable(dict(zip(columns, values, strict=True)), np.concatenate(lines), file).dataset(name)
+    values = {
+        column: pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string())
+        for at, column in enumerate(columns)
+    }
+    if quoted:
+        texts = [column for column in columns if column not in kinds_of(columns)]
+        values |= zip(texts, csv_unescaped(values[column] for column in texts), strict=True)
+    return LongTable(values, np.concatenate(lines), file).dataset(name)
 
 
 def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
@@ -213,13 +221,14 @@ def is_header(line: str, delimiter: str) -> bool:
     return "text" in columns and _is_comparable(columns)
 
 
-def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
-    """Return what separates the columns of CSV with this first line, and tell the user if it might be either."""
-    reads = [delimiter for delimiter in (",", ";") if is_header(header, delimiter)]
+def delimiter_of(header: str, file: str) -> Delimiter:
+    """Return what separates the columns of CSV with this first line, and tell the user if it might be several."""
+    delimiters: tuple[Delimiter, ...] = (",", ";", "\t")
+    reads = [delimiter for delimiter in delimiters if is_header(header, delimiter)]
     if len(reads) > 1:
-        _LOG.warning("ranker: note: %s: columns may be separated by ',' or ';'; using ','", file)
-    semicolons = reads == [";"] or (not reads and "," not in header and ";" in header)
-    return ";" if semicolons else ","
+        others = " or ".join(map(repr, reads))
+        _LOG.warning("ranker: note: %s: columns may be separated by %s; using %r", file, others, reads[0])
+    return (*reads, *(delimiter for delimiter in delimiters if delimiter in header), delimiters[0])[0]
 
 
 def kinds_of(columns: list[str]) -> list[str]:

@@ -101,8 +101,8 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateR
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
     """Return the scores of every row, found by its label if they are in another order."""
-    found = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
-    wanted = f"{found} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
+    size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
+    wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
     if isinstance(scores, pd.DataFrame):
         if "score" not in scores:
             raise DataError(f"{wanted} for the same candidates", file=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -102,6 +103,7 @@ TEXTS = {
     "other heads": (".csv", delimited(",").replace("source,reference,system,text", "src, ref_1 ,system,mt")),
     "empty last column": (".csv", delimited(",").replace("\n", ",\n")),
     "upper case": (".CSV", delimited(",")),
+    "tabs in .csv": (".csv", delimited("\t")),
     "sniffed json": (".txt", json.dumps(records("list"))),
     "sniffed lines": ("", json_lines("mt")),
     "sniffed csv": (".txt", delimited(",")),
@@ -123,6 +125,14 @@ def test_every_form_gives_the_same_data_set(form: str, ends: str, plain: Dataset
     path = tmp_path / f"corpus{ending}"
     path.write_bytes(LINE_ENDS[ends](text).encode())
     assert read_dataset(path).fingerprint == plain.fingerprint
+
+
+def test_a_csv_is_quoted_between_tabs_too(plain: Dataset, tmp_path: Path) -> None:
+    pd.DataFrame(ROWS).to_csv(tmp_path / "x.csv", index=False, sep="\t", quoting=csv.QUOTE_ALL)
+    assert read_dataset(tmp_path / "x.csv").fingerprint == plain.fingerprint
+    (tmp_path / "x.csv").write_text('source\ttext\nx\t"a" b\n')
+    with pytest.raises(DataError, match=r"x\.csv:2: badly quoted row .*: expected a quote that closes it"):
+        read_dataset(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize("form", TEXTS)
