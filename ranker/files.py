@@ -26,7 +26,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from ranker import progress
 from ranker.errors import DataError, OptionError
@@ -35,10 +35,32 @@ from ranker.storage.file_kinds import is_device
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+
+
+class _Document(NamedTuple):
+    """A kind of file that people have translations in, which is not read: endings, name, what to do."""
+
+    endings: tuple[str, ...]
+    called: str
+    advice: str
+
+
+_LINES = "plain text in UTF-8, one segment per line"
+_DOCUMENTS = {
+    "xliff": _Document(
+        ("xlf", "xliff", "sdlxliff", "mxliff", "mqxliff"), "XLIFF", f"export source and target as {_LINES}, or as TSV"
+    ),
+    "tmx": _Document(("tmx",), "a translation memory (TMX)", f"export both languages as {_LINES}, or as TSV"),
+    "text": _Document(("doc", "docx", "odt", "rtf"), "a document of a word processor", f"save it as {_LINES}"),
+    "sheet": _Document(("xls", "xlsx", "xlsm", "xlsb", "ods"), "a spreadsheet", "save the sheet as CSV in UTF-8"),
+}
+_IN_ZIP = {b"word/": "text", b"opendocument.text": "text", b"xl/": "sheet", b"opendocument.spreadsheet": "sheet"}
+_MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
-    b"PK\x03\x04": "a zip archive",
+    _ZIP: "a zip archive",
     b"PAR1": "a Parquet file",
 }
 _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
@@ -113,9 +135,24 @@ def read_bytes(path: str | Path) -> bytes:
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
     if not name.endswith(".toml"):  # declarations are of a few lines
         progress.report_file(name, len(raw))
-    if not raw.startswith(GZIP_MAGIC):
-        return raw
-    return _unzipped(raw, name)
+    if raw.startswith(GZIP_MAGIC):
+        raw = _unzipped(raw, name)
+    kind = document_kind(name, raw)
+    if kind is not None:
+        raise DataError(f"this is {kind.called}, which is not read: {kind.advice}", file=name)
+    return raw
+
+
+def document_kind(name: str, raw: bytes = b"") -> _Document | None:
+    """Return which kind of file of offices and translators it is, by its name or its first bytes, or None."""
+    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
+    if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
+        return named
+    if raw.startswith(_ZIP):
+        return next((_DOCUMENTS[kind] for mark, kind in _IN_ZIP.items() if mark in raw), None)
+    # it may be UTF-16
+    tag = _MARKUP.match(raw[:4000].replace(b"\0", b""))
+    return _DOCUMENTS[tag[1].decode().lower()] if tag else None
 
 
 def _unzipped(raw: bytes, name: str) -> bytes:

@@ -30,7 +30,7 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
-from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
+from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
 from ranker.settings import AUTO, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
@@ -108,7 +108,7 @@ class Ranker(LabelledScores):
         DataError
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
-        self.fit_table(dataset_of(candidates)[0])
+        self.fit_table(candidate_rows(candidates).dataset)
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
@@ -140,10 +140,10 @@ class Ranker(LabelledScores):
         self._stored = None
         return table
 
-    def contributions(self, dataset: Dataset) -> FloatArray:
-        """Return what every column adds to the score of every candidate, shape (candidates, columns).
+    def contributions(self, candidates: Candidates) -> FloatArray:
+        """Return what every column adds to the score of every row of a frame, else of every candidate.
 
-        The model is linear, so the rows add up to the scores exactly.
+        The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly.
 
         Raises
         ------
@@ -151,9 +151,10 @@ class Ranker(LabelledScores):
             If a source lacks what all features need.
         """
         self._trained()
-        weights = self.weight_sets.of_candidates(dataset)
-        columns = self.feature_set.transform(dataset, partial=True, used=self.weight_sets.used_in(dataset))
-        return np.asarray(weights * ((columns - self.mean) / self.scale))
+        rows = candidate_rows(candidates)
+        weights = self.weight_sets.of_candidates(rows.dataset)
+        columns = self.feature_set.transform(rows.dataset, partial=True, used=self.weight_sets.used_in(rows.dataset))
+        return rows.by_row(weights * ((columns - self.mean) / self.scale))
 
     def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""

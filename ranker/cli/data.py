@@ -139,6 +139,8 @@ def get(
 def check(data: NameOrPath, form: FormatOption = "table") -> None:
     """Check a corpus and summarise its contents.
 
+    Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
+
     Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
 
     Example: ranker data check candidates.json
@@ -146,6 +148,7 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     from ranker.corpora import catalogue
     from ranker.corpora.columns import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
+    from ranker.corpora.near_sources import counts
     from ranker.corpora.shards.shards import Shards
     from ranker.corpora.summary import summarise
 
@@ -159,7 +162,8 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
-    emit(Result.of_rows(rows, signature=f"judgements: {judgements}{unused}\nfingerprint: {dataset.fingerprint}"), form)
+    lines = [f"judgements: {judgements}{unused}", *counts(dataset), f"fingerprint: {dataset.fingerprint}"]
+    emit(Result.of_rows(rows, signature="\n".join(lines)), form)
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:

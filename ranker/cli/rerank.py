@@ -28,8 +28,8 @@ def command(
     nbest: Annotated[
         str,
         typer.Argument(
-            help="N-best list: Moses format, JSON or a table with several outputs per source, or plain text with the "
-            "same number of lines per source; - for stdin.",
+            help="N-best list: Moses format, output of fairseq, JSON or a table with several outputs per source, or "
+            "plain text with the same number of lines per source; - for stdin.",
             metavar="NBEST",
         ),
     ],

@@ -32,11 +32,11 @@ METADATA = _table(
     "annotation annotator author category comment comments corpus created date dataset description document "
     "domain extra file filename genre info label labels lang language licence license link meta metadata name "
     "note notes origin provenance remark remarks set split tag tags testset time timestamp title topic type url "
-    "user version year"
+    "tied user version year"
 )
 """A column whose name ends in one of these words may contain text, which is then ignored."""
-NOT_READ = _table("dataset year sources references_tok reference_human")
-"""Keys of corpora in our own JSON form that are not read, without a note."""
+NOT_READ = _table("dataset tied year sources references_tok reference_human")
+"""Keys of corpora in our own JSON form, and of our own results, that are not read, without a note."""
 EXPECTED = (
     f"text columns are {', '.join(TEXT_COLUMNS)}, reference; other columns contain ratings, or metadata with "
     "names such as "

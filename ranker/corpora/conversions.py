@@ -77,7 +77,7 @@ class Conversions:
     def from_texts(
         cls,
         translations: Sequence[str] | Mapping[str, Sequence[str]],
-        references: Sequence[str | Sequence[str]] | None = None,
+        references: Sequence[str | Sequence[str]] | Mapping[Any, Sequence[str]] | None = None,
         sources: Sequence[str] | None = None,
         *,
         lp: str | None = None,
@@ -89,8 +89,8 @@ class Conversions:
         ----------
         translations : list of str, or dict of str to list of str
             The translations of every source, by one system (called ``translation``) or by the named ones.
-        references : list of str or of lists of str, optional
-            One reference, or a list of them, for every source.
+        references : list of str or of lists of str, or dict of lists of str, optional
+            One reference, or a list of them, for every source; or by name, lists with one reference for every source.
         sources : list of str, optional
             Source sentences; empty if they are not given.
         lp : str, optional
@@ -101,7 +101,8 @@ class Conversions:
         Raises
         ------
         DataError
-            If the lists differ in length, or hold something that is not text.
+            If the lists differ in length, hold something that is not text, or can be read in two ways: as many lists of
+            references as translations, each as long.
 
         Examples
         --------

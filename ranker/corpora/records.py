@@ -7,21 +7,26 @@ call `assemble`. All formats share one set of checks.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.files import printable
+
+_LOG = logging.getLogger(__name__)
 
 
 def shown(value: object) -> str:
@@ -43,6 +48,23 @@ def first_repeated(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def is_one_system(outputs: npt.ArrayLike) -> bool:
+    """Whether rows without systems and ids are the output of one system, by the number of outputs of every source.
+
+    They are if most sources have one output although some have several, as sentences that occur more than once.
+    """
+    sizes = np.asarray(outputs)
+    return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
+
+
+def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
+    """Return what to tell a user about rows that are read as the output of one system."""
+    return (
+        f"no column 'system', and only {counted(sources, 'source')} with several rows (first: {unit}s {first} and "
+        f"{second}): read as the output of one system; if they are candidates of one source, give them the same seg_id"
+    )
 
 
 @dataclass
@@ -175,7 +197,7 @@ def build_dataset(
     arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
     _add_alignments(arrays["references"], references)
     _add_alignments(arrays["candidates"], candidates)
-    return Dataset(
+    dataset = Dataset(
         name,
         _frame(keys),
         _frame(arrays["references"]),
@@ -184,6 +206,10 @@ def build_dataset(
         empty_table("preferences"),
         None if file is None or unit != "line" else _places(file, lines, size),
     )
+    note = near_sources_note(dataset, lines, unit)
+    if note:
+        _LOG.warning("ranker: note: %s: %s", file or name, note)
+    return dataset
 
 
 def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:

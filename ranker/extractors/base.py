@@ -252,7 +252,7 @@ class Metric(FittedExtractor):
     def __call__(
         self,
         translations: Sequence[str],
-        references: Sequence[str | Sequence[str]] | None = None,
+        references: Sequence[str | Sequence[str]] | Mapping[Any, Sequence[str]] | None = None,
         sources: Sequence[str] | None = None,
         *,
         lp: str | None = None,
@@ -278,7 +278,8 @@ class Metric(FittedExtractor):
         Raises
         ------
         DataError
-            If the lists differ in length or hold something else, or a reference is missing.
+            If the lists differ in length or hold something else, a reference is missing, or the references can be read
+            in two ways.
         ModelError
             If the metric must learn in training first.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranker.frames.labelled import Candidates, dataset_of
+from ranker.frames.labelled import Candidates, candidate_rows
 from ranker.ranking import Ranker
 from ranker.shipped import suited
 
@@ -42,6 +42,6 @@ def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataF
     >>> ranker.rank([candidates])["text"].tolist()
     ['It rains.', 'It rain.']
     """
-    dataset, labels = dataset_of(candidates)
-    ranking = Ranker.load(suited(dataset) if model is None else model).rank(dataset)
-    return ranking.set_axis(labels[ranking.index])
+    rows = candidate_rows(candidates)
+    ranking = Ranker.load(suited(rows.dataset) if model is None else model).rank(rows.dataset)
+    return ranking.set_axis(rows.index[rows.first][ranking.index])

@@ -6,13 +6,15 @@ import html
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_frame
@@ -29,18 +31,34 @@ or the name or path of a corpus."""
 _LOG = logging.getLogger(__name__)
 
 
-def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
-    """Return candidates as a data set, and what the rows of results are called.
+@dataclass(frozen=True, eq=False)
+class CandidateRows:
+    """Candidates as a data set, and the rows that results have: those of a given frame, else one per candidate."""
 
-    Parameters
-    ----------
-    candidates : Dataset, DataFrame, list of dict, str or Path
+    dataset: Dataset
+    index: pd.Index
+    candidate: Int64Array | None = None
+    """Candidate of every row of a frame."""
 
-    Returns
-    -------
-    dataset : Dataset
-    labels : Index, shape (candidates,)
-        Of a frame the index of the first row of every candidate, else their row numbers.
+    @property
+    def first(self) -> Int64Array:
+        """The first row of every candidate."""
+        if self.candidate is None:
+            return np.arange(len(self.dataset))
+        return np.unique(self.candidate, return_index=True)[1].astype(np.int64)
+
+    def by_row(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the values of candidates (candidates, ...) for every row."""
+        return values if self.candidate is None else values[self.candidate]
+
+    def frame_by_row(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame of candidates with the rows, their order and their index."""
+        rows = frame if self.candidate is None else frame.iloc[self.candidate]
+        return rows.set_axis(self.index)
+
+
+def candidate_rows(candidates: Candidates) -> CandidateRows:
+    """Return candidates of any form as a data set with the rows of results.
 
     Raises
     ------
@@ -51,8 +69,7 @@ def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
     """
     if isinstance(candidates, pd.DataFrame):
         dataset, of_row = from_frame(candidates)
-        first = np.unique(of_row, return_index=True)[1]
-        return dataset, candidates.index[first]
+        return CandidateRows(dataset, candidates.index, of_row)
     if isinstance(candidates, str | Path):
         dataset = catalogue.load(candidates)
     elif isinstance(candidates, Dataset):
@@ -64,14 +81,14 @@ def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
             what = "a list of strings has no sources: create a data set with Dataset.from_texts"
             raise DataError(what, file="candidates")
         dataset = Dataset.from_records(records)
-    return dataset, pd.RangeIndex(len(dataset), name="candidate")
+    return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
 
 
-def labelled(dataset: Dataset, labels: pd.Index) -> pd.DataFrame:
+def labelled(dataset: Dataset) -> pd.DataFrame:
     """Return one row per candidate: what is known of ``lp``, ``doc``, ``seg_id``, then source, system and text."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     known = [key for key in ("lp", "doc", "seg_id") if dataset.sources[key].notna().any()]
-    frame = sources[[*known, "text"]].rename(columns={"text": "source"}).set_axis(labels)
+    frame = sources[[*known, "text"]].rename(columns={"text": "source"}).reset_index(drop=True)
     return frame.assign(**{key: dataset.candidates[key].array for key in ("system", "text")})
 
 
@@ -81,8 +98,8 @@ class LabelledScores(ABC):
     feature_set: FeatureSet
 
     @abstractmethod
-    def contributions(self, dataset: Dataset) -> FloatArray:
-        """Return what every column adds to the score of every candidate, shape (candidates, columns)."""
+    def contributions(self, candidates: Candidates) -> FloatArray:
+        """Return what every column adds to the score of every row, shape (rows, columns); see `candidate_scores`."""
 
     @abstractmethod
     def note(self, dataset: Dataset) -> str | None:
@@ -101,15 +118,15 @@ class LabelledScores(ABC):
         table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
-    def candidate_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,); comparable inside one source only.
+    def candidate_scores(self, candidates: Candidates) -> FloatArray:
+        """Return what `score` does as an array: one score per row of a frame, else per candidate.
 
         Raises
         ------
-        DataError
-            As `contributions`.
+        DataError, MissingError
+            As `score`.
         """
-        scores: FloatArray = self.contributions(dataset).sum(axis=1)
+        scores: FloatArray = self.contributions(candidates).sum(axis=1)
         return scores
 
     def score(self, candidates: Candidates) -> pd.DataFrame:
@@ -124,9 +141,9 @@ class LabelledScores(ABC):
         Returns
         -------
         DataFrame
-            One row per candidate: ``lp``, ``doc`` and ``seg_id`` as far as they are known, ``source``, ``system``,
-            ``text``, and ``score``: a real number, higher is better, comparable inside one source only. The index is
-            that of a given frame, else the row number of the candidate.
+            Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
+            ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
+            is better, comparable inside one source only.
 
         Raises
         ------
@@ -149,8 +166,9 @@ class LabelledScores(ABC):
         >>> learnt.explain([new]).columns.tolist()
         ['seg_id', 'source', 'system', 'text', 'score', 'bleu']
         """
-        dataset, labels = self._read(candidates)
-        return labelled(dataset, labels).assign(score=self.candidate_scores(dataset))
+        rows = self._read(candidates)
+        scores = self.candidate_scores(rows.dataset)
+        return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
     def rank(self, candidates: Candidates) -> pd.DataFrame:
         """Rank the candidate translations of every source.
@@ -164,16 +182,18 @@ class LabelledScores(ABC):
         -------
         DataFrame
             Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
-            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none).
+            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). A
+            candidate of a frame has the index of its first row.
 
         Raises
         ------
         DataError, MissingError
             As `score`.
         """
-        dataset, labels = self._read(candidates)
-        ranking = rank_by(dataset, self.candidate_scores(dataset))
-        frame = labelled(dataset, labels).iloc[ranking["candidate"]]
+        rows = self._read(candidates)
+        ranking = rank_by(rows.dataset, self.candidate_scores(rows.dataset))
+        labels = rows.index[rows.first]
+        frame = labelled(rows.dataset).set_axis(labels).iloc[ranking["candidate"]]
         figures = ("rank", "tied", "score", "margin")
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
@@ -195,15 +215,16 @@ class LabelledScores(ABC):
         DataError, MissingError
             As `score`.
         """
-        dataset, labels = self._read(candidates)
-        parts = self.contributions(dataset)
-        frame = labelled(dataset, labels).assign(score=parts.sum(axis=1))
-        return pd.concat([frame, pd.DataFrame(parts, index=labels, columns=[*self.feature_set.columns])], axis=1)
+        rows = self._read(candidates)
+        parts = self.contributions(rows.dataset)
+        frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
+        features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
+        return rows.frame_by_row(pd.concat([frame, features], axis=1))
 
-    def _read(self, candidates: Candidates) -> tuple[Dataset, pd.Index]:
-        """Return candidates as `dataset_of` does, and log what a user should know of their scores."""
-        dataset, labels = dataset_of(candidates)
-        note = self.note(dataset)
+    def _read(self, candidates: Candidates) -> CandidateRows:
+        """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
+        rows = candidate_rows(candidates)
+        note = self.note(rows.dataset)
         if note:
             _LOG.warning("ranker: note: %s", note)
-        return dataset, labels
+        return rows

@@ -1,21 +1,28 @@
 r"""Texts and names from data in what is printed or written for programs: JSON, CSV and Markdown.
 
 JSON escapes what a terminal would obey. Spreadsheets run text that begins like a formula, so CSV puts an apostrophe
-before it, unless ``RANKER_CSV_FORMULAS`` is 1. In Markdown a name makes no cell, element, link or code of its own.
+before it, unless ``RANKER_CSV_FORMULAS`` is 1, and another one before text that begins with apostrophes and then so.
+Readers take one away if no text of a file begins like a formula without one. In Markdown a name makes no cell, element,
+link or code of its own.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import re
 from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from ranker.files import printable
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BEGINS = r"[=+\-@\t\r]"
+_FORMULA, _ESCAPED = re.compile(f"'*{_BEGINS}"), f"^'('*{_BEGINS})"
 # in JSON these are only inside strings
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=])\(")
@@ -28,18 +35,48 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV; None is an empty cell."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows(map(_csv_cell, row) for row in rows)
-    return buffer.getvalue()
+    """Return rows, the first of which is the header, as CSV; None is an empty cell."""
+    table = [[*row] for row in rows]
+    if os.environ.get("RANKER_CSV_FORMULAS") == "1":
+        import pyarrow as pa
+
+        texts = [cell for row in table[1:] for cell in row if isinstance(cell, str)]
+        escaped = looks_escaped([pa.array(texts, pa.large_string())])
+    else:
+        escaped = True
+    lines: list[str] = []
+    # the csv module quotes what holds a part of its line terminator
+    writer = csv.writer(SimpleNamespace(write=lambda line: lines.append(line[:-2])), lineterminator="\r\n")
+    for row in table:
+        writer.writerow("" if cell is None else csv_cell(cell) if escaped else cell for cell in row)
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _csv_cell(value: object) -> object:
+def csv_cell(value: object) -> object:
     """Return what CSV holds for a value: text that no spreadsheet takes for a formula, and numbers as they are."""
-    if isinstance(value, str) and value.startswith(_FORMULA) and os.environ.get("RANKER_CSV_FORMULAS") != "1":
-        return f"'{value}"
-    return "" if value is None else value
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def looks_escaped(columns: Iterable[pa.Array | pa.ChunkedArray]) -> bool:
+    """Whether texts look as `csv_cell` makes them: some begin with an apostrophe and like a formula, none without."""
+    import pyarrow.compute as pc
+
+    escaped = False
+    for column in columns:
+        if pc.any(pc.match_substring_regex(column, f"^{_BEGINS}")).as_py():
+            return False
+        escaped = escaped or bool(pc.any(pc.match_substring_regex(column, _ESCAPED)).as_py())
+    return escaped
+
+
+def csv_unescaped(columns: Iterable[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Return the texts of the columns of a CSV file as they were before `csv_cell`."""
+    import pyarrow.compute as pc
+
+    texts = [*columns]
+    if not looks_escaped(texts):
+        return texts
+    return [pc.replace_substring_regex(column, _ESCAPED, r"\1") for column in texts]
 
 
 def markdown_text(text: str) -> str:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from ranker import progress
 from ranker.errors import ModelError
-from ranker.files import display_name, replacing, sha256
+from ranker.files import display_name, document_kind, replacing, sha256
 from ranker.storage.file_kinds import is_special
 from ranker.storage.plain_data import parse_json
 
@@ -152,6 +152,9 @@ def read_model(path: str | Path) -> StoredModel:
         If it is missing, no model, of another format, damaged or changed.
     """
     path = Path(path)
+    kind = document_kind(path.name)
+    if kind is not None:
+        raise ModelError(f"{path}: this is {kind.called}, expected a model file or the name of an included model")
     stored_files = _Files(path)
     files = stored_files.read(_MODEL, most=_LARGEST_TEXT)
     if _MODEL not in files:

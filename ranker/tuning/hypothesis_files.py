@@ -9,11 +9,12 @@ import numpy as np
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, NBestList, from_columns
-from ranker.corpora.formats.nbest_reading import parse_nbest
+from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq, parse_nbest
 from ranker.corpora.formats.reading import format_of, parse_dataset
 from ranker.corpora.formats.tables import is_header
 from ranker.errors import DataError, counted
 from ranker.files import STDIN, display_name, read_text
+from ranker.tuning.hypotheses import references_of
 
 
 def read_hypotheses(
@@ -22,7 +23,8 @@ def read_hypotheses(
     """Read hypotheses, and the data set that they are the outputs of, if they are.
 
     Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
-    are of Moses' format; all others are plain text. Only Moses' format has features. ``-`` is standard input.
+    are of Moses' format, lines such as ``H-0`` of fairseq, whose sources are a data set; all others are plain text.
+    Only Moses' format has features. ``-`` is standard input.
 
     Parameters
     ----------
@@ -47,6 +49,10 @@ def read_hypotheses(
         return _of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
     if SEPARATOR in first_line or not text:
         return parse_nbest(text, file), None
+    if is_fairseq(text):
+        nbest, sources = parse_fairseq(text, file)
+        texts = [sources.get(sentence, "") for sentence in range(int(nbest.sentence[-1]) + 1)]
+        return nbest, references_of(texts, [], [], file) if sources else None
     return _of_lines(text.removesuffix("\n").split("\n"), file, sentences, each), None
 
 

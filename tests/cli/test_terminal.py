@@ -13,6 +13,7 @@ import pytest
 
 from ranker.cli.main import run
 from ranker.cli.output import Result, emit, print_table, print_text
+from ranker.corpora.formats.reading import read_dataset
 from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
 
@@ -97,14 +98,14 @@ def test_json_says_the_same_with_escapes(hostile: str, capsys: pytest.CaptureFix
 def test_csv_holds_no_formulas_unless_they_are_wanted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = ["=1+1", "+1", "-1", "@a", "\t=1", "a=1", ""]
+    texts = ["=1+1", "+1", "-1", "@a", "\t=1", "'-1", "a=1", ""]
     result = Result(None, [{"=head": text, "score": -0.5} for text in texts], lambda: None)
     emit(result, "csv")
     escaped = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert escaped == [
         ["'=head", "score"],
-        *([f"'{text}", "-0.5"] for text in texts[:5]),
-        *([t, "-0.5"] for t in texts[5:]),
+        *([f"'{text}", "-0.5"] for text in texts[:6]),
+        *([t, "-0.5"] for t in texts[6:]),
     ]
     monkeypatch.setenv("RANKER_CSV_FORMULAS", "1")
     emit(result, "csv")
@@ -163,6 +164,23 @@ def test_converted_corpora_hold_the_texts_as_they_are(folder: Path) -> None:
         run(["data", "convert", "formulas.json", "formulas.csv"])
     rows = list(csv.reader(io.StringIO((folder / "formulas.csv").read_text())))
     assert {"=1", "@r", "-A", "+1"} <= set(rows[1])
+
+
+def test_printed_csv_is_read_as_the_same_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"-A": "- yes", "B": "'- yes", "C": "a\rb", "D": '"=1"'}
+    (folder / "in.json").write_text(json.dumps([{"source": "=s", "references": ["- yes"], "candidates": texts}]))
+    with pytest.raises(SystemExit):
+        run(["rank", "in.json", "-m", "chrf", "-f", "csv"])
+    (folder / "ranked.csv").write_text(capsys.readouterr().out, newline="")
+    again = read_dataset("ranked.csv")
+    assert dict(again.candidates[["system", "text"]].to_numpy().tolist()) == texts
+    assert again.sources["text"].tolist() == ["=s"]
+    given = []
+    for metric in ("chrf", "given[file=ranked.csv]"):
+        with pytest.raises(SystemExit):
+            run(["rank", "in.json", "-m", metric, "-f", "jsonl"])
+        given.append([line.partition(",")[2] for line in capsys.readouterr().out.splitlines()])
+    assert given[0] == given[1] != []
 
 
 def test_messages_name_the_file_and_line_of_a_source(folder: Path, refused) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import ranker
-from ranker import Dataset, Ranker, evaluate
+from ranker import Dataset, Features, Ranker, evaluate, make_metric
 from ranker.corpora import catalogue
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.compare import evaluation
@@ -62,8 +62,55 @@ def test_rows_bear_the_index_of_the_frame(learnt, data):
     pd.testing.assert_series_equal(scored["text"].sort_index(), frame["text"].sort_index())
     joined = frame.assign(score=scored["score"])
     assert joined["score"].notna().all()
+
+
+def test_rows_keep_the_order_and_the_index_of_the_frame(learnt, data):
+    frame = data.to_frame().drop(columns="seg_id").sample(frac=1, random_state=1).set_axis([7, 7, 7, 0, 1, 1, 2, 3, 4])
     judges = pd.concat([frame.assign(judge="one"), frame.assign(judge="two")])
-    assert len(learnt.score(judges)) == len(frame)
+    one_by_one = [learnt.score(frame.iloc[[row]])["score"].iloc[0] for row in range(len(frame))]
+    for rows, expected in ((frame, one_by_one), (judges, one_by_one * 2)):
+        for result in (learnt.score(rows), learnt.explain(rows)):
+            pd.testing.assert_index_equal(result.index, rows.index)
+            for column in ("source", "system", "text"):
+                assert result[column].tolist() == rows[column].tolist()
+            np.testing.assert_allclose(result["score"], expected, atol=1e-12)
+        np.testing.assert_array_equal(learnt.candidate_scores(rows), learnt.score(rows)["score"])
+        np.testing.assert_array_equal(
+            learnt.contributions(rows), learnt.explain(rows)[[*learnt.feature_set.columns]].to_numpy()
+        )
+    ranked = learnt.rank(judges)
+    assert len(ranked) == len(frame)
+    texts = judges.set_axis(range(len(judges)))["text"]
+    again = learnt.rank(judges.reset_index(drop=True))
+    assert texts.loc[again.index].tolist() == again["text"].tolist() == ranked["text"].tolist()
+
+
+@pytest.mark.parametrize("column", ["source", "text", "system"])
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+def test_a_missing_text_is_refused_by_its_row(learnt, data, column, missing):
+    frame = data.to_frame().rename(columns={"text": "mt"}).set_axis([*"abcdefghi"]).astype(object)
+    shown = "mt" if column == "text" else column
+    frame.loc["c", shown] = missing
+    what = "a name" if column == "system" else "text"
+    says = (
+        f"frame, row 2 (index 'c'): column '{shown}': expected {what}, found nothing "
+        "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
+    )
+    for read in (learnt.score, learnt.rank, learnt.explain, learnt.candidate_scores, learnt.fit, ranker.rank):
+        with pytest.raises(DataError) as refused:
+            read(frame)
+        assert str(refused.value) == says
+    with pytest.raises(DataError, match=r"X, row 2 \(index 'c'\): column"):
+        Features("bleu").fit(frame)
+    scores = make_metric("chrf")
+    with pytest.raises(DataError, match=r"translations\[1\]: expected a string, found NaN .*keep_default_na=False"):
+        scores(pd.Series(["a", np.nan]), pd.Series(["a", "b"]))
+
+
+def test_an_empty_text_is_no_missing_text(learnt, data):
+    frame = data.to_frame()
+    frame.loc[2, "text"] = ""
+    assert learnt.score(frame)["text"].tolist() == frame["text"].tolist()
 
 
 def test_it_learns_from_a_frame_too(learnt, data):
@@ -115,8 +162,28 @@ def test_evaluate_takes_frames(learnt, data):
     assert comparison.estimate("segment.spearman").value == pytest.approx(1)
     again = evaluate(data, learnt.rank(data), resamples=0)
     assert again.estimate("segment.spearman").value == pytest.approx(1)
-    with pytest.raises(DataError, match="a data frame with 8 rows as scores of 9 candidates"):
+    with pytest.raises(DataError, match="found DataFrame with 8 rows as scores of 9 candidates, expected the result"):
         evaluate(data, learnt.score(data).iloc[:8], resamples=0)
+
+
+def test_evaluate_takes_scores_in_the_order_of_the_frame(data):
+    frame = data.to_frame().sample(frac=1, random_state=2)
+    judges = pd.concat([frame.assign(judge="one"), frame.assign(judge="two")])
+    for rows in (frame, frame.set_axis([5] * len(frame)), judges):
+        best = rows["adequacy"]
+        for scores in (best, best.to_numpy(), best.tolist(), pd.DataFrame({"score": best})):
+            assert evaluate(rows, scores, resamples=0).estimate("segment.spearman").value == pytest.approx(1)
+        mirrored = evaluate(rows, best, human=-best.to_numpy(), resamples=0)
+        assert mirrored.estimate("segment.spearman").value == pytest.approx(-1)
+    best = frame["adequacy"]
+    shuffled = best.sample(frac=1, random_state=5)
+    assert evaluate(frame, shuffled, resamples=0).estimate("segment.spearman").value == pytest.approx(1)
+    with pytest.raises(DataError, match=r"scores: the index has duplicate labels, .*: use reset_index on the frame"):
+        evaluate(frame.set_axis([5] * len(frame)), best, resamples=0)
+    with pytest.raises(DataError, match="for the same candidates, or an array in their order"):
+        evaluate(data, best.set_axis([*"abcdefghi"]), resamples=0)
+    with pytest.raises(DataError, match=r"found an array of shape \(9,\), expected one number for each of 18 rows"):
+        evaluate(judges, best.to_numpy(), resamples=0)
 
 
 @pytest.mark.parametrize(

@@ -106,3 +106,54 @@ def test_any_extractor_with_one_feature_is_a_gain(call):
         assert gains.shape == (6,)
     # these need more than the texts of a few hypotheses
     assert {*refused} <= {"given", "lrscore", "paraphrase", "perp", "semantic"}
+
+
+FAIRSEQ = (
+    "2024-05-01 12:00:00 | INFO | fairseq_cli.generate | loading\n"
+    "S-1\t二\nT-1\tit rains now\n"
+    "H-1\t-0.5\tit rains\nP-1\t-0.5 -0.5\nH-1\t-0.75\train falls\nP-1\t-0.5 -1\nH-1\t-1e0\tit rains now\nP-1\t-1\n"
+    "S-0\t一\nT-0\ta cat sat\n"
+    "H-0\t-0.25\tthe cat sat\nP-0\t-0.25\nH-0\t-0.5\ta cat sat\nP-0\t-0.5\nH-0\t-2\tthe cat sat down\nP-0\t-2\n"
+    "Generate test with beam=5: BLEU4 = 27.2\n"
+)
+
+
+def test_output_of_fairseq_is_an_n_best_list(call):
+    Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
+    nbest, dataset = read_hypotheses("gen.out")
+    assert nbest.sentence.tolist() == [0, 0, 0, 1, 1, 1]
+    assert nbest.text_of(range(6)) == [text for texts in TEXTS for text in texts]
+    assert nbest.score.tolist() == [-0.25, -0.5, -2, -0.5, -0.75, -1]
+    assert dataset.sources["text"].tolist() == SOURCES
+    for more in (("-r", "ref", "--report", "BLEU,chrf"), ()):
+        for choose in (("--mbr", "chrf"), ("--model", "consensus", "-q")):
+            assert call("rerank", "gen.out", *choose, *more)[0] == call("rerank", "x.nbest", *choose, *more)[0]
+    assert call("rerank", "gen.out", "--oracle", "chrf", "-r", "ref")[0] == "a cat sat\nit rains now\n"
+    likely = call("rerank", "gen.out", "--mbr", "chrf", "--scale", "50")[0]
+    assert likely == "the cat sat\nit rains\n"
+    assert call("rerank", "-", "--mbr", "chrf", stdin=FAIRSEQ)[0] == call("rerank", "x.nbest", "--mbr", "chrf")[0]
+
+
+def test_detokenised_hypotheses_of_fairseq_come_first(call):
+    Path("gen.out").write_text("S-0\tx\nH-0\t-1\tit &apos;s\nD-0\t-1\tit's\n", encoding="utf-8")
+    assert read_hypotheses("gen.out")[0].text_of([0]) == ["it's"]
+
+
+def test_what_cannot_be_done_with_output_of_fairseq_is_said(call):
+    Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
+    Path("bad.out").write_text("S-0\tx\nH-0\thigh\tit is\n", encoding="utf-8")
+    bad = "bad.out:2: expected H-0, a score and a hypothesis, separated by tabs, found 'high\\tit is'"
+    assert bad in call("rerank", "bad.out", "--mbr", "chrf", code=2)[1]
+    for words in (
+        ("nbest", "merge", "gen.out", "gen.out", "-o", "y"),
+        ("tune", "--nbest", "gen.out", "-r", "ref", "-m", "bleu", "-o", "y"),
+    ):
+        says = "gen.out: this is output of fairseq, without features: choose with ranker rerank; expected: sentence |||"
+        assert says in call(*words, code=2)[1]
+    says = "gen.out: this is output of fairseq, without references and systems: choose hypotheses with ranker rerank"
+    assert says in call("rank", "gen.out", "-m", "chrf", code=2)[1]
+
+
+def test_a_line_like_one_of_fairseq_is_text(call):
+    Path("x.txt").write_text("H-0\t-1\nT-34\ttanks\nS-0 x\n", encoding="utf-8")
+    assert read_hypotheses("x.txt", each=3)[0].text_of([0, 1]) == ["H-0\t-1", "T-34\ttanks"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
-from ranker.corpora.formats.tables import long_table
+from ranker.corpora.formats.tables import MISSING, long_table
 from ranker.corpora.formats.writing import long_form
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.errors import DataError, counted
@@ -29,6 +29,7 @@ __all__ = ["from_frame", "from_records", "from_texts", "long_form"]
 ONE_SYSTEM = "translation"
 """Name of the system of a plain list of texts."""
 Texts = Sequence[str]
+References = Sequence[str | Texts] | Mapping[Any, Texts]
 
 
 def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64Array]:
@@ -69,7 +70,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") ->
 
 def from_texts(
     translations: Texts | Mapping[str, Texts],
-    references: Sequence[str | Texts] | None = None,
+    references: References | None = None,
     sources: Texts | None = None,
     *,
     lp: str | None = None,
@@ -109,26 +110,44 @@ def from_texts(
     )
 
 
-def _references(references: Sequence[str | Texts] | None, size: int, name: str) -> list[list[str]]:
+def _references(references: References | None, size: int, name: str) -> list[list[str]]:
     """Return the references of every source."""
     if references is None:
         return [[]] * size
     if isinstance(references, str):
         raise DataError("references: expected a list, found a string: put it in a list", file=name)
+    if isinstance(references, Mapping):
+        streams = [_texts(texts, f"references[{key!r}]", name) for key, texts in references.items()]
+        for key, texts in zip(references, streams, strict=True):
+            if len(texts) != size:
+                what = f"references[{key!r}]: expected one reference per translation, {size}, found {len(texts)}"
+                raise DataError(what, file=name)
+        return [list(texts) for texts in zip(*streams, strict=True)] if streams else [[]] * size
     reference_lists = [*references]
+    square = size > 1 and all(not isinstance(entry, str) and _length(entry) == size for entry in reference_lists)
     if len(reference_lists) != size:
         what = f"{counted(size, 'translation')} but references for {len(reference_lists)}"
-        if (
-            reference_lists
-            and not isinstance(reference_lists[0], str)
-            and all(len(entry) == size for entry in reference_lists)
-        ):
+        if reference_lists and square:
             what += ": expected references grouped by translation; transpose them with list(zip(*references))"
         raise DataError(f"{what}; expected one reference, or a list of references, per translation", file=name)
+    if square:
+        what = f"references: {size} lists of {size} for {size} translations can be read in two ways"
+        streams_advice = (
+            "if each list has one reference per translation, as in sacreBLEU, pass dict(enumerate(references))"
+        )
+        raise DataError(
+            f"{what}: {streams_advice}; if each has the references of one translation, "
+            "pass dict(enumerate(zip(*references)))",
+            file=name,
+        )
     return [
         _texts([entry] if isinstance(entry, str) else entry, f"references[{number}]", name)
         for number, entry in enumerate(reference_lists)
     ]
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, Sized) else -1
 
 
 def _texts(values: object, what: str, name: str) -> list[str]:
@@ -138,7 +157,8 @@ def _texts(values: object, what: str, name: str) -> list[str]:
     texts = [*values]
     wrong = next((number for number, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
-        raise DataError(f"{what}[{wrong}]: expected a string, found {shown(texts[wrong])}", file=name)
+        advice = f" {MISSING}" if _plain(texts[wrong]) is None else ""
+        raise DataError(f"{what}[{wrong}]: expected a string, found {shown(texts[wrong])}{advice}", file=name)
     return texts
 
 

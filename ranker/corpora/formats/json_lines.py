@@ -25,10 +25,19 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any, NoReturn
 
 from ranker.corpora import columns as names
-from ranker.corpora.records import Candidate, Record, shown, system_stands_twice
+from ranker.corpora.records import (
+    Candidate,
+    Record,
+    is_one_system,
+    one_system_note,
+    shown,
+    system_stands_twice,
+)
 from ranker.errors import DataError, nearest
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
@@ -61,7 +70,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
         As `parse_records`.
     """
     records: list[Record] = []
-    grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
+    rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
     for line, value in values:
         reader = RecordReader(file, line, left_out)
@@ -77,30 +86,71 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             reader.refuse_others(fields, (*_SOURCE_KEYS, *_CANDIDATES))
             record.candidates.extend(reader.candidates(fields[candidates], candidates))
             records.append(record)
-            continue
-        record = _source_record(reader, _as_table_row(reader, fields), source)
-        alone = not record.source and record.seg_id is None and fields.get("system") is None
-        # nothing tells whether equal references without a source are of one
-        own = line if alone else None
-        key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id, own)
-        if key not in grouped:
-            grouped[key] = record, {}
-            records.append(record)
-        record, by_system = grouped[key]
-        candidate = reader.candidate(fields, "", len(record.candidates), candidates, row=True)
-        judge = reader.optional_text(fields, "judge", "judge")
-        line_before, before = by_system.get(candidate.system, (line, candidate))
-        if before is candidate:
-            by_system[candidate.system] = line, candidate
-            record.candidates.append(candidate)
-        elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
-            hint = f" ({unit} {line_before} has it too), or distinguish equal sources by seg_id"
-            raise system_stands_twice(candidate.system, file, line, hint)
+            rows.are_all = False
         else:
-            before.ratings.extend(reader.new_ratings(before, candidate))
+            record = _source_record(reader, _as_table_row(reader, fields), source)
+            records.extend(rows.add(record, reader, fields, candidates))
+    records = rows.by_system(records)
     if left_out:
         _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
     return records
+
+
+class _Rows:
+    """Records of one candidate, put together by their source as rows of a table are."""
+
+    def __init__(self, file: str, unit: str) -> None:
+        self.file, self.unit = file, unit
+        self.are_all = True
+        self.number = 0
+        self.grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, int, Candidate]]]] = {}
+
+    def add(self, record: Record, reader: RecordReader, fields: Mapping[str, Any], text_key: str) -> list[Record]:
+        """Add a candidate to the record of its source, and return that record if it is new."""
+        self.number += 1
+        named = fields.get("system") is not None
+        self.are_all &= not named and record.seg_id is None
+        # nothing tells whether equal references without a source are of one
+        own = self.number if not record.source and record.seg_id is None and not named else None
+        key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id, own)
+        new = key not in self.grouped
+        record, by_system = self.grouped.setdefault(key, (record, {}))
+        candidate = reader.candidate(fields, "", len(record.candidates), text_key, row=True)
+        judge = reader.optional_text(fields, "judge", "judge")
+        if judge and not named:
+            candidate.system = _judged_before(record, candidate, judge) or candidate.system
+        _, line, before = by_system.setdefault(candidate.system, (self.number, reader.line, candidate))
+        if before is candidate:
+            record.candidates.append(candidate)
+        elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
+            hint = f" ({self.unit} {line} has it too), or distinguish equal sources by seg_id"
+            raise system_stands_twice(candidate.system, self.file, reader.line, hint)
+        else:
+            before.ratings.extend(reader.new_ratings(before, candidate))
+        return [record] if new else []
+
+    def by_system(self, records: list[Record]) -> list[Record]:
+        """Return a record for every candidate if no system is named and all are of one; else the `records`."""
+        groups = [[*by_system.values()] for _, by_system in self.grouped.values()]
+        if not self.are_all or not is_one_system([len(group) for group in groups]):
+            return records
+        first, second = min((group for group in groups if len(group) > 1), key=lambda group: group[1][0])[:2]
+        note = one_system_note(sum(len(group) > 1 for group in groups), self.unit, first[1], second[1])
+        _LOG.warning("ranker: note: %s: %s", self.file, note)
+        apart = [
+            (number, replace(record, line=line, candidates=[replace(candidate, system="candidate1")]))
+            for record, by_system in self.grouped.values()
+            for number, line, candidate in by_system.values()
+        ]
+        return [record for _, record in sorted(apart, key=itemgetter(0))]
+
+
+def _judged_before(record: Record, candidate: Candidate, judge: str) -> str | None:
+    """Return the system of the output of `record` with the same text that another judge has judged."""
+    for before in record.candidates:
+        if before.text == candidate.text and judge not in {by for _, by, _ in before.ratings}:
+            return before.system
+    return None
 
 
 def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,8 +1,10 @@
-"""Reads n-best lists in Moses format, by columns, and names the line of whatever is wrong in them."""
+"""Reads n-best lists in Moses format, by columns, and of fairseq, and names the line of whatever is wrong in them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, describe_layout
+from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, describe_layout, from_columns
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 
 _FIELDS = ("sentence", "text", "features", "score", "alignment")
 _DIGITS = 7
+_FAIRSEQ = re.compile(rf"([SHD])-([0-9]{{1,{_DIGITS}}})\t(.*)")
+_HYPOTHESIS = re.compile(r"^[HD]-[0-9]+\t[^\t\n]*\t", re.MULTILINE)
 _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
 
 
@@ -40,6 +44,8 @@ def parse_nbest(text: str, file: str) -> NBestList:
     text = text.removesuffix("\n")
     if not text:
         raise DataError(f"is empty; {_LINE}", file=file)
+    if is_fairseq(text):
+        raise DataError(f"this is output of fairseq, without features: choose with ranker rerank; {_LINE}", file=file)
     lines = pc.split_pattern(pa.array([text], type=pa.large_string()), "\n").values
     del text
     fields = _fields(lines, file)
@@ -59,6 +65,40 @@ def parse_nbest(text: str, file: str) -> NBestList:
         score,
         fields[4] if len(fields) > 4 else None,
     )
+
+
+def is_fairseq(text: str) -> bool:
+    """Whether `text` is the output of fairseq's generation: lines ``S-0``, ``H-0``, ... among others."""
+    return bool(_HYPOTHESIS.search(text))
+
+
+def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str]]:
+    """Return the hypotheses with their scores, sorted by sentence, and the source of every sentence.
+
+    Lines ``D-0`` hold detokenised hypotheses, and are read instead of ``H-0`` where there are any.
+
+    Raises
+    ------
+    DataError
+        With file and line, for a hypothesis without a score.
+    """
+    sources: dict[int, str] = {}
+    by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}
+    for number, line in enumerate(text.split("\n"), 1):
+        matched = _FAIRSEQ.match(line)
+        kind, sentence, rest = matched.groups() if matched else ("", "", "")
+        if kind == "S":
+            sources[int(sentence)] = rest
+        elif kind in by_kind:
+            score, _, hypothesis = rest.partition("\t")
+            if not np.isfinite(_number(score)):
+                what = f"expected {kind}-{sentence}, a score and a hypothesis, separated by tabs, found {shown(rest)}"
+                raise DataError(what, file=file, line=number)
+            by_kind[kind].append((int(sentence), _number(score), hypothesis))
+    hypotheses = sorted(by_kind["D"] or by_kind["H"], key=itemgetter(0))
+    sentence, score, texts = zip(*hypotheses, strict=True)
+    none = np.zeros((len(texts), 0))
+    return from_columns(file, sentence, texts, none, (), score=score), sources
 
 
 def _fields(lines: pa.Array, file: str) -> list[pa.Array]:

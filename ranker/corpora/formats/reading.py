@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import parse_records
+from ranker.corpora.formats.nbest_reading import is_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
@@ -145,6 +146,9 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> D
         As `read_dataset`.
     """
     if kind is None:
+        if is_fairseq(text):
+            what = "this is output of fairseq, without references and systems: choose hypotheses with ranker rerank"
+            raise DataError(what, file=file)
         kind = _sniff(text)
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset
@@ -160,10 +164,10 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> D
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
-        if kind == "tsv" and is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
+        if is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
             return assemble(parse_mqm(universal_line_ends(text), file), name, file)
-
-        return parse_table(text, name, file, "\t" if kind == "tsv" else delimiter_of(_first_line(text), file))
+        delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
+        return parse_table(text, name, file, delimiter, quoted=kind == "csv")
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "

@@ -18,14 +18,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.columns import canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
+from ranker.corpora.formats.tables import kinds_of
 from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, nearest
 from ranker.files import display_name, read_text, sha256
+from ranker.storage.escapes import csv_unescaped
 
 _KEYS = ("lp", "seg_id", "system")
 _TEXTS = ("mt", "hypothesis")
@@ -313,13 +317,15 @@ def _from_table(lines: list[str], delimiter: str, header: Mapping[str, int], fil
     reader = csv.reader(
         lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
     )
-    width = len(next(reader))
+    columns = [canonical(field) for field in next(reader)]
+    width = len(columns)
+    rows: list[tuple[int, list[str]]] = []
     while True:
         line = reader.line_num + 1
         try:
             fields = next(reader)
         except StopIteration:
-            return
+            break
         except csv.Error as error:
             raise DataError(f"badly quoted row ({error})", file=file, line=line) from None
         if not fields:
@@ -327,6 +333,17 @@ def _from_table(lines: list[str], delimiter: str, header: Mapping[str, int], fil
         if len(fields) != width:
             what = f"expected {width} fields as in the first line, found {len(fields)}"
             raise DataError(what, file=file, line=line)
+        rows.append((line, fields))
+    if delimiter != "\t" and rows:
+        texts = [place for place, column in enumerate(columns) if column not in kinds_of(columns)]
+        columns_of_text = (
+            pa.chunked_array([[fields[place] for _, fields in rows]], pa.large_string()) for place in texts
+        )
+        cells = csv_unescaped(columns_of_text)
+        for place, column in zip(texts, cells, strict=True):
+            for (_, fields), text in zip(rows, column.to_pylist(), strict=True):
+                fields[place] = text
+    for line, fields in rows:
         keys = {key: fields[header[key]] or None for key in _KEYS if key in header}
         yield Row(_value(fields[header["score"]].strip(), file, line), line, **keys)
 

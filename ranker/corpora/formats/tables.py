@@ -6,7 +6,8 @@ and holds numbers or nothing. Which ratings are judgements, and in which directi
 `ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
 may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
 equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
-one. CSV quotes as spreadsheets do, with commas or semicolons between the columns; TSV never quotes.
+one. Without ``system`` and ``seg_id`` a table where most sources have one row is the output of one system. CSV quotes
+as spreadsheets do, with commas, semicolons or tabs between the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -31,20 +32,31 @@ import pyarrow.parquet
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import columns as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.records import build_dataset, first_repeated, shown, system_stands_twice
+from ranker.corpora.records import (
+    build_dataset,
+    first_repeated,
+    is_one_system,
+    one_system_note,
+    shown,
+    system_stands_twice,
+)
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
+from ranker.storage.escapes import csv_unescaped
 
+Delimiter = Literal[",", ";", "\t"]
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 _LOG = logging.getLogger(__name__)
 
+MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
+"""Advice about texts that are missing in memory."""
 _ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
-def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\t"]) -> Dataset:
-    """Parse CSV or TSV `text` with a header line into the data set called `name`.
+def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Dataset:
+    """Parse CSV, which is `quoted`, or TSV with a header line into the data set called `name`.
 
     Raises
     ------
@@ -56,7 +68,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\
     reader = csv.reader(
         io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline=""),
         delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
 
@@ -87,8 +99,14 @@ def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([pc.if_else(pc.equal(column, ""), None, column) for column in cells])
-    values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
-    return LongTable(dict(zip(columns, values, strict=True)), np.concatenate(lines), file).dataset(name)
+    values = {
+        column: pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string())
+        for at, column in enumerate(columns)
+    }
+    if quoted:
+        texts = [column for column in columns if column not in kinds_of(columns)]
+        values |= zip(texts, csv_unescaped(values[column] for column in texts), strict=True)
+    return LongTable(values, np.concatenate(lines), file).dataset(name)
 
 
 def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
@@ -138,7 +156,7 @@ def long_table(
     Raises
     ------
     DataError
-        If a column is missing or there twice, or a column of text holds something else.
+        If a column is missing or there twice, or a column of text holds something else, or a text is missing.
     """
     columns = _columns(header, file, None)
     kinds = set(kinds_of(columns))
@@ -146,6 +164,11 @@ def long_table(
         column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
     }
+    for header_name, column in zip(header, columns, strict=True):
+        if column in ("source", "text") and cells[column].null_count:
+            row = pc.index(cells[column].is_null(), True).as_py()
+            what = f"column {header_name!r}: expected text, found nothing {MISSING}"
+            raise DataError(what, file=file, line=int(lines[row]))
     return LongTable(cells, lines, file, unit)
 
 
@@ -198,13 +221,14 @@ def is_header(line: str, delimiter: str) -> bool:
     return "text" in columns and _is_comparable(columns)
 
 
-def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
-    """Return what separates the columns of CSV with this first line, and tell the user if it might be either."""
-    reads = [delimiter for delimiter in (",", ";") if is_header(header, delimiter)]
+def delimiter_of(header: str, file: str) -> Delimiter:
+    """Return what separates the columns of CSV with this first line, and tell the user if it might be several."""
+    delimiters: tuple[Delimiter, ...] = (",", ";", "\t")
+    reads = [delimiter for delimiter in delimiters if is_header(header, delimiter)]
     if len(reads) > 1:
-        _LOG.warning("ranker: note: %s: columns may be separated by ',' or ';'; using ','", file)
-    semicolons = reads == [";"] or (not reads and "," not in header and ";" in header)
-    return ";" if semicolons else ","
+        others = " or ".join(map(repr, reads))
+        _LOG.warning("ranker: note: %s: columns may be separated by %s; using %r", file, others, reads[0])
+    return (*reads, *(delimiter for delimiter in delimiters if delimiter in header), delimiters[0])[0]
 
 
 def kinds_of(columns: list[str]) -> list[str]:
@@ -244,9 +268,10 @@ class LongTable:
                 # nothing tells whether equal references are of one source
                 group = np.where(seg_id < 0, len(group) + np.arange(len(group)), group)
                 group = _joined(group)
-            self._number_systems(group)
+            group = self._number_systems(group, judge, has_ids=bool((seg_id >= 0).any()))
         systems = self._codes("system")
-        self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
+        advice = f" {MISSING}" if self.unit == "row" else ""
+        self._refuse(systems < 0, lambda row: f"column 'system': expected a name, found nothing{advice}")
         opening = _first(group)[group]
         self._refuse(
             (content != content[opening]) | (doc != doc[opening]),
@@ -291,11 +316,28 @@ class LongTable:
         )
         return dataset, place[output]
 
-    def _number_systems(self, group: Int64Array) -> None:
-        """Call the outputs of every source candidate1, candidate2, ..., as they are called in JSON."""
-        places = pd.Series(group).groupby(group).cumcount() + 1
-        systems = pa.array(("candidate" + places.astype(str)).to_numpy(object), pa.large_string())
+    def _number_systems(self, group: Int64Array, judge: Int64Array, *, has_ids: bool) -> Int64Array:
+        """Call the outputs of every source candidate1, candidate2, ..., as in JSON, and return the source of every row.
+
+        Rows with equal texts by different judges are one output. If most sources have one output, the table is that of
+        one system, and every output has a source of its own, unless there are ids of sources.
+        """
+        text = self._codes("text")
+        again = pd.Series(_joined(group, text, judge)).pipe(lambda key: key.groupby(key).cumcount()).to_numpy(np.int64)
+        output = _joined(group, text, np.where(judge < 0, len(group) + np.arange(len(group)), again))
+        first = _first(output)
+        source = group[first]
+        place = pd.Series(source).groupby(source).cumcount().to_numpy(np.int64)
+        repeated = np.flatnonzero(place == 1)
+        if not has_ids and is_one_system(np.bincount(source)):
+            row = first[repeated[0]]
+            lines = [int(self.lines[at]) for at in (np.argmax(group == group[row]), row)]
+            note = one_system_note(len(repeated), self.unit, *lines)
+            _LOG.warning("ranker: note: %s: %s", self.file, note)
+            group, place = output, np.zeros(len(first), dtype=np.int64)
+        systems = pa.array([f"candidate{number + 1}" for number in place[output].tolist()], pa.large_string())
         self.columns["system"] = pa.chunked_array([systems])
+        return group
 
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()

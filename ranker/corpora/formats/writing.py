@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ranker.corpora.columns import canonical
 from ranker.corpora.dataset import Dataset
@@ -20,6 +21,7 @@ from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError
 from ranker.files import display_name, finish_writing, printable, write_bytes, write_together
+from ranker.storage.escapes import csv_cell, looks_escaped
 
 
 def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
@@ -94,6 +96,8 @@ def long_form(dataset: Dataset) -> pd.DataFrame:
 def _table(dataset: Dataset, kind: str) -> bytes:
     if ALIGNMENT in dataset.references or ALIGNMENT in dataset.candidates:
         _cannot_hold(dataset, kind, "word alignments", "JSONL")
+    from ranker.corpora.formats.tables import kinds_of
+
     frame = long_form(dataset)
     buffer = io.BytesIO()
     if kind == "parquet":
@@ -106,6 +110,10 @@ def _table(dataset: Dataset, kind: str) -> bytes:
         if any(re.search(r"[\t\n\r]", cell) for cell in cells):
             _cannot_hold(dataset, kind, f"tabs or line breaks in column {shown(column)}")
     if kind == "csv":
+        texts = [column for column in frame if column not in ("is_reference", *kinds_of([*frame]))]
+        if looks_escaped(pa.array(frame[column], pa.large_string(), from_pandas=True) for column in texts):
+            # else its reader would take away what was never put there
+            frame = frame.assign(**{str(column): frame[column].map(csv_cell) for column in texts})
         # quoting whatever is no number, because the csv module leaves a lone carriage return unquoted
         return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).encode()
     rows = [list(frame.columns), *frame.astype(object).where(frame.notna(), "").to_numpy().tolist()]

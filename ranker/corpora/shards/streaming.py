@@ -1,7 +1,8 @@
 """Reads a corpus of any size in parts of whole sources.
 
-JSON lines and Parquet are read as a stream. All other formats, and corpora with preferences, are read at once and then
-cut. Candidates of one source must be next to each other in a stream: a source that comes back later is refused.
+JSON lines and Parquet are read as a stream. All other formats, corpora with preferences, and rows without systems and
+ids, of which only the whole tells whether they are of one system, are read at once and then cut. Candidates of one
+source must be next to each other in a stream: a source that comes back later is refused.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _parts(data: str, rows: int) -> Iterator[Part]:
     kind = format_of(data) if data != STDIN and data not in catalogue.cards() else None
     name = display_name(path.name.removesuffix(".gz").rsplit(".", 1)[0])
     streamed = kind is not None and path.is_file() and companion(path) is None
-    if streamed and kind == "parquet" and not data.endswith(".gz"):
+    if streamed and kind == "parquet" and not data.endswith(".gz") and _names_systems(path):
         yield from _table_parts(path, name, rows)
     elif streamed and kind == "json" and _is_json_lines(path):
         yield from _json_parts(path, name, rows)
@@ -78,7 +79,7 @@ def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
 
 
 def _is_json_lines(path: Path) -> bool:
-    """Whether the first line that is not empty is a record of its own, of our form."""
+    """Whether the first line that is not empty is a record of its own, of our form, and with its systems or an id."""
     for lines in line_batches(path):
         for line in lines:
             if line.strip():
@@ -86,8 +87,15 @@ def _is_json_lines(path: Path) -> bool:
                     value = json_line(line, "", 1)
                 except DataError:
                     return False
-                return isinstance(value, dict) and not is_wmt_esa(line)
+                named = source_key(value) is None or {"system", "seg_id"} & {*value}
+                return isinstance(value, dict) and bool(named) and not is_wmt_esa(line)
     return False
+
+
+def _names_systems(path: Path) -> bool:
+    with parquet_errors(display_name(path)):
+        columns = map(canonical, pyarrow.parquet.ParquetFile(path).schema_arrow.names)
+        return bool({"system", "seg_id"} & {*columns})
 
 
 def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:

@@ -13,7 +13,7 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.compare.statistics import TAUS
-from ranker.frames.labelled import Candidates, dataset_of
+from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
@@ -42,13 +42,13 @@ def evaluate(
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.Ranker.score` for the forms.
-    scores : array-like, shape (candidates,), or DataFrame
-        Higher is better; or what `Ranker.score` or `Ranker.rank` returned for these candidates. Only candidates that
-        people judged count.
+    scores : array-like, shape (candidates,), Series or DataFrame
+        Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates.
+        Only candidates that people judged count.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
-        Human scores; by default those of `kind`.
+        Human scores, of a frame one per row; by default those of `kind`.
     resamples : int, default 1000
         Bootstrap samples of sources, for 95% intervals; 0 gives none.
     seed : int, default 0
@@ -72,40 +72,55 @@ def evaluate(
     >>> round(found.estimate("segment.spearman").value, 3)
     1.0
     """
-    dataset, labels = dataset_of(candidates)
-    candidate_scores = CandidateScores("scores", _in_order(scores, labels))
+    rows = candidate_rows(candidates)
+    candidate_scores = CandidateScores("scores", _in_order(scores, rows, "scores"))
     return compare(
-        [(dataset, [candidate_scores])],
+        [(rows.dataset, [candidate_scores])],
         kind=kind,
         levels=("segment",),
         resamples=resamples,
         seed=seed,
         statistics=EVALUATED,
-        human=[human],
+        human=[None if human is None else _in_order(human, rows, "human")],
     )
 
 
-def _in_order(scores: npt.ArrayLike | pd.DataFrame, labels: pd.Index) -> FloatArray:
+def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> FloatArray:
     """Return scores in the order of the candidates."""
-    if isinstance(scores, pd.DataFrame):
-        index = scores.index
-        if "score" not in scores or len(index) != len(labels) or not index.is_unique or not labels.isin(index).all():
-            raise DataError(
-                f"a data frame with {len(scores):,} rows as scores of {counted(len(labels), 'candidate')}: "
-                "expected the "
-                "result of Ranker.score or Ranker.rank for the same candidates",
-                file="scores",
-            )
-        scores = scores["score"].loc[labels]
+    if isinstance(scores, pd.DataFrame | pd.Series):
+        scores = _by_label(scores, rows, name)
     try:
-        in_order = np.asarray(scores, dtype=np.float64)
+        by_row = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
         what = f"found {type(scores).__name__}, expected one number per candidate, such as the result of Ranker.score"
-        raise DataError(what, file="scores") from None
-    if in_order.shape != (len(labels),):
-        what = f"found an array of shape {in_order.shape}, expected one number for each of"
-        raise DataError(f"{what} {counted(len(labels), 'candidate')}", file="scores")
-    return in_order
+        raise DataError(what, file=name) from None
+    if by_row.shape != (len(rows.index),):
+        expected = counted(len(rows.index), "candidate" if rows.candidate is None else "row")
+        raise DataError(
+            f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
+        )
+    return np.asarray(by_row[rows.first])
+
+
+def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
+    """Return the scores of every row, found by its label if they are in another order."""
+    size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
+    wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
+    if isinstance(scores, pd.DataFrame):
+        if "score" not in scores:
+            raise DataError(f"{wanted} for the same candidates", file=name)
+        scores = scores["score"]
+    if scores.index.equals(rows.index):
+        return scores
+    # of several rows of one candidate, the first bears its score
+    labels = rows.index[rows.first]
+    if not (scores.index.is_unique and labels.is_unique):
+        what = "the index has duplicate labels, which do not tell whose the scores are: use reset_index on the frame"
+        raise DataError(what, file=name)
+    if len(scores) not in (len(labels), len(rows.index)) or not labels.isin(scores.index).all():
+        raise DataError(f"{wanted} for the same candidates, or an array in their order", file=name)
+    of_candidate = scores.loc[labels]
+    return of_candidate if rows.candidate is None else of_candidate.iloc[rows.candidate]
 
 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:

@@ -12,6 +12,7 @@ from ranker.corpora import catalogue, conversions
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
+from ranker.extractors.registry import make_metric
 
 FRAME = pd.DataFrame(
     {
@@ -117,8 +118,11 @@ def test_errors_name_the_record(records, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((["a", "b"], [["a", "b"]] * 3), "transpose them with list(zip(*references))"),
         ((["a", "b"], [["a", "b"]]), "transpose them with list(zip(*references))"),
         ((["a", "b"], ["a"]), "2 translations but references for 1"),
+        ((["a", "b"], {"r": ["a"]}), "references['r']: expected one reference per translation, 2, found 1"),
+        ((["a", "b"], {0: ["a", None]}), "references[0][1]: expected a string, found null"),
         (("ab", ["a"]), "translations: expected a list of strings, found 'ab'"),
         ((["a"], "a"), "references: expected a list, found a string"),
         (({"A": ["a"], "B": []}, ["a"]), "system 'A' has 1 translations, 'B' has 0"),
@@ -133,6 +137,45 @@ def test_errors_of_texts(arguments, message):
     with pytest.raises(DataError) as raised:
         Dataset.from_texts(*arguments)
     assert message in str(raised.value)
+
+
+def test_references_that_can_be_read_in_two_ways_are_refused():
+    first, second = ["the cat sat", "it rains"], ["a cat sat down", "rain falls"]
+    for references in ([first, second], [tuple(first), tuple(second)], (pd.Series(first), pd.Series(second))):
+        for read in (Dataset.from_texts, make_metric("bleu")):
+            with pytest.raises(DataError) as raised:
+                read(["the cat sat down", "it rains"], references)
+            assert str(raised.value) == (
+                "texts: references: 2 lists of 2 for 2 translations can be read in two ways: if each list has one "
+                "reference per translation, as in sacreBLEU, pass dict(enumerate(references)); if each has the "
+                "references of one translation, pass dict(enumerate(zip(*references)))"
+            )
+    streams, grouped = dict(enumerate([first, second])), dict(enumerate(zip(first, second, strict=True)))
+    by_stream = Dataset.from_texts(first, streams).references
+    assert by_stream["text"].tolist() == [first[0], second[0], first[1], second[1]]
+    assert Dataset.from_texts(first, grouped).references["text"].tolist() == [*first, *second]
+    assert Dataset.from_texts(["a", "b"], {}).references["text"].tolist() == []
+
+
+def test_references_that_can_be_read_in_one_way_are_read():
+    assert Dataset.from_texts(["a"], [["r"]]).references["text"].tolist() == ["r"]
+    assert Dataset.from_texts(["a", "b"], [["r", "s"], ["t"]]).references["source"].tolist() == [0, 0, 1]
+    assert Dataset.from_texts(["a", "b"], ["rs", "tu"]).references["text"].tolist() == ["rs", "tu"]
+    assert Dataset.from_texts(["a", "b"], [["r", "s", "t"], ["u", "v", "w"]]).references["source"].tolist() == [
+        *[0] * 3,
+        *[1] * 3,
+    ]
+
+
+def test_streams_of_references_are_those_of_sacrebleu():
+    sacrebleu = pytest.importorskip("sacrebleu")
+    hypotheses = ["the cat sat on the mat today", "it rains a lot in the north"]
+    streams = [
+        ["the cat sat on a mat today", "it rains a lot up north"],
+        ["today the cat sat on the mat", "a lot of rain falls in the north"],
+    ]
+    expected = sacrebleu.corpus_bleu(hypotheses, streams).score / 100
+    assert make_metric("bleu")(hypotheses, dict(enumerate(streams))).corpus == pytest.approx(expected, abs=1e-9)
 
 
 def test_places_are_those_of_the_frame_not_of_a_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -18,6 +19,7 @@ from ranker.corpora.formats import reading, tables
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
 
 SOURCES = ["一只猫", "下雨了"]
@@ -101,6 +103,7 @@ TEXTS = {
     "other heads": (".csv", delimited(",").replace("source,reference,system,text", "src, ref_1 ,system,mt")),
     "empty last column": (".csv", delimited(",").replace("\n", ",\n")),
     "upper case": (".CSV", delimited(",")),
+    "tabs in .csv": (".csv", delimited("\t")),
     "sniffed json": (".txt", json.dumps(records("list"))),
     "sniffed lines": ("", json_lines("mt")),
     "sniffed csv": (".txt", delimited(",")),
@@ -122,6 +125,14 @@ def test_every_form_gives_the_same_data_set(form: str, ends: str, plain: Dataset
     path = tmp_path / f"corpus{ending}"
     path.write_bytes(LINE_ENDS[ends](text).encode())
     assert read_dataset(path).fingerprint == plain.fingerprint
+
+
+def test_a_csv_is_quoted_between_tabs_too(plain: Dataset, tmp_path: Path) -> None:
+    pd.DataFrame(ROWS).to_csv(tmp_path / "x.csv", index=False, sep="\t", quoting=csv.QUOTE_ALL)
+    assert read_dataset(tmp_path / "x.csv").fingerprint == plain.fingerprint
+    (tmp_path / "x.csv").write_text('source\ttext\nx\t"a" b\n')
+    with pytest.raises(DataError, match=r"x\.csv:2: badly quoted row .*: expected a quote that closes it"):
+        read_dataset(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize("form", TEXTS)
@@ -163,13 +174,35 @@ def test_a_file_that_does_not_fit_into_memory_is_named(tmp_path, monkeypatch):
 
 def test_parquet_numbers_as_names(tmp_path: Path) -> None:
     frame = pd.DataFrame(
-        {"seg_id": [1.0, 1.0, None], "source": ["x", "x", "y"], "system": [1, 2, 1], "text": ["a", None, "c"]}
+        {"seg_id": [1.0, 1.0, None], "source": ["x", "x", "y"], "system": [1, 2, 1], "text": ["a", "", "c"]}
     )
     frame.to_parquet(tmp_path / "x.parquet", index=False)
     dataset = read_dataset(tmp_path / "x.parquet")
     assert dataset.sources["seg_id"].tolist() == ["1", "2"]
     assert dataset.candidates["system"].tolist() == ["1", "2", "1"]
     assert dataset.candidates["text"].tolist() == ["a", "", "c"]
+    frame.assign(text=["a", None, "c"]).to_parquet(tmp_path / "x.parquet", index=False)
+    with pytest.raises(DataError, match=r"x\.parquet:2: column 'text': expected text, found nothing .*keep_default_na"):
+        read_dataset(tmp_path / "x.parquet")
+
+
+NAMES_OF_NOTHING = ["NA", "N/A", "null", "None", "nan", "NaN", "none", "NULL", "-", "<NA>", "#N/A"]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet"])
+def test_a_word_for_nothing_is_a_text(ending: str, tmp_path: Path) -> None:
+    items = [Record(f"{word} {n}", [word], [Candidate(word, word)]) for n, word in enumerate(NAMES_OF_NOTHING)]
+    (path,) = write_dataset(assemble(items, "x"), tmp_path / f"x.{ending}")
+    again = read_dataset(path)
+    assert again.candidates["text"].tolist() == NAMES_OF_NOTHING
+    assert again.candidates["system"].tolist() == NAMES_OF_NOTHING
+    assert again.references["text"].tolist() == NAMES_OF_NOTHING
+
+
+def test_a_word_for_nothing_is_a_line_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text("\n".join(NAMES_OF_NOTHING))
+    assert read_parallel(path, [path], [path]).candidates["text"].tolist() == NAMES_OF_NOTHING
 
 
 @pytest.mark.parametrize("ends", LINE_ENDS)
@@ -385,3 +418,92 @@ def test_tables_are_read_column_by_column(
     write = frame.to_parquet if ending == "parquet" else frame.to_csv
     write(path, index=False, **({"sep": "\t"} if ending == "tsv" else {}))
     assert read_dataset(path).fingerprint == plain.fingerprint
+
+
+ONE_SYSTEM = [
+    ("a", "r", "1"),
+    ("yes", "ja", "2"),
+    ("b", "r", "3"),
+    ("yes", "ja", "4"),
+    ("c", "r", "5"),
+    ("d", "r", "6"),
+]
+
+
+def in_every_form(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
+    frame = pd.DataFrame(rows)
+    frame.to_csv(folder / "x.csv", index=False)
+    frame.to_csv(folder / "x.tsv", index=False, sep="\t")
+    frame.to_parquet(folder / "x.parquet", index=False)
+    (folder / "x.json").write_text(json.dumps(rows))
+    (folder / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return [folder / f"x.{ending}" for ending in ("csv", "tsv", "parquet", "json", "jsonl")]
+
+
+def test_a_table_of_one_system_has_one_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"source": source, "ref": reference, "mt": text} for source, reference, text in ONE_SYSTEM]
+    for path in in_every_form(rows, tmp_path):
+        caplog.clear()
+        dataset = read_dataset(path)
+        assert dataset.candidates["system"].tolist() == ["candidate1"] * 6, path
+        assert dataset.sources["text"].tolist() == [source for source, *_ in ONE_SYSTEM]
+        assert dataset.candidates["text"].tolist() == list("123456")
+        assert [*next(parts_of(str(path), 3)).sources["seg_id"]] == ["1", "2", "3"]
+        first = {".parquet": "lines 2 and 4", ".json": "lines 1 and 1", ".jsonl": "lines 2 and 4"}
+        where = first.get(path.suffix, "lines 3 and 5")
+        assert caplog.messages[0] == (
+            f"ranker: note: {path}: no column 'system', and only 1 source with several rows (first: {where}): read as "
+            "the output of one system; if they are candidates of one source, give them the same seg_id"
+        )
+    caplog.clear()
+    frame = pd.DataFrame(rows)
+    for data in (Dataset.from_frame(frame), Dataset.from_records(rows)):
+        assert data.candidates["system"].tolist() == ["candidate1"] * 6
+    assert ["(first: rows 1 and 3)" in caplog.messages[0], "(first: records 1 and 3)" in caplog.messages[1]] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "systems"),
+    [
+        ([("a", "r", "1"), ("a", "r", "2"), ("b", "r", "3")], [1, 2, 1]),
+        ([("a", "r", "1"), ("b", "r", "2"), ("a", "r", "3"), ("b", "r", "4")], [1, 2, 1, 2]),
+        ([("a", "r", "1"), ("b", "r", "2"), ("c", "r", "2")], [1, 1, 1]),
+        ([(*row, "1" if row[0] == "yes" else f"{row[2]}a") for row in ONE_SYSTEM], [1, 1, 2, 1, 1, 1]),
+    ],
+    ids=["several of most", "several of all", "one of each", "ids"],
+)
+def test_candidates_of_a_source_without_systems_are_numbered(
+    rows: list[tuple[str, ...]], systems: list[int], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = ("source", "ref", "mt", "seg_id")
+    for path in in_every_form([dict(zip(keys, row, strict=False)) for row in rows], tmp_path):
+        assert read_dataset(path).candidates["system"].tolist() == [f"candidate{number}" for number in systems], path
+    assert not caplog.messages
+
+
+def test_an_output_without_a_system_that_several_people_judged_is_one(tmp_path: Path) -> None:
+    rows = [
+        {"source": source, "ref": "r", "mt": text, "judge": judge, "adequacy": score}
+        for source, text, judge, score in [
+            ("a", "x", "j1", 1),
+            ("a", "x", "j2", 2),
+            ("b", "x", "j1", 3),
+            ("b", "x", "j2", 4),
+            ("b", "y", "j1", 5),
+            ("b", "x", "j1", 6),
+        ]
+    ]
+    for path in in_every_form(rows, tmp_path):
+        dataset = read_dataset(path)
+        assert dataset.candidates["system"].tolist() == ["candidate1", *(f"candidate{n}" for n in (1, 2, 3))], path
+        assert dataset.candidates["text"].tolist() == ["x", "x", "y", "x"]
+        assert dataset.ratings[["candidate", "judge", "value"]].to_numpy().tolist() == [
+            [0, "j1", 1.0],
+            [0, "j2", 2.0],
+            [1, "j1", 3.0],
+            [1, "j2", 4.0],
+            [2, "j1", 5.0],
+            [3, "j1", 6.0],
+        ]

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
-from ranker.corpora.formats.writing import records_of, write_dataset
+from ranker.corpora.formats.writing import long_form, records_of, write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
+from ranker.storage.escapes import csv_text
 from tests.effort import examples, further
 
 TRICKY = [
@@ -145,6 +146,38 @@ def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
             assert not path.exists()
             continue
         assert read_dataset(path).fingerprint == dataset.fingerprint, ending
+
+
+# like formulas, with and without an apostrophe before
+formulas = st.builds("".join, st.tuples(st.sampled_from(["", "'", "''"]), st.sampled_from("=+-@\t\rx"), anything))
+
+
+@pytest.mark.parametrize("raw", ["0", "1"])
+@settings(max_examples=examples(60), deadline=None)
+@given(rows=st.lists(st.tuples(formulas, formulas, formulas), min_size=1, max_size=4))
+def test_texts_like_formulas_survive_csv(
+    tmp_path_factory: pytest.TempPathFactory, raw: str, rows: list[tuple[str, str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    items = [
+        Record(source, [reference], [Candidate("A", text), Candidate(f"{text}.", "b")], seg_id=str(number))
+        for number, (source, reference, text) in enumerate(rows)
+    ]
+    dataset = assemble(items, "x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKER_CSV_FORMULAS", raw)
+        write_dataset(dataset, path)
+        assert read_dataset(path).fingerprint == dataset.fingerprint
+        frame = long_form(dataset).drop(columns=["lp", "doc"])
+        path.write_text(csv_text([[*frame], *frame.itertuples(index=False)]), newline="")
+    assert read_dataset(path).fingerprint == dataset.fingerprint
+
+
+def test_the_apostrophe_of_other_programs_stays(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("source,text\n'- a,- b\n")
+    assert read_dataset(tmp_path / "x.csv").sources["text"].tolist() == ["'- a"]
+    (tmp_path / "x.tsv").write_text("source\ttext\n'- a\t'- b\n")
+    assert read_dataset(tmp_path / "x.tsv").sources["text"].tolist() == ["'- a"]
 
 
 def test_what_a_table_cannot_hold(tmp_path: Path) -> None:

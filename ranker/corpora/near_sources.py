@@ -1,0 +1,90 @@
+"""Sources that look equal but are not, so that their candidates are not compared; and texts that are empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import counted
+
+_SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
+
+
+def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
+    """Return the sources without an id of their own that equal an earlier one but for white space or a blank reference.
+
+    Only where no system translated two of them, as where the rows of one source became two.
+
+    Returns
+    -------
+    list of (int, int)
+        Such a source, and the first one that it equals.
+    """
+    sources = dataset.sources
+    if len(dataset) == len(sources) * dataset.candidates["system"].nunique():
+        # every system translated every source
+        return []
+    keys = [sources["lp"].fillna(""), sources["doc"].fillna(""), _plain(sources["text"])]
+    group = pd.concat(keys, axis=1, ignore_index=True).groupby([0, 1, 2], sort=False).ngroup().to_numpy(np.int64)
+    numbered = (sources["seg_id"] == pd.Series(np.arange(1, len(sources) + 1)).astype(str)).to_numpy(bool)
+    alike = (np.bincount(group) > 1)[group] & (keys[2] != "").to_numpy(bool) & numbered
+    if not alike.any():
+        return []
+    outputs = pd.DataFrame({"group": group[dataset.candidate_source], "system": dataset.candidates["system"]})
+    if (np.diff(dataset.candidate_offsets) > 1).any():
+        # names that we gave say nothing
+        outputs = outputs[~outputs["system"].str.fullmatch(r"candidate[0-9]+").to_numpy(bool)]
+    alike &= ~np.isin(group, outputs["group"][outputs.duplicated()])
+    references = _plain(dataset.references["text"]).tolist()
+    first: dict[int, tuple[int, set[str]]] = {}
+    pairs = []
+    for source in np.flatnonzero(alike).tolist():
+        own = {*references[slice(*dataset.reference_offsets[source : source + 2])]} - {""}
+        earlier, before = first.setdefault(int(group[source]), (source, own))
+        if earlier != source and (not own or not before or own == before):
+            pairs.append((source, earlier))
+    return pairs
+
+
+def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: str = "source") -> str | None:
+    """Return what to tell a user about `near_duplicate_sources`, in one line, or None; `lines` are their places."""
+    pairs = near_duplicate_sources(dataset)
+    if not pairs:
+        return None
+    places = [f"{unit} {lines[source]}" if lines else f"source {source + 1}" for source in pairs[0]]
+    what = f"{counted(len(pairs), 'source')} differing from another only by white space or a blank reference"
+    first = f"first: {places[0]}, like {places[1]}"
+    return f"{what} ({first}), so their candidates are not compared: make them equal, or give each a seg_id"
+
+
+def blank_texts(dataset: Dataset) -> dict[str, Int64Array]:
+    """Return the sources of all empty candidates and of all empty references, those of nothing but white space too."""
+    return {
+        name: table["source"].to_numpy(np.int64)[(_plain(table["text"]) == "").to_numpy(bool)]
+        for name, table in (("candidate", dataset.candidates), ("reference", dataset.references))
+    }
+
+
+def counts(dataset: Dataset) -> list[str]:
+    """Return a line for whatever there is of `blank_texts` and `near_duplicate_sources`, with its first place."""
+    problems = {
+        **{f"empty {name}s": sources.tolist() for name, sources in blank_texts(dataset).items()},
+        "sources that differ from another only by white space or a blank reference": [
+            source for source, _ in near_duplicate_sources(dataset)
+        ],
+    }
+    return [
+        f"{name}: {len(sources)} (first: {dataset.where(sources[0])})" for name, sources in problems.items() if sources
+    ]
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    """Return texts with one space for any white space, and none at the ends."""
+    spaced = pc.replace_substring_regex(pa.chunked_array(texts.array.__arrow_array__()), _SPACE, " ")
+    return pd.Series(pd.arrays.ArrowStringArray(pc.utf8_trim(spaced, " ")))

@@ -1,0 +1,90 @@
+"""Sources that differ only by white space or a blank reference are noted and counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ranker import Dataset, load_dataset
+from ranker.cli.main import run
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.near_sources import near_duplicate_sources
+
+NOTE = (
+    "1 source differing from another only by white space or a blank reference (first: {later}, like {earlier}), so "
+    "their candidates are not compared: make them equal, or give each a seg_id"
+)
+
+
+def rows(*sources: tuple[str, str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame([*sources], columns=["source", "ref", "system"])
+    return frame.assign(text=[f"text {number}" for number in range(len(frame))])
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["one two ", " one two", "one  two", "one\u00a0two", "one\ttwo", "one\u3000two", "\ufeffone two", "one two\u200b"],
+    ids=ascii,
+)
+def test_sources_that_differ_by_white_space_are_noted(
+    other: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = rows(("zero", "r", "A"), ("one two", "r", "A"), (other, "r", "B"))
+    assert near_duplicate_sources(Dataset.from_frame(frame)) == [(2, 1)]
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    read_dataset(tmp_path / "x.csv")
+    Dataset.from_records(frame.to_dict("records"))
+    said = [("frame", "row 2", "row 1"), (tmp_path / "x.csv", "line 4", "line 3"), ("records", "record 2", "record 1")]
+    assert caplog.messages == [f"ranker: note: {n}: {NOTE.format(later=b, earlier=a)}" for n, b, a in said]
+
+
+@pytest.mark.parametrize(
+    ("sources", "count"),
+    [
+        ([("a", "r", "A"), ("a", "", "B"), ("a", " ", "C")], 2),
+        ([("a", "r", "A"), ("a", "r ", "B")], 1),
+        ([("a", "r", "A"), ("a", "s", "B")], 0),
+        ([("a", "r", "A"), ("a ", "r", "A")], 0),
+        ([("a", "r", "A"), ("A", "r", "B")], 0),
+        ([("", "r", "A"), (" ", "", "B")], 0),
+        ([("a", "r", "candidate1"), ("a", "r", "candidate2"), ("a ", "r", "candidate1")], 1),
+        ([("a", "r", "candidate1"), ("a ", "r", "candidate1")], 0),
+    ],
+)
+def test_sources_of_different_systems_that_look_equal(sources: list[tuple[str, str, str]], count: int) -> None:
+    assert len(near_duplicate_sources(Dataset.from_frame(rows(*sources)))) == count
+
+
+def test_sources_with_ids_are_as_they_are() -> None:
+    frame = rows(("a", "r", "A"), ("a ", "r", "B"))
+    assert near_duplicate_sources(Dataset.from_frame(frame.assign(seg_id=["x", "y"]))) == []
+    assert near_duplicate_sources(Dataset.from_frame(frame.assign(doc=["x", "y"]))) == []
+
+
+def test_clean_data_have_none(caplog: pytest.LogCaptureFixture) -> None:
+    assert near_duplicate_sources(load_dataset("sample")) == []
+    Dataset.from_texts({"A": ["x", "y"], "B": ["x", "y"]}, sources=["a", "a "])
+    assert not caplog.records
+
+
+def test_check_counts_them_and_empty_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = rows(("a", "r", "A"), ("a ", "", "B"), ("b", "s", "A"), ("b", "s", "B"))
+    records: list[dict[str, Any]] = frame.assign(text=["x", "", "\u00a0", "y"]).to_dict("records")
+    Path("x.jsonl").write_text("\n".join(map(json.dumps, records)))
+    with pytest.raises(SystemExit):
+        run(["data", "check", "x.jsonl", "-f", "json"])
+    assert json.loads(capsys.readouterr().out)["signature"].split("\n")[1:-1] == [
+        "empty candidates: 2 (first: x.jsonl:2: x[2])",
+        "empty references: 1 (first: x.jsonl:2: x[2])",
+        "sources that differ from another only by white space or a blank reference: 1 (first: x.jsonl:2: x[2])",
+    ]
+    with pytest.raises(SystemExit):
+        run(["data", "check", "sample", "-f", "json"])
+    assert "empty" not in capsys.readouterr().out
