@@ -136,7 +136,7 @@ def judge_qualities(
     kind = KINDS[settings.kind]
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
-        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, expected FROM assignment "
+        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below FROM assignment "
         "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
         "WHERE answer IS NOT NULL ORDER BY assignment.id"
     ):
@@ -189,18 +189,20 @@ def _quality(
 
 def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
     """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
-    answer, expected = json.loads(row["answer"]), json.loads(row["expected"])
-    if "below" in expected:
-        original = first.get(expected["below"])
+    answer = json.loads(row["answer"])
+    if row["role"] == DEGRADED and kind.compares:
+        # the copy, which is the last, is of the first
+        return float(answer[-1] > answer[0])
+    if row["role"] == DEGRADED:
+        original = first.get(row["below"])
         return None if original is None else float(answer[0] < original[0])
-    if "worse" in expected:
-        return float(answer[expected["worse"]] > answer[expected["better"]])
-    values = expected["values"]
+    values = json.loads(row["known"])
     if not kind.compares:
         return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
     strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
     # the best has the highest known value and the lowest rank
-    return statistics.fmean(float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict)
+    right = [float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict]
+    return statistics.fmean(right) if right else None
 
 
 def _same(kind: TaskKind, first: list[int], second: list[int]) -> float:
