@@ -22,7 +22,7 @@ DaysOption = Annotated[
 ]
 
 
-@app.command("new")
+@app.command("new", secret=True)
 def new_command(
     campaign: Annotated[Path, typer.Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     data: DataOption = None,

@@ -64,7 +64,8 @@ def connect(path: str | Path) -> sqlite3.Connection:
     if application != _APPLICATION:
         raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
     if version != _VERSION:
-        raise DataError(f"has campaign format version {version}, expected {_VERSION}", file=name)
+        what = f"has campaign format version {version}, expected {_VERSION}"
+        raise DataError(f"{what}: use the version of ranker that created it to export its judgements", file=name)
     return connection
 
 

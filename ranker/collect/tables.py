@@ -63,8 +63,8 @@ CREATE TABLE candidate (
 CREATE TABLE item (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, {_among("role", (PLAIN, GOLD, DEGRADED))},
     source INTEGER NOT NULL REFERENCES source, outputs TEXT NOT NULL CHECK ({_whole_numbers("outputs")}),
-    copy TEXT CHECK (instr(copy, char(0)) = 0), known TEXT CHECK (known IS NULL OR json_valid(known)), below INTEGER REFERENCES item,
-    {_number("rank", "REAL")}, {_number("wanted")}, {_number("given")},
+    copy TEXT CHECK (instr(copy, char(0)) = 0), known TEXT CHECK (known IS NULL OR json_valid(known)),
+    below INTEGER REFERENCES item, {_number("rank", "REAL")}, {_number("wanted")}, {_number("given")},
     place REAL CHECK (place BETWEEN {-_MOST:.0f} AND {_MOST:.0f}),
     CHECK ((role = '{GOLD}') = (known IS NOT NULL) AND (role = '{DEGRADED}') = (copy IS NOT NULL))
 ) STRICT;
@@ -96,7 +96,8 @@ CREATE TABLE judgement (
 CREATE INDEX judgement_assignment ON judgement (assignment);
 """
 TABLES = ("settings", "source", "reference", "candidate", "item", "person", "assignment", "judgement")
-_SIZE = "(SELECT json_array_length(outputs) + (copy IS NOT NULL) FROM item WHERE item.id = {})"
+_SIZE = "json_array_length(outputs) + (copy IS NOT NULL)"
+_SIZE_OF_ITEM = f"(SELECT {_SIZE} FROM item WHERE item.id = item) AS size"
 _WRONG_ANSWER = (
     "json_array_length(answer) != size OR EXISTS (SELECT 1 FROM json_each(answer) "
     "WHERE value NOT BETWEEN :lowest AND iif(:compares, size, :highest))"
@@ -110,18 +111,18 @@ _WRONG = {
     "HAVING count(candidate.id) < count(*) OR count(DISTINCT member.value) < count(*)",
     "item {} has an empty output": "SELECT item.id FROM item, json_each(outputs) AS output "
     "WHERE output.type != 'array' OR json_array_length(output.value) = 0",
-    "item {} has another number of outputs than its kind": f"SELECT id FROM item WHERE {_SIZE.format('id')} "
+    "item {} has another number of outputs than its kind": f"SELECT id FROM item WHERE {_SIZE} "
     "NOT BETWEEN iif(:compares, 2, 1) AND :outputs",
     "item {} has other known values than outputs": "SELECT id FROM item WHERE known IS NOT NULL AND "
-    f"({_SIZE.format('id')} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
+    f"({_SIZE} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
     "(SELECT 1 FROM json_each(known) WHERE type NOT IN ('integer', 'real')))",
-    "assignment {} shows other outputs than its item": f"SELECT id FROM (SELECT *, {_SIZE.format('item')} AS size "
+    "assignment {} shows other outputs than its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
     "FROM assignment) WHERE json_array_length(shown) != size OR size != "
     "(SELECT count(DISTINCT value) FROM json_each(shown) WHERE value < size)",
-    "assignment {} has an answer that does not fit its item": f"SELECT id FROM (SELECT *, {_SIZE.format('item')} "
-    f"AS size FROM assignment) WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
+    "assignment {} has an answer that does not fit its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
+    f"FROM assignment) WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
     "judgement {} has an answer that does not fit its item": "SELECT id FROM (SELECT judgement.*, "
-    f"{_SIZE.format('item')} AS size FROM judgement JOIN assignment ON assignment.id = assignment) "
+    f"{_SIZE_OF_ITEM} FROM judgement JOIN assignment ON assignment.id = assignment) "
     f"WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
 }
 """Queries for rows that disagree with others."""

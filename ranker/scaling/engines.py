@@ -18,7 +18,7 @@ from typing import Any, Literal, Self
 from ranker.corpora.shards.making import notes_once
 from ranker.errors import MissingError, OptionError, ProcessError
 from ranker.scaling.tasks import Finished, Task, run_task
-from ranker.threads import jobs
+from ranker.threads import jobs, process_environment
 
 EngineName = Literal["local", "dask"]
 _WAIT = 60.0
@@ -121,6 +121,7 @@ class Engine:
             self._client = self._opened.enter_context(client)
             self.say(f"Dask dashboard: {client.dashboard_link}")
         elif self._client is None:
+            self._opened.enter_context(process_environment())
             cluster = self._opened.enter_context(
                 distributed.LocalCluster(
                     n_workers=self.workers or jobs(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import sqlite3
@@ -129,3 +130,28 @@ def test_active_selection_without_references_is_refused(tmp_path, capsys):
     assert exit_info.value.code == 2
     assert "reference" in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
+def test_links_in_a_file_are_for_the_owner_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        for command in (["new", str(tmp_path / "a"), "--data", "sample"], ["status", str(tmp_path / "a")]):
+            with pytest.raises(SystemExit) as exit_info:
+                run(["collect", *command, "-o", str(tmp_path / f"{command[0]}.json")])
+            assert exit_info.value.code == 0
+    finally:
+        os.umask(before)
+    assert "/enter/" in (tmp_path / "new.json").read_text()
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("a", "new.json", "status.json")}
+    assert modes == {"a": 0o600, "new.json": 0o600, "status.json": 0o644}
+
+
+def test_a_campaign_of_another_version_is_refused_in_one_line(campaign, capsys):
+    path, _ = campaign("fluency", data=small())
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    with pytest.raises(SystemExit):
+        run(["collect", "status", str(path)])
+    expected = "has campaign format version 1, expected 2: use the version of ranker that created it to export"
+    assert capsys.readouterr().err == f"ranker: error: {path}: {expected} its judgements\n"
