@@ -190,7 +190,8 @@ def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> 
     from dataclasses import asdict, replace
 
     from ranker.collect.campaign import opened
-    from ranker.collect.figures import figures_of, progress_of
+    from ranker.collect.counting import progress_of
+    from ranker.collect.figures import figures_of
 
     with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ranker.collect import access, assigning
 from ranker.collect.campaign import connect, count_judgements, settings_of, transaction
+from ranker.collect.counting import progress_of
 from ranker.collect.tasks import KINDS, answer_of
 from ranker.collect.web.background import Background
 from ranker.collect.web.connections import BACKLOG, Listener
@@ -180,8 +181,6 @@ class Site:
         return await self._dashboard(token)
 
     async def _dashboard(self, token: str, link: tuple[str, str] | None = None, error: str = "") -> Response:
-        from ranker.collect.figures import progress_of
-
         count, figures = await self.background.figures()
         text = render(
             "owner.html",
