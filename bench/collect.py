@@ -1,6 +1,7 @@
 """Collecting judgements under load, killed and large.
 
-``python bench/collect.py load`` lets 200 judges judge at once, one judgement a second each, for a minute. ``kill``
+``python bench/collect.py load`` lets 50 judges judge at once, one judgement per second each, for half a minute, while
+the owner looks at the statistics with ``--owner 1``. ``kill``
 kills the server at 50 random moments under load and looks for judgements that it had acknowledged. ``large`` opens a
 campaign of 10,000 items.
 """
@@ -192,8 +193,14 @@ def load(arguments: argparse.Namespace) -> None:
                     judge.errors.append(repr(error))
                     return
 
+        async def look() -> None:
+            owner = Judge(server.port, created.links["owner"])
+            for _ in range(arguments.owner * arguments.seconds // 5):
+                await asyncio.sleep(5)
+                await owner.enter()
+
         async def everybody() -> None:
-            await asyncio.gather(*(work(judge, index / len(judges)) for index, judge in enumerate(judges)))
+            await asyncio.gather(look(), *(work(judge, index / len(judges)) for index, judge in enumerate(judges)))
 
         asyncio.run(everybody())
         memory = server.memory()
@@ -287,27 +294,24 @@ def large(arguments: argparse.Namespace) -> None:
         judge = Judge(server.port, created.links["a"])
         owner = Judge(server.port, created.links["owner"])
 
-        async def look() -> tuple[float, float]:
+        async def look() -> tuple[float, float, float]:
             page: str | None = await judge.enter()
             first = time.perf_counter() - began
             for _ in range(50):
                 page = await judge.judge(page or "")
+            before = server.memory()[0]
             started = time.perf_counter()
             await owner.enter()
-            return first, time.perf_counter() - started
+            return first, time.perf_counter() - started, before
 
-        first, dashboard = asyncio.run(look())
-        time.sleep(arguments.wait)
+        first, dashboard, before = asyncio.run(look())
         now, most = server.memory()
-        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-        sizes = [re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text()) for child in children]
         server.end()
     print(
         f"ready after {server.seconds:.2f} s, first page after {first:.2f} s, dashboard in {dashboard:.2f} s; "
         f"load of the machine {os.getloadavg()[0]:.1f}"
     )
-    behind = ", ".join(f"{int(size[1]) / 1024:.0f} MB" for size in sizes if size)
-    print(f"memory of the server: {now:.0f} MB, at most {most:.0f} MB; of its background process: {behind}")
+    print(f"memory: {before:.0f} MB before the dashboard, {now:.0f} MB after it, at most {most:.0f} MB")
 
 
 def main() -> None:
@@ -321,9 +325,9 @@ def main() -> None:
         for name, default in options.items():
             subcommand.add_argument(f"--{name}", default=default, type=type(default))
 
-    command(load, judges=200, seconds=60, kind="ranking")
+    command(load, judges=50, seconds=30, kind="ranking", owner=0)
     command(kill, times=50, seed=0)
-    command(large, items=10_000, kind="ranking", wait=1.0)
+    command(large, items=10_000, kind="ranking")
     arguments = parser.parse_args()
     arguments.run(arguments)
 

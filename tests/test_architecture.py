@@ -88,6 +88,7 @@ NETWORK = (
 # opens connections when ranker data get asks for it; answers them; opens a finished report in a browser; uses a cluster
 MAY = {
     "ranker.corpora.downloads.transfer",
+    "ranker.collect.web.connections",
     "ranker.collect.web.server",
     "ranker.cli.pages",
     "ranker.scaling.cluster",

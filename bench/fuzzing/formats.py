@@ -145,7 +145,7 @@ def _campaign(folder: Path) -> Format:
         with transaction(connection):
             # the same bytes whenever it is made
             connection.execute("UPDATE person SET token = printf('%064d', id), expires = 1e10")
-            connection.execute("UPDATE setting SET value = json_set(value, '$.id', 'test')")
+            connection.execute("UPDATE settings SET id = 'test'")
             for number in range(12):
                 for person in people:
                     assignment = assigning.next_assignment(connection, settings, person, 9.0 * number)

@@ -13,6 +13,7 @@ from ranker.cli.options import DataOption, FormatOption, LpOption, SeedOption, r
 from ranker.cli.output import Result, emit, print_table, say, say_note, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError, nearest
+from ranker.files import printable
 
 app = Commands("Collect human judgements with a local web server.")
 CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
@@ -21,7 +22,7 @@ DaysOption = Annotated[
 ]
 
 
-@app.command("new")
+@app.command("new", secret=True)
 def new_command(
     campaign: Annotated[Path, typer.Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     data: DataOption = None,
@@ -73,7 +74,12 @@ def new_command(
     ] = 2.0,
     features: Annotated[
         str,
-        typer.Option("--features", "-F", help="Features of the ranker trained in the background.", metavar="FEATURES"),
+        typer.Option(
+            "--features",
+            "-F",
+            help="Features of active selection and the learning curve.",
+            metavar="FEATURES",
+        ),
     ] = "standard-any",
     title: Annotated[
         str | None, typer.Option("--title", help="Title of the web pages (default: the file name).")
@@ -100,7 +106,7 @@ def new_command(
     dataset = read_input(data or [], None, None, None, lp, to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
-        title=title or campaign.name.split(".")[0],
+        title=printable(title or campaign.name.split(".")[0]),
         kind=kind,
         show=show or KINDS[kind].show,
         next=next_item,
@@ -142,6 +148,15 @@ def serve_command(
     campaign: CampaignArgument,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)] = 8765,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            help="Further name under which browsers reach the server, besides localhost, --host and the host of the "
+            "campaign's --url; repeatable.",
+            metavar="NAME",
+        ),
+    ] = None,
 ) -> None:
     """Serve a campaign to its judges until interrupted.
 
@@ -150,13 +165,11 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import forget_result, opened
+    from ranker.collect.campaign import opened
     from ranker.collect.web.pages import environment
 
-    with opened(campaign) as (connection, _):
+    with opened(campaign):
         environment()
-        # pages show only what was computed from the answers that were just checked
-        forget_result(connection, "figures")
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
@@ -165,7 +178,7 @@ def serve_command(
     def ready() -> None:
         say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")
 
-    serve(campaign, host, port, ready)
+    serve(campaign, host, port, allow_host or [], ready)
 
 
 @app.command("status")
@@ -177,12 +190,12 @@ def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> 
     from dataclasses import asdict, replace
 
     from ranker.collect.campaign import opened
+    from ranker.collect.counting import progress_of
     from ranker.collect.figures import figures_of
-    from ranker.collect.web.owner import progress_of
 
     with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)
-        figures = figures_of(connection, settings, curve=False).document(KINDS[settings.kind])
+        figures = figures_of(connection, settings).document(KINDS[settings.kind])
     rows = [
         {
             "judge": judge["code"],

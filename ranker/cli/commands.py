@@ -129,18 +129,23 @@ class Commands(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
-    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
-        """Return a decorator that adds a command with the options that all have."""
+    def command(
+        self, name: str | None = None, *, secret: bool = False, **settings: Any
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that adds a command with the options that all have.
+
+        The result of a `secret` one is written to a file that only the user can read.
+        """
         register = super().command(name, cls=Command, **settings)
 
         def add(function: Function) -> Function:
-            register(_with_options(function))
+            register(_with_options(function, 0o600 if secret else 0o666))
             return function
 
         return add
 
 
-def _with_options(function: Callable[..., None]) -> Callable[..., None]:
+def _with_options(function: Callable[..., None], mode: int) -> Callable[..., None]:
     """Return `function` with the options that all commands have."""
     signature = inspect.signature(function, eval_str=True)
     # with keywords alone their order is free
@@ -186,7 +191,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
         # an option of the command's own may write something else than the result
         target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
         form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
-        with written_to(values.pop(_OUTPUT) if writes else None):
+        with written_to(values.pop(_OUTPUT) if writes else None, mode):
             function(**{**values, _FORM: form})
 
     command.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
@@ -280,14 +285,14 @@ def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple
 
 
 @contextmanager
-def written_to(target: Path | None) -> Iterator[None]:
+def written_to(target: Path | None, mode: int = 0o666) -> Iterator[None]:
     """Write to a file what is printed, if one is given; nothing is written after an error."""
     if target is None:
         yield
         return
     from ranker.files import replacing
 
-    with replacing(target) as stream:
+    with replacing(target, mode) as stream:
         text = TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
         with redirect_stdout(text):
             yield

@@ -39,13 +39,7 @@ def token_hash(token: str) -> str:
 
 
 def check_code(code: str) -> str:
-    """Return a judge's code.
-
-    Raises
-    ------
-    OptionError
-        If it is not a valid code: personal names and addresses must not be stored.
-    """
+    """Return a judge's code, unless it could be a name or an address: these must not be stored."""
     if not _CODE.match(code) or code.lower() == OWNER:
         raise OptionError(
             f"judge code {code[:40]!r}: expected up to 32 letters, digits, '.', '_' or '-', and not {OWNER!r}; "
@@ -101,12 +95,7 @@ def is_form_key(token: str, key: str) -> bool:
 
 
 class Limiter:
-    """Token bucket per key: `burst` requests at once, then `rate` per second.
-
-    Parameters
-    ----------
-    rate, burst : float
-    """
+    """Token bucket per key: `burst` requests at once, then `rate` per second."""
 
     _MOST = 10_000
 

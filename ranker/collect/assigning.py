@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections.abc import Sequence
 
-from ranker.collect.campaign import CampaignSettings, outputs_of
+from ranker.collect.campaign import CampaignSettings, insert, output_texts
 from ranker.collect.degrading import degraded
 from ranker.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.collect.tasks import KINDS
@@ -54,15 +54,11 @@ def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, 
     if result is None:
         return None
     item, repeat = result
-    outputs = json.loads(connection.execute("SELECT outputs FROM item WHERE id = ?", (item,)).fetchone()["outputs"])
-    shown = generator.sample(range(len(outputs)), len(outputs))
-    cursor = connection.execute(
-        "INSERT INTO assignment (judge, item, repeat, shown, at) VALUES (?, ?, ?, ?, ?)",
-        (judge, item, int(repeat), json.dumps(shown), now),
-    )
+    row = connection.execute("SELECT outputs, copy FROM item WHERE id = ?", (item,)).fetchone()
+    size = len(json.loads(row["outputs"])) + (row["copy"] is not None)
+    shown = json.dumps(generator.sample(range(size), size))
     connection.execute("UPDATE person SET assigned = assigned + 1 WHERE id = ?", (judge,))
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return insert(connection, "assignment", judge=judge, item=item, repeat=int(repeat), shown=shown, at=now)
 
 
 def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: int) -> tuple[int, bool] | None:
@@ -123,26 +119,21 @@ def _degraded(
         original = _judged_before(connection, judge, generator, kind.lowest + (kind.highest - kind.lowest) // 4)
     if original is None:
         return None
-    outputs = outputs_of(connection, original)
-    chosen = generator.randrange(len(outputs))
-    copy = {
-        "text": degraded(outputs[chosen]["text"], _other_text(connection, original["source"], generator), generator)
+    texts = output_texts(connection, original)
+    chosen = generator.randrange(len(texts))
+    values = {
+        "source": original["source"],
+        "copy": degraded(texts[chosen], _other_text(connection, original["source"], generator), generator),
+        "outputs": "[]",
+        "below": original["id"],
     }
-    plain = [{"candidates": output["candidates"]} for output in outputs]
     if kind.compares:
         # the copy takes the place of another output if the page is full
-        rest = [place for place in range(len(plain)) if place != chosen]
+        rest = [place for place in range(len(texts)) if place != chosen]
         rest = [chosen, *generator.sample(rest, min(len(rest), kind.outputs - 2))]
-        expected = {"better": 0, "worse": len(rest)}
-        content = [*(plain[place] for place in rest), copy]
-    else:
-        expected, content = {"below": original["id"]}, [copy]
-    cursor = connection.execute(
-        "INSERT INTO item (role, source, outputs, expected, rank, wanted, given) VALUES (?, ?, ?, ?, 0, 0, 1)",
-        (DEGRADED, original["source"], json.dumps(content, ensure_ascii=False), json.dumps(expected)),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid, False
+        outputs = json.loads(original["outputs"])
+        values |= {"outputs": json.dumps([outputs[place] for place in rest]), "below": None}
+    return insert(connection, "item", role=DEGRADED, rank=0, wanted=0, given=1, **values), False
 
 
 def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
@@ -186,31 +177,21 @@ def _judged_before(
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
 ) -> None:
-    """Store an answer. It replaces the earlier one, which stays in the history.
+    """Store an answer of a judge to one of the judge's assignments. Earlier answers stay in the history.
 
     The same answer from the same form, as after a double click, is stored once.
-
-    Raises
-    ------
-    LookupError
-        If the judge has no such assignment.
     """
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
-    if row is None:
-        raise LookupError(assignment)
     text = json.dumps(list(answer))
     last = _last(connection, assignment)
     if last is not None and (last["form"], last["answer"]) == (form, text):
         return
     seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
-    cursor = connection.execute(
-        "INSERT INTO judgement (assignment, answer, seconds, at, form) VALUES (?, ?, ?, ?, ?)",
-        (assignment, text, seconds, now, form),
-    )
+    answered = insert(connection, "judgement", assignment=assignment, answer=text, seconds=seconds, at=now, form=form)
     # the time that counts is that of the first answer
     connection.execute(
         "UPDATE assignment SET answer = ?, seconds = coalesce(seconds, ?), answered = ? WHERE id = ?",
-        (text, seconds, cursor.lastrowid, assignment),
+        (text, seconds, answered, assignment),
     )
 
 
@@ -218,10 +199,7 @@ def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: str,
     """Undo an answer, unless it is not the judge's last one or was already undone."""
     if last_answered(connection, judge) != assignment:
         return
-    connection.execute(
-        "INSERT INTO judgement (assignment, answer, seconds, at, form) VALUES (?, NULL, 0, ?, ?)",
-        (assignment, now, form),
-    )
+    insert(connection, "judgement", assignment=assignment, answer=None, seconds=0, at=now, form=form)
     connection.execute("UPDATE assignment SET answer = NULL WHERE id = ?", (assignment,))
 
 

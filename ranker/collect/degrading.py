@@ -23,15 +23,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
-    """Return a copy of `text` that is obviously worse to any reader.
-
-    Parameters
-    ----------
-    text : str
-    foreign_text : str
-        An unrelated text of the same language.
-    generator : random.Random
-    """
+    """Return a copy of `text` that is obviously worse to any reader."""
     words, foreign = (pieces_of(side) for side in (text, foreign_text))
     joint = " " if any(word[-1].isspace() for word in [*words, *foreign]) else ""
     words, foreign = ([word.strip() for word in part] for part in (words, foreign))

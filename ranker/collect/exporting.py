@@ -29,21 +29,15 @@ def dataset_of(
 
     The first answer to every item counts, in its current version; repeated items, gold items and degraded copies do
     not. A judgement of an output applies to all systems with the same output: as in WMT files, the rows of further
-    systems are not ``primary``.
-
-    Parameters
-    ----------
-    connection : Connection
-    settings : CampaignSettings
-    without : collection of str
-        Codes of judges to leave out.
-    first : int, optional
-        Use only this number of judgements, the earliest.
+    systems are not ``primary``. Judges whose codes are in `without` are left out; of the judgements, only the `first`
+    are used.
     """
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
-    references = [(code[row["id"]], text) for row in sources for text in json.loads(row["refs"])]
-    candidates = [row for row in connection.execute("SELECT * FROM candidate ORDER BY id") if row["source"] in code]
+    references, candidates = (
+        [row for row in connection.execute(f"SELECT * FROM {table} ORDER BY source, id") if row["source"] in code]
+        for table in ("reference", "candidate")
+    )
     row_of = {row["id"]: place for place, row in enumerate(candidates)}
     judged = connection.execute(
         "SELECT person.code, assignment.id, outputs, answer, answered FROM assignment "
@@ -56,7 +50,7 @@ def dataset_of(
     ratings: list[tuple[int, str, str, float]] = []
     preferences: list[tuple[object, ...]] = []
     for row in judged:
-        groups = [[row_of[candidate] for candidate in output["candidates"]] for output in json.loads(row["outputs"])]
+        groups = [[row_of[candidate] for candidate in same] for same in json.loads(row["outputs"])]
         answer = json.loads(row["answer"])
         if kind.compares:
             preferences += _preferences(groups, answer, row["code"], str(row["id"]))
@@ -68,7 +62,7 @@ def dataset_of(
         table("sources", {name: [row[name] for row in sources] for name in ("lp", "doc", "seg_id", "text")}),
         table(
             "references",
-            {"source": [reference for reference, _ in references], "text": [text for _, text in references]},
+            {"source": [code[row["source"]] for row in references], "text": [row["text"] for row in references]},
         ),
         table(
             "candidates",
@@ -110,18 +104,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 def export(
     connection: sqlite3.Connection, settings: CampaignSettings, path: str | Path, *, without: Collection[str] = ()
 ) -> tuple[Dataset, list[Path]]:
-    """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows.
-
-    Returns
-    -------
-    dataset : Dataset
-    written : list of Path
-
-    Raises
-    ------
-    DataError
-        If there is no judgement yet, or the file cannot be written.
-    """
+    """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows."""
     dataset = dataset_of(connection, settings, without=without)
     if not len(dataset.preferences) + len(dataset.ratings):
         raise DataError("contains no judgements to export yet", file=dataset.name)

@@ -1,12 +1,11 @@
-"""Statistics for the owner's page and the queue of active selection, computed in the background."""
+"""Statistics of a campaign, and the queue of active selection."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.collect.assigning import place_of
-from ranker.collect.campaign import CampaignSettings, count_counted, result, store_result, transaction
+from ranker.collect.campaign import CampaignSettings, count_counted, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
 from ranker.collect.selection import choose, directions, posterior_of, training_pairs
@@ -29,7 +28,6 @@ from ranker.evaluation.systems.human_ranking import HumanRanking, rank_systems
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import group_spearman
-from ranker.storage.model_files import array_of
 from ranker.training_data import deal, standardiser
 
 RESAMPLES = 200
@@ -52,16 +50,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Figures:
-    """Statistics of a campaign.
-
-    Parameters
-    ----------
-    judges : list of JudgeQuality
-    agreement : JudgesAgreement or None
-    rankings : tuple of HumanRanking
-        Ranking of the systems so far, per language pair.
-    curve : list of CurvePoint
-    """
+    """Statistics of a campaign: judges, their agreement, the systems of each language pair, and the learning curve."""
 
     judges: list[JudgeQuality]
     agreement: JudgesAgreement | None
@@ -96,8 +85,10 @@ def _plain(value: Estimate) -> dict[str, float | None]:
     return {name: None if part != part else part for name, part in parts.items()}
 
 
-def figures_of(connection: sqlite3.Connection, settings: CampaignSettings, *, curve: bool = True) -> Figures:
-    """Compute all statistics of the judgements so far."""
+def figures_of(
+    connection: sqlite3.Connection, settings: CampaignSettings, columns: Callable[[Dataset], FloatArray] | None = None
+) -> Figures:
+    """Compute all statistics of the judgements so far; the learning curve needs the features of all candidates."""
     kind = KINDS[settings.kind]
     dataset = dataset_of(connection, settings)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
@@ -105,36 +96,23 @@ def figures_of(connection: sqlite3.Connection, settings: CampaignSettings, *, cu
     if not kinds(dataset):
         return Figures(judges, agreement, (), [])
     rankings = rank_systems(dataset, kind.judgements, resamples=RESAMPLES, seed=settings.seed)
-    points = learning_curve(connection, settings, dataset) if curve else []
+    points = [] if columns is None else learning_curve(connection, settings, dataset, columns)
     return Figures(judges, agreement, rankings, points)
 
 
-def feature_columns(connection: sqlite3.Connection, settings: CampaignSettings, dataset: Dataset) -> FloatArray:
-    """Return the standardised features of every candidate, extracted once and kept in the campaign.
-
-    Raises
-    ------
-    DataError
-        If the features cannot be extracted for these candidates.
-    """
-    stored = result(connection, "features")
-    if stored is not None and isinstance(stored["value"], bytes):
-        with contextlib.suppress(ValueError):
-            columns = array_of(stored["value"])
-            known = columns.dtype == np.float64 and columns.ndim == 2 and len(columns) == len(dataset.candidates)
-            if known and np.isfinite(columns).all():
-                return columns
+def feature_columns(settings: CampaignSettings, dataset: Dataset) -> FloatArray:
+    """Return the standardised features of every candidate; a `DataError` says why they cannot be extracted."""
     _, matrix = FeatureSet.parse(settings.features).fit_transform(dataset)
     mean, scale = standardiser(matrix)
-    columns = (matrix - mean) / scale
-    buffer = io.BytesIO()
-    np.save(buffer, columns, allow_pickle=False)
-    with transaction(connection):
-        store_result(connection, "features", 0, buffer.getvalue())
-    return columns
+    return np.asarray((matrix - mean) / scale)
 
 
-def learning_curve(connection: sqlite3.Connection, settings: CampaignSettings, dataset: Dataset) -> list[CurvePoint]:
+def learning_curve(
+    connection: sqlite3.Connection,
+    settings: CampaignSettings,
+    dataset: Dataset,
+    columns: Callable[[Dataset], FloatArray],
+) -> list[CurvePoint]:
     """Return the agreement of rankers trained on the first judgements, on sources left out of training.
 
     The human ranking is that of all judgements so far. Empty if there are too few judgements or no features.
@@ -147,7 +125,7 @@ def learning_curve(connection: sqlite3.Connection, settings: CampaignSettings, d
     if len(judged) < _FEWEST_SOURCES:
         return []
     try:
-        columns = feature_columns(connection, settings, dataset)
+        features = columns(dataset)
     except DataError:
         return []
     fold = np.zeros(len(dataset.sources), dtype=np.int64)
@@ -156,7 +134,7 @@ def learning_curve(connection: sqlite3.Connection, settings: CampaignSettings, d
     points = []
     for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):
         pairs = training_pairs(dataset_of(connection, settings, first=count), kind)
-        scores = _held_out(columns, pairs, dataset.candidate_source, fold)
+        scores = _held_out(features, pairs, dataset.candidate_source, fold)
         if scores is None:
             continue
         rows = np.flatnonzero(known)
@@ -191,13 +169,13 @@ TOTAL_COST = 1.0
 """C times total pair weight: with few judgements the ranker that is restrained most is the best."""
 
 
-def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings) -> int:
+def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings, columns: FloatArray) -> int:
     """Move the items chosen by active selection to the front of the queue; return their number.
 
     Before there is any judgement the posterior is the prior: items with the most different outputs come first.
     """
     dataset = dataset_of(connection, settings)
-    columns = directions(feature_columns(connection, settings, dataset), dataset.candidate_offsets)
+    columns = directions(columns, dataset.candidate_offsets)
     pairs = training_pairs(dataset, KINDS[settings.kind].judgements)
     posterior = posterior_of(columns[pairs.better] - columns[pairs.worse], pairs.weight)
     rows = connection.execute(
@@ -209,7 +187,7 @@ def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings) ->
         for place, row in enumerate(
             connection.execute(
                 "SELECT candidate.id FROM candidate JOIN source ON source.id = source WHERE role = ? "
-                "ORDER BY candidate.id",
+                "ORDER BY source, candidate.id",
                 (PLAIN,),
             )
         )
@@ -227,11 +205,9 @@ def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings) ->
     return len(chosen)
 
 
-def _comparisons(
-    outputs: list[dict[str, Any]], code: dict[int, int], dataset: Dataset
-) -> tuple[Int64Array, Int64Array]:
+def _comparisons(outputs: list[list[int]], code: dict[int, int], dataset: Dataset) -> tuple[Int64Array, Int64Array]:
     """Return the rows that a judgement compares: the outputs of an item, or its one output with all of the source."""
-    rows = np.array([code[output["candidates"][0]] for output in outputs], dtype=np.int64)
+    rows = np.array([code[same[0]] for same in outputs], dtype=np.int64)
     if len(rows) > 1:
         first, second = np.triu_indices(len(rows), 1)
         return rows[first], rows[second]

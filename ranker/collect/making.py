@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.collect import access
 from ranker.collect.assigning import place_of
-from ranker.collect.campaign import CampaignSettings, check_new, create, save, transaction
+from ranker.collect.campaign import CampaignSettings, check_new, create, insert, save, transaction
 from ranker.collect.tables import GOLD, PLAIN
 from ranker.collect.tasks import KINDS, RANKED, TaskKind
 from ranker.errors import DataError, OptionError
@@ -26,15 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """A new campaign.
+    """Counts of a new campaign, and the links of its owner and judges by code, which are not stored.
 
-    Parameters
-    ----------
-    items, gold : int
-    passed_over : int
-        Sources that were skipped because they have fewer than two different outputs.
-    links : dict
-        Links for the owner and each judge, by code. They are not stored.
+    `passed_over` is the number of sources that were skipped because they have fewer than two different outputs.
     """
 
     items: int
@@ -52,28 +46,7 @@ def make_campaign(
     gold: Dataset | None = None,
     days: float = 90.0,
 ) -> CreatedCampaign:
-    """Create the campaign file `path`.
-
-    Parameters
-    ----------
-    path : path
-    dataset : Dataset
-        Sources and outputs to be judged. Existing judgements are not copied.
-    settings : CampaignSettings
-    judges : sequence of str
-        Codes.
-    gold : Dataset, optional
-        Sources and outputs with known judgements.
-    days : float, default 90
-        Number of days for which the links are valid.
-
-    Raises
-    ------
-    OptionError
-        If `show` does not suit the kind of task, or the features are unknown.
-    DataError
-        If there is nothing to judge, or the file exists already.
-    """
+    """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items."""
     kind = KINDS[settings.kind]
     _check(dataset, settings, kind)
     _check_features(dataset, settings)
@@ -136,51 +109,48 @@ def _fill(
     created = passed_over = 0
     for source, row in enumerate(_rows(dataset)):
         block = slice(*dataset.reference_offsets[source : source + 2])
-        key = connection.execute(
-            "INSERT INTO source (role, lp, doc, seg_id, text, refs) VALUES (?, ?, ?, ?, ?, ?)",
-            (role, *row, json.dumps(references[block], ensure_ascii=False)),
-        ).lastrowid
+        key = insert(connection, "source", role=role, **row)
+        for reference in references[block]:
+            insert(connection, "reference", source=key, text=reference)
         same: dict[str, list[int]] = {}
         value: dict[int, float] = {}
         for candidate in range(*dataset.candidate_offsets[source : source + 2]):
             system, text, is_reference = (column[candidate] for column in columns)
-            code = connection.execute(
-                "INSERT INTO candidate (source, system, text, is_reference) VALUES (?, ?, ?, ?)",
-                (key, system, text, int(is_reference)),
-            ).lastrowid
-            assert code is not None
+            more = {"system": system, "text": text, "is_reference": int(is_reference)}
+            code = insert(connection, "candidate", source=key, **more)
             same.setdefault(text, []).append(code)
             if answers is not None and candidate in answers:
                 value.setdefault(same[text][0], answers[candidate])
         outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
         before = created
         for number, chosen in enumerate(_groups(outputs, kind, generator)):
-            expected = None if answers is None else {"values": [value[rows[0]] for rows in chosen]}
-            if expected and kind.compares and len(set(expected["values"])) < 2:
+            known = None if answers is None else [value[rows[0]] for rows in chosen]
+            if known and kind.compares and len(set(known)) < 2:
                 continue
             several = settings.next != "overlap" or generator.random() < settings.overlap
             wanted = settings.judges_per_item if several else 1
             rank = number + generator.random()
-            connection.execute(
-                "INSERT INTO item (role, source, outputs, expected, rank, wanted, place) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    role,
-                    key,
-                    json.dumps([{"candidates": rows} for rows in chosen]),
-                    json.dumps(expected) if expected else None,
-                    rank,
-                    wanted,
-                    place_of(settings, rank, 0, wanted) if role == PLAIN else None,
-                ),
+            insert(
+                connection,
+                "item",
+                role=role,
+                source=key,
+                outputs=json.dumps(chosen),
+                known=json.dumps(known) if known else None,
+                rank=rank,
+                wanted=wanted,
+                given=0,
+                place=place_of(settings, rank, 0, wanted) if role == PLAIN else None,
             )
             created += 1
         passed_over += created == before
     return created, passed_over
 
 
-def _rows(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
-    sources = dataset.sources.astype(object).where(dataset.sources.notna(), None)
-    return zip(*(sources[name].tolist() for name in ("lp", "doc", "seg_id", "text")), strict=True)
+def _rows(dataset: Dataset) -> list[dict[str, Any]]:
+    names = ["lp", "doc", "seg_id", "text"]
+    sources = dataset.sources[names].astype(object)
+    return [dict(zip(names, row, strict=True)) for row in sources.where(sources.notna(), None).to_numpy().tolist()]
 
 
 def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:

@@ -33,19 +33,7 @@ _ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Minimum quality of a judge; None sets no threshold.
-
-    Parameters
-    ----------
-    checks : float or None
-        Proportion of gold items and degraded copies judged correctly.
-    self_agreement : float or None
-        Agreement with the judge's own earlier answers.
-    kappa : float or None
-        Mean kappa with the other judges.
-    fast : float or None
-        Maximum proportion of judgements that were too fast.
-    """
+    """Least proportion of checks answered correctly, least agreement, and largest proportion of too fast judgements."""
 
     checks: float | None = None
     self_agreement: float | None = None
@@ -61,32 +49,10 @@ FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
 class JudgeQuality:
     """Statistics of one judge. Proportions are None where there is nothing to count.
 
-    Parameters
-    ----------
-    code : str
-    judged : int
-        Items, checks and repeated items included.
-    seconds : float or None
-        Median time of a judgement.
-    fast : float or None
-        Share of judgements below the campaign's minimum time.
-    gold, degraded : int
-        Checks judged.
-    checks : float or None
-        Share of them judged right.
-    repeats : int
-        Items judged twice.
-    self_agreement : float or None
-        Share on which the second answer is the first: of pairs of outputs where outputs are compared.
-    units : int
-        Candidates, or pairs of candidates, that others judged too.
-    kappa : float or None
-        Mean of Cohen's kappa with each other judge, by what both judged; linear weights for scales of five, quadratic
-        ones for scores (in steps of ten).
-    same : float or None
-        Share of the most frequent answer.
-    flags : tuple of str
-        Warnings for the owner.
+    `judged` includes checks and repeated items; `seconds` is the median; `checks` is the proportion of `gold` and
+    `degraded` that was answered correctly; `units` are candidates, or pairs of them, that others judged too; `kappa` is
+    the mean of Cohen's kappa with each other judge (linear weights for scales of five, quadratic ones for scores in
+    steps of ten); `same` is the proportion of the most frequent answer.
     """
 
     code: str
@@ -124,19 +90,11 @@ class JudgeQuality:
 def judge_qualities(
     connection: sqlite3.Connection, settings: CampaignSettings, agreement: JudgesAgreement | None
 ) -> list[JudgeQuality]:
-    """Return the statistics of every judge, by code.
-
-    Parameters
-    ----------
-    connection : Connection
-    settings : CampaignSettings
-    agreement : JudgesAgreement or None
-        Of the campaign's data set; see `agreement_of`.
-    """
+    """Return the statistics of every judge, by code."""
     kind = KINDS[settings.kind]
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
-        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, expected FROM assignment "
+        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below FROM assignment "
         "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
         "WHERE answer IS NOT NULL ORDER BY assignment.id"
     ):
@@ -189,18 +147,20 @@ def _quality(
 
 def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
     """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
-    answer, expected = json.loads(row["answer"]), json.loads(row["expected"])
-    if "below" in expected:
-        original = first.get(expected["below"])
+    answer = json.loads(row["answer"])
+    if row["role"] == DEGRADED and kind.compares:
+        # the copy, which is the last, is of the first
+        return float(answer[-1] > answer[0])
+    if row["role"] == DEGRADED:
+        original = first.get(row["below"])
         return None if original is None else float(answer[0] < original[0])
-    if "worse" in expected:
-        return float(answer[expected["worse"]] > answer[expected["better"]])
-    values = expected["values"]
+    values = json.loads(row["known"])
     if not kind.compares:
         return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
     strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
     # the best has the highest known value and the lowest rank
-    return statistics.fmean(float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict)
+    right = [float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict]
+    return statistics.fmean(right) if right else None
 
 
 def _same(kind: TaskKind, first: list[int], second: list[int]) -> float:

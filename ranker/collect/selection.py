@@ -60,19 +60,7 @@ def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
 
 
 def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:
-    """Return features whose weights are independent and of variance 1 before any judgement.
-
-    Parameters
-    ----------
-    columns : float array, shape (candidates, features)
-        Standardised features.
-    offsets : int array, shape (sources + 1,)
-        Block of candidates of every source.
-
-    Returns
-    -------
-    float array, shape (candidates, features)
-    """
+    """Return standardised features turned so that weights are independent and of variance 1 before any judgement."""
     sizes = np.diff(offsets)
     sums = np.add.reduceat(columns, offsets[:-1][sizes > 0], axis=0)
     centred = columns - np.repeat(sums / sizes[sizes > 0, np.newaxis], sizes[sizes > 0], axis=0)
@@ -86,16 +74,7 @@ def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:
 def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Posterior:
     """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression.
 
-    Parameters
-    ----------
-    differences : array-like, shape (pairs, features)
-        `directions` of the better output less those of the worse.
-    weights : array-like, shape (pairs,), optional
-        How often each was observed.
-
-    Returns
-    -------
-    Posterior
+    A row of `differences` is `directions` of the better output less those of the worse, observed `weights` times.
     """
     rows = np.asarray(differences, dtype=np.float64)
     counts = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -122,14 +101,7 @@ def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = Non
 
 
 def expected_gain(posterior: Posterior, differences: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the gain of judging each pair, in nats, and the information ``p (1 - p)`` of its outcome; shape (pairs,).
-
-    Parameters
-    ----------
-    posterior : Posterior
-    differences : array-like, shape (pairs, features)
-        Of `directions`.
-    """
+    """Return the gain of judging each pair, in nats, and the information ``p (1 - p)`` of its outcome."""
     rows = np.asarray(differences, dtype=np.float64)
     chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ posterior.mean, -30, 30)))
     information = chance * (1 - chance)
@@ -143,22 +115,9 @@ def choose(
     items: Sequence[tuple[Int64Array, Int64Array]],
     count: int,
 ) -> list[int]:
-    """Choose items by expected gain, the most useful first.
+    """Return the places of the items with the largest expected gain, the most useful first.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    columns : float array, shape (candidates, features)
-        `directions`.
-    items : sequence of (first, second)
-        Rows of the candidates that a judgement of each item compares.
-    count : int
-        Number of items to choose.
-
-    Returns
-    -------
-    list of int
-        Places in `items`.
+    An item is given by the rows of `columns`, which are `directions`, that a judgement of it compares with each other.
     """
     sizes = np.array([len(first) for first, _ in items], dtype=np.int64)
     if not sizes.sum():

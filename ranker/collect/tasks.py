@@ -26,24 +26,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A kind of task.
+    """A kind of task: its page, and what an answer may be.
 
-    Parameters
-    ----------
-    name : str
-    outputs : int
-        Outputs on a page.
-    question : str
-    help : str
-        Guidelines, in a sentence or two.
-    show : str
-        Default for what is shown with the outputs.
-    shown : tuple of str
-        What may be shown.
-    judgements : str
-        Name of the judgements on export, as ``ranker train --kind`` takes it.
-    lowest, highest : int
-        Range of an answer: a rank, or a value.
+    `outputs` are those of a page; `show` is the default of what is shown with them, `shown` what may be; `judgements`
+    is the name on export, as ``ranker train --kind`` takes it; `lowest` and `highest` are of ranks, or of the value.
     """
 
     name: str
@@ -62,12 +48,7 @@ class TaskKind:
         return self.outputs > 1
 
     def check(self, answer: Sequence[int], outputs: int) -> None:
-        """Refuse an answer that the page does not offer.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse an answer that the page does not offer."""
         highest = outputs if self.compares else self.highest
         if len(answer) != outputs or not all(self.lowest <= value <= highest for value in answer):
             raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
@@ -143,25 +124,7 @@ def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
 
 
 def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
-    """Read the answer from the fields of a form.
-
-    Parameters
-    ----------
-    kind : TaskKind
-    fields : mapping
-    shown : sequence of int
-        Output at each place of the page.
-
-    Returns
-    -------
-    list of int
-        A rank of each output, in the order of the item; or one value.
-
-    Raises
-    ------
-    OptionError
-        If a field is missing, or its value is none that the page offers.
-    """
+    """Read the answer from a form: one value, or a rank of each output in the order of the item, not of the page."""
     answer = [0] * len(shown)
     if kind.name == "pairwise":
         ranks = {"first": (1, 2), "same": (1, 1), "second": (2, 1)}.get(fields.get("choice", ""))

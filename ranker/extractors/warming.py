@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,7 +16,7 @@ from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.storage import kernels
-from ranker.threads import jobs, set_jobs
+from ranker.threads import jobs, process_environment, set_jobs
 
 METRICS = ("bleu", "chrf", "ter")
 _RANKING = "ranking SVM"
@@ -36,7 +35,7 @@ def warm_up() -> int:
     As many processes as `ranker.threads.jobs` says share the work. A kernel that two of them need at the same time may
     be compiled twice.
     """
-    with _environment(
+    with process_environment(
         RANKER_KERNELS="compiled",
         # after an interrupt the process that cleans up would warn of what is not
         PYTHONWARNINGS="ignore:resource_tracker",
@@ -74,21 +73,6 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    """Let processes that are started see these environment variables."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _compile(task: str) -> int:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 from ranker.errors import MissingError, OptionError, ProcessError
+from ranker.threads import process_environment
 
 T = TypeVar("T")
 _WAIT = 60.0
@@ -34,6 +35,7 @@ def dask_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 what = f"--scheduler {scheduler}: no answer ({reason})"
                 raise ProcessError(f"{what}: start it with dask scheduler, and workers with dask worker") from None
         else:
+            opened.enter_context(process_environment())
             cluster = distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

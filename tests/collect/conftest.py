@@ -89,9 +89,9 @@ def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     started: list[subprocess.Popen[str]] = []
 
-    def start(path: Path, port: int) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(path: Path, port: int, **more: Any) -> subprocess.Popen[str]:
+        command = [sys.executable, "-P", "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         started.append(server)
         assert server.stderr is not None
         assert "serving" in server.stderr.readline()
@@ -105,25 +105,22 @@ def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @contextmanager
-def serving(path: Path, background: bool = False) -> Iterator[str]:
+def serving(path: Path, hosts: tuple[str, ...] = ("127.0.0.1",)) -> Iterator[str]:
     """Serve a campaign from a thread; yields its address."""
     pytest.importorskip("starlette", reason="mt-ranker[collect] is not installed")
     uvicorn = pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
-    from ranker.collect.web.connections import Protocol
-    from ranker.collect.web.server import Site
+    from ranker.collect.web import server
 
-    port = free_port()
-    app = Site(path, background=background).app()
-    config = uvicorn.Config(app, port=port, http=Protocol, ws="none", log_level="critical", access_log=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the server did not start"
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    ready = threading.Event()
+    with server.listening("127.0.0.1", free_port()) as listener:
+        app = server.Site(path).app(hosts, listener, ready.set)
+        running = uvicorn.Server(server.configuration(app))
+        thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
+        thread.start()
+        assert ready.wait(10), "the server did not start"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        running.should_exit = True
+        thread.join()
 
 
 class _Forms(HTMLParser):

@@ -138,8 +138,7 @@ def test_the_order_of_outputs_is_shuffled_for_each_judge_and_the_answer_undoes_i
     assert len(rows(path, "SELECT DISTINCT shown FROM assignment")) > 1
     for outputs, answer in rows(path, "SELECT outputs, answer FROM assignment JOIN item ON item.id = item"):
         systems = [
-            rows(path, "SELECT system FROM candidate WHERE id = ?", output["candidates"][0])[0][0]
-            for output in json.loads(outputs)
+            rows(path, "SELECT system FROM candidate WHERE id = ?", output[0])[0][0] for output in json.loads(outputs)
         ]
         assert [best[system] for system in systems] == json.loads(answer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from contextlib import closing
@@ -10,8 +11,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ranker.collect.campaign import store_result, transaction
-from ranker.collect.figures import figures_of
 from ranker.collect.tasks import KINDS
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
@@ -79,6 +78,77 @@ def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
     assert len(given) == created.items - 1
     assert kind != "score" or all(20 <= value <= 30 for (value,) in given)
     assert kind not in ("fluency", "adequacy") or given[0] == [4]
+
+
+WIDTHS = (390, 800, 1024, 1280, 1920)
+BOXES = """
+() => Object.fromEntries(["main", "h1", ".progress", ".help", ".passage", ".switch", ".output", "#task fieldset",
+  "#slider", "#task button"].map(what => [what, [...document.querySelectorAll(what)].map(one => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return { left, right, top, bottom };
+  })]))
+"""
+
+
+def check_layout(boxes, kind, width):
+    """Progress right of the heading, or above it on a phone; below it one column of texts and inputs."""
+    (main,), (heading,), (progress,) = boxes["main"], boxes["h1"], boxes[".progress"]
+    if width < 480:
+        assert progress["bottom"] <= heading["top"]
+    else:
+        assert progress["left"] > main["left"] + (main["right"] - main["left"]) / 2
+        assert progress["top"] < heading["bottom"]
+    fields = boxes["#task fieldset"]
+    inside = kind == "ranking"
+    column = [heading, *boxes[".help"], *boxes[".passage"], *boxes[".switch"], *boxes[".output"]]
+    column += [*([] if inside else fields), *boxes["#task button"]]
+    for above, below in itertools.pairwise(column):
+        assert above["bottom"] <= below["top"]
+    for box in column:
+        assert box["left"] == pytest.approx(main["left"], abs=1)
+    wide = [*boxes[".passage"], *boxes[".output"]]
+    assert len(wide) > 1 or kind == "fluency"
+    for box in wide:
+        assert box["right"] == pytest.approx(main["right"], abs=1)
+    assert not inside or len(fields) == len(boxes[".output"])
+    for field, output in zip(fields if inside else (), boxes[".output"], strict=inside):
+        assert output["left"] < field["left"] < field["right"] < output["right"]
+        assert output["top"] < field["top"] < field["bottom"] < output["bottom"]
+    for slider in boxes["#slider"]:
+        assert slider["right"] - slider["left"] > 0.9 * (main["right"] - main["left"])
+    assert (main["left"] + main["right"]) / 2 == pytest.approx(width / 2, abs=10)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_judging_pages_have_one_column_at_any_width(campaign, open_page, kind, scheme):
+    path, created = campaign(kind, data=small(outputs=("one", "two", "three", "four", "five")), quota=9)
+    page = open_page(WIDTHS[0], scheme)
+    with serving(path) as address:
+        start(page, address, created.links["judge1"])
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 844})
+            check_layout(page.evaluate(BOXES), kind, width)
+            assert page.evaluate(CHECK) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_other_pages_have_one_column_at_any_width(campaign, open_page, scheme):
+    path, created = campaign("fluency", data=small(sources=1, outputs=("one",)), quota=1)
+    judge_in_file(path, {"judge1": (careless("fluency"), 9)}, 1)[0].close()
+    page = open_page(WIDTHS[0], scheme)
+    with serving(path) as address:
+        for link in (created.links["judge1"], created.links["owner"]):
+            start(page, address, link)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 844})
+                column = page.evaluate(
+                    "() => [...document.querySelectorAll('main > h1, main > p, main > div, main > section')]"
+                    ".map(one => one.getBoundingClientRect()).map(({ left, top, bottom }) => [left, top, bottom])"
+                )
+                assert len({round(left) for left, _, _ in column}) == 1
+                assert all(above[2] <= below[1] for above, below in itertools.pairwise(column))
+                assert page.evaluate(CHECK) == []
 
 
 KEYS = {
@@ -222,23 +292,20 @@ def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
         assert page.title().startswith("Dashboard")
 
 
-def test_the_owner_sees_flags_charts_and_a_new_link(campaign, open_page, sample):
+def test_the_owner_sees_flags_statistics_and_a_new_link(campaign, open_page, sample):
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
     path, created = campaign("ranking", judges=3, next="overlap", overlap=1.0, judges_per_item=3, degraded=0.1)
     judges = {f"judge{number}": (careful(quality, "ranking", 0.1, number), 9) for number in (1, 3)}
     judges["judge2"] = careless("ranking"), 1
-    connection, settings = judge_in_file(path, judges, 40)
-    document = figures_of(connection, settings).document(KINDS["ranking"])
-    with transaction(connection):
-        store_result(connection, "figures", 80, json.dumps(document))
-    connection.close()
+    judge_in_file(path, judges, 40)[0].close()
     for width, scheme in ((390, "dark"), (1280, "light")):
         page = open_page(width, scheme)
         with serving(path) as address:
             start(page, address, created.links["owner"])
             assert page.locator(".note").count() == 1
             assert page.locator(".note").inner_text().startswith("judge2:")
-            assert page.locator("svg[role=img]").count() == 2
+            assert page.locator("#systems ~ * tbody tr").count() > 1
+            assert page.locator("#curve ~ table tbody tr").count() > 1
             assert page.evaluate(CHECK) == []
             page.get_by_label("Code of the new judge").fill(f"new{width}")
             page.get_by_role("button", name="Create link").click()

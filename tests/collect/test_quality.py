@@ -10,7 +10,7 @@ import pytest
 
 from ranker.cli.main import run
 from ranker.collect import assigning
-from ranker.collect.campaign import connect, settings_of, transaction
+from ranker.collect.campaign import connect, output_texts, settings_of, transaction
 from ranker.collect.degrading import degraded, pieces_of
 from ranker.collect.exporting import dataset_of
 from ranker.collect.figures import figures_of
@@ -36,8 +36,8 @@ def judge_in_file(path, judges, count):
                 item = connection.execute(
                     "SELECT item.* FROM item JOIN assignment ON item.id = item WHERE assignment.id = ?", (key,)
                 ).fetchone()
-                texts = [output["text"] for output in assigning.outputs_of(connection, item)]
-                assigning.save(connection, ids[code], key, choose(texts), str(now), now + seconds)
+                answer = choose(output_texts(connection, item))
+                assigning.save(connection, ids[code], key, answer, str(now), now + seconds)
                 now += 60
     return connection, settings
 
@@ -80,7 +80,7 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
         "judge3": (careless(kind), 1.0),
     }
     connection, settings = judge_in_file(path, judges, 120)
-    result = {judge.code: judge for judge in figures_of(connection, settings, curve=False).judges}
+    result = {judge.code: judge for judge in figures_of(connection, settings).judges}
     connection.close()
     for code in ("judge1", "judge2"):
         assert result[code].checks > 0.85, result[code]
@@ -142,7 +142,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
         return [2 if text.startswith("good") else 1 for text in texts]
 
     connection, settings = judge_in_file(path, {"judge1": (right, 9), "judge2": (wrong, 9)}, 30)
-    result = {judge.code: judge for judge in figures_of(connection, settings, curve=False).judges}
+    result = {judge.code: judge for judge in figures_of(connection, settings).judges}
     assert result["judge1"].gold >= 5
     assert result["judge1"].checks == 1
     assert result["judge2"].checks == 0
@@ -154,7 +154,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
 def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
     path, _ = campaign("fluency", data=small(sources=20), repeat=0.3)
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [len(texts[0]) % 5 + 1], 9)}, 30)
-    result = figures_of(connection, settings, curve=False).judges[0]
+    result = figures_of(connection, settings).judges[0]
     assert result.repeats >= 5
     assert result.self_agreement == 1
     dataset = dataset_of(connection, settings)
@@ -166,7 +166,7 @@ def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
 def test_one_answer_for_everything_is_flagged(campaign):
     path, _ = campaign("fluency", data=small(sources=20))
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
-    assert figures_of(connection, settings, curve=False).judges[0].flags == ("100% of the answers are identical",)
+    assert figures_of(connection, settings).judges[0].flags == ("100% of the answers are identical",)
     connection.close()
 
 

@@ -1,18 +1,18 @@
-"""Active selection, the background process and the figures that it makes."""
+"""Active selection, and the statistics of the owner's page."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
 
 from ranker.collect.campaign import connect, settings_of
-from ranker.collect.figures import QUEUE, figures_of, refresh_queue
+from ranker.collect.figures import QUEUE, feature_columns, figures_of, refresh_queue
 from ranker.collect.selection import Posterior, choose, directions, expected_gain, posterior_of
 from ranker.corpora.judgements import human_scores
+from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import Client, judge_all, serving
 from tests.collect.test_quality import careful, judge_in_file
 from tests.effort import thorough
@@ -93,9 +93,10 @@ def test_the_queue_puts_chosen_items_in_front(campaign, sample, kind):
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
     connection = connect(path)
     settings = settings_of(connection)
+    columns = feature_columns(settings, sample)
     # before any judgement, and after some
     for _ in range(2):
-        assert refresh_queue(connection, settings) == QUEUE
+        assert refresh_queue(connection, settings, columns) == QUEUE
         front = [row["id"] for row in connection.execute("SELECT id FROM item WHERE place < 0 ORDER BY place")]
         assert len(front) == QUEUE
         judge_in_file(path, {"judge1": (careful(quality, kind), 9)}, 20)
@@ -110,7 +111,7 @@ def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
     path, _ = campaign("ranking", judges=1)
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
     connection, settings = judge_in_file(path, {"judge1": (careful(quality, "ranking"), 9)}, 120)
-    result = figures_of(connection, settings)
+    result = figures_of(connection, settings, partial(feature_columns, settings))
     connection.close()
     assert [point.judgements for point in result.curve] == [4, 8, 15, 30, 60, 120]
     assert result.curve[-1].spearman.value > 0.6
@@ -119,38 +120,26 @@ def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
 
 
 @thorough
-def test_the_owner_sees_figures_that_the_background_made(campaign):
+def test_the_owner_sees_statistics_of_all_answers(campaign):
     path, created = campaign("pairwise", judges=2, next="active")
-    with serving(path, background=True) as address:
+    with serving(path) as address:
         judge_all(Client(address), created.links["judge1"], lambda texts: [1, 2], 12)
         owner = Client(address)
         page = owner.enter(created.links["owner"]).text
         assert f"12 of {created.items:,} judgements" in page
-        for _ in range(600):
-            page = owner.get("/owner").text
-            if "statistics below cover 12 answers" in page:
-                break
-            time.sleep(0.2)
-        else:
-            pytest.fail("no figures of all answers after two minutes")
     assert "Systems so far" in page
     assert "No two judges have judged the same items yet." in page
 
 
-def test_the_background_process_says_what_it_cannot_do_and_ends_with_its_input(campaign):
-    from ranker.corpora.records import Candidate, Record, assemble
-
+def test_a_campaign_without_references_is_served_uniformly_and_says_so(campaign, caplog):
     records = [Record(f"s{n}", [], [Candidate("A", f"a {n}"), Candidate("B", f"b {n}")]) for n in range(12)]
-    path, _ = campaign("pairwise", data=assemble(records, "x"), show="source")
-    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [1, 2], 9)}, 12)
-    assert figures_of(connection, settings).curve == []
-    connection.close()
-    worker = subprocess.run(
-        [sys.executable, "-m", "ranker.collect.worker", str(path)],
-        input="queue\nfigures\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert worker.stdout.splitlines()[0].startswith("failed: ")
-    assert worker.stdout.splitlines()[1] == "done"
+    data = assemble(records, "x")
+    path, created = campaign("pairwise", data=data, show="source")
+    with closing(connect(path)) as connection:
+        # as a file may say that was changed
+        connection.execute("UPDATE settings SET next = 'active'")
+    with serving(path) as address:
+        assert judge_all(Client(address), created.links["judge1"], lambda texts: [1, 2]) == 12
+        owner = Client(address).enter(created.links["owner"])
+    assert "items are chosen uniformly: " in caplog.text
+    assert "There are too few judgements yet, or the data has no references" in owner.text

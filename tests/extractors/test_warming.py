@@ -9,6 +9,7 @@ from ranker import progress
 from ranker.cli.main import run
 from ranker.extractors import registry, warming
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.threads import process_environment
 
 
 def test_everything_that_full_is_made_of_is_compiled():
@@ -29,7 +30,7 @@ def test_one_column_of_an_extractor_is_a_task(monkeypatch):
 def test_processes_see_the_environment_and_later_ones_do_not(monkeypatch):
     monkeypatch.setenv("RANKER_KERNELS", "auto")
     monkeypatch.delenv("PYTHONWARNINGS", raising=False)
-    with warming._environment(RANKER_KERNELS="compiled", PYTHONWARNINGS="ignore"):
+    with process_environment(RANKER_KERNELS="compiled", PYTHONWARNINGS="ignore"):
         assert (os.environ["RANKER_KERNELS"], os.environ["PYTHONWARNINGS"]) == ("compiled", "ignore")
     assert os.environ["RANKER_KERNELS"] == "auto"
     assert "PYTHONWARNINGS" not in os.environ

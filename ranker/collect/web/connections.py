@@ -1,52 +1,77 @@
-"""Closes connections of clients that do not send the head of a request in time."""
+"""A listening socket that closes connections on which no request arrives."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+WAITING_SECONDS = 15.0
+_MOST = 1000
+_OTHER_FILES = 60
+"""Open files that are no waiting connections."""
+BACKLOG = 128
 
-HEAD_SECONDS = 15.0
+Peer = tuple[str, int]
 
 
-class Protocol(H11Protocol):
-    """HTTP/1.1 with a limit for the time that the head of a request takes to arrive.
+class Listener(socket.socket):
+    """Limits how long a connection waits for the head of a request, and how many wait: the oldest makes room.
 
-    Without it, a client that opens connections and sends single bytes could block all of them.
+    Without it, clients that send nothing, or single bytes, could use up all open files.
     """
 
-    _timer: asyncio.TimerHandle | None = None
+    def open(self, most: int | None = None) -> None:
+        """Begin to listen; at most `most` connections wait."""
+        self._most = _raised_limit() if most is None else most
+        self._waiting: dict[Peer, tuple[socket.socket, asyncio.TimerHandle]] = {}
+        self.listen(BACKLOG)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self._wait()
+    def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+        """Accept a connection for the event loop, which asks again soon if there are too many."""
+        if len(self._waiting) >= self._most:
+            self._close(next(iter(self._waiting)))
+            raise BlockingIOError
+        connection, address = super().accept()
+        self._wait(address[:2], connection)
+        return connection, address
 
-    def data_received(self, data: bytes) -> None:
-        """Go on waiting until the head of a request is complete."""
-        super().data_received(data)
-        cycle = cast("Any", self.cycle)
-        if cycle is not None and not cycle.response_complete:
-            self._stop_waiting()
-        elif self._timer is None:
-            self._wait()
+    @contextmanager
+    def answering(self, peer: Peer) -> Iterator[None]:
+        """Let a connection wait no longer, until the block has answered its request."""
+        connection, timer = self._waiting.pop(peer, (None, None))
+        if timer is not None:
+            timer.cancel()
+        yield
+        if connection is not None:
+            self._wait(peer, connection)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        self._stop_waiting()
-        super().connection_lost(exc)
+    def _wait(self, peer: Peer, connection: socket.socket) -> None:
+        timer = asyncio.get_running_loop().call_later(WAITING_SECONDS, self._close, peer)
+        before = self._waiting.pop(peer, None)
+        if before is not None:
+            before[1].cancel()
+        self._waiting[peer] = connection, timer
 
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+    def _close(self, peer: Peer) -> None:
+        connection, timer = self._waiting.pop(peer)
+        timer.cancel()
+        # the client may have closed it before
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
-    def _give_up(self) -> None:
-        self._timer = None
-        cycle = cast("Any", self.cycle)
-        if cycle is None or cycle.response_complete:
-            self.transport.close()
+def _raised_limit() -> int:
+    """Let this process open more files, if the system limits them, and return how many connections may wait."""
+    try:
+        import resource
+    except ImportError:
+        return _MOST
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST + _OTHER_FILES
+    unlimited = resource.RLIM_INFINITY
+    if soft != unlimited and soft < wanted:
+        soft = wanted if hard == unlimited else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return _MOST if soft == unlimited else max(min(_MOST, soft - _OTHER_FILES), 1)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect import assigning
-from ranker.collect.campaign import CampaignSettings, outputs_of
+from ranker.collect.access import JUDGE
+from ranker.collect.campaign import CampaignSettings, output_texts
 from ranker.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
 from ranker.collect.web.differences import Stretch, marked
 from ranker.errors import MissingError
@@ -35,18 +36,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output at its place on the page.
-
-    Parameters
-    ----------
-    place : int
-    name : str
-        What the page calls it, as "Translation A".
-    stretches : list of Stretch
-        Its text; empty if it has none.
-    value : int or None
-        Rank or value it was given before.
-    """
+    """An output at its place on the page, with the rank or value it was given before; no stretches if it is empty."""
 
     place: int
     name: str
@@ -83,14 +73,7 @@ def task_page(
 ) -> TaskPage | None:
     """Return the page of an assignment, or None if the judge has no such assignment.
 
-    Parameters
-    ----------
-    connection : Connection
-    settings : CampaignSettings
-    judge : int
-    assignment : int
-    form_values : dict, optional
-        Fields of a form that was refused, to show again.
+    `form_values` are the fields of a form that was refused, to show again.
     """
     row = connection.execute(
         "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
@@ -102,15 +85,15 @@ def task_page(
     kind = KINDS[settings.kind]
     source = connection.execute("SELECT * FROM source WHERE id = ?", (row["source"],)).fetchone()
     source_language, target = languages(source["lp"])
-    outputs, shown = outputs_of(connection, row), json.loads(row["shown"])
+    outputs, shown = output_texts(connection, row), json.loads(row["shown"])
     answer = assigning.earlier_answer(connection, assignment)
-    stretches = marked([output["text"] for output in outputs])
+    stretches = marked(outputs)
     noun = "Text" if settings.show == "none" else "Translation"
     shown_outputs = [
         ShownOutput(
             place,
             f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
-            stretches[output] if outputs[output]["text"].strip() else [],
+            stretches[output] if outputs[output].strip() else [],
             _value(form_values, place) if form_values is not None else answer[output] if answer else None,
         )
         for place, output in enumerate(shown)
@@ -118,9 +101,10 @@ def task_page(
     passages = []
     if settings.show in ("source", "both"):
         passages.append(Passage("Source", source["text"], source_language or "", direction(source_language)))
-    references = json.loads(source["refs"])
-    if settings.show in ("reference", "both") and references:
-        passages.append(Passage("Reference translation", references[0], target or "", direction(target)))
+    if settings.show in ("reference", "both"):
+        query = "SELECT text FROM reference WHERE source = ? ORDER BY id LIMIT 1"
+        for (reference,) in connection.execute(query, (row["source"],)):
+            passages.append(Passage("Reference translation", reference, target or "", direction(target)))
     chosen = ""
     if kind.name == "pairwise":
         first, second = (output.value for output in shown_outputs)
@@ -148,6 +132,15 @@ def task_page(
     )
 
 
+def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
+    """Return the judges with the state of their links, by code."""
+    query = (
+        "SELECT code, token IS NOT NULL AND expires > ? AS open, (SELECT count(*) FROM assignment "
+        "WHERE judge = person.id AND answer IS NOT NULL) AS judged FROM person WHERE role = ? ORDER BY code"
+    )
+    return [dict(row) for row in connection.execute(query, (now, JUDGE))]
+
+
 def _value(form_values: dict[str, str], place: int) -> int | None:
     text = form_values.get(f"value{place}", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
@@ -159,13 +152,7 @@ def _relation(first: int, second: int) -> str:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the templates.
-
-    Raises
-    ------
-    MissingError
-        If jinja2 is not installed.
-    """
+    """Return the templates; a `MissingError` says what to install."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -178,7 +165,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
     )
-    templates.filters.update(share=_share, decimals=_decimals, duration=_duration)
+    templates.filters.update(share=_share, decimals=_decimals, duration=_duration, estimate=_estimate)
     return templates
 
 
@@ -194,10 +181,7 @@ def render(name: str, **values: Any) -> str:
 
 @functools.cache
 def static(name: str) -> bytes:
-    """Return a file that pages load: the style sheet, which goes on from that of the reports, or the script."""
-    if name == "style.css":
-        reports = Path(__file__).parents[2] / "reports" / "templates" / name
-        return reports.read_bytes() + b"\n" + (_FOLDER / name).read_bytes()
+    """Return a file that pages load: the style sheet or the script."""
     return (_FOLDER / name).read_bytes()
 
 
@@ -207,6 +191,11 @@ def _share(value: float | None) -> str:
 
 def _decimals(value: float | None, count: int = 2) -> str:
     return "–" if value is None else f"{value:.{count}f}"
+
+
+def _estimate(value: dict[str, float | None], count: int) -> str:
+    interval = "" if value["low"] is None else f" [{_decimals(value['low'], count)}, {_decimals(value['high'], count)}]"
+    return _decimals(value["value"], count) + interval
 
 
 def _duration(seconds: float | None) -> str:

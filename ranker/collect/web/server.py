@@ -5,29 +5,34 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from ranker.collect import access, assigning
-from ranker.collect.campaign import connect, settings_of
+from ranker.collect.campaign import connect, count_judgements, settings_of, transaction
+from ranker.collect.counting import progress_of
 from ranker.collect.tasks import KINDS, answer_of
-from ranker.collect.web import owner
-from ranker.collect.web.pages import missing, render, static, task_page
-from ranker.collect.web.writing import Writer
+from ranker.collect.web.background import Background
+from ranker.collect.web.connections import BACKLOG, Listener
+from ranker.collect.web.pages import missing, people, render, static, task_page
 from ranker.errors import OptionError
 
 try:
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import Route
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 except ImportError:
     raise missing() from None
 
@@ -65,22 +70,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class Site:
-    """The pages of one campaign.
+    """The pages of one campaign. One connection, in the thread of the event loop, reads and writes the file."""
 
-    Parameters
-    ----------
-    path : path
-        The campaign.
-    background : bool, default True
-        Train the ranker and compute the figures of the owner's page in another process.
-    """
-
-    def __init__(self, path: str | Path, *, background: bool = True) -> None:
-        self.path = path
-        self.reading = connect(path)
-        self.settings = settings_of(self.reading)
-        self.writer = Writer(path)
-        self.background = owner.Background(path, self.settings) if background else None
+    def __init__(self, path: str | Path) -> None:
+        self.connection = connect(path)
+        self.settings = settings_of(self.connection)
+        self.background = Background(path, self.settings)
         self.by_person = access.Limiter(rate=20, burst=120)
         self.by_address = access.Limiter(rate=1, burst=30)
 
@@ -91,15 +86,14 @@ class Site:
         _, person = self._person(request)
         if person.role == access.OWNER:
             return _see("/owner")
-        assignment = await self.writer.run(
-            lambda connection: assigning.next_assignment(connection, self.settings, person.id, time.time())
-        )
+        with transaction(self.connection):
+            assignment = assigning.next_assignment(self.connection, self.settings, person.id, time.time())
         return _see("/done" if assignment is None else f"/item/{assignment}")
 
     async def enter(self, request: Request) -> Response:
         """Take the token of a personal link, and keep it in a cookie."""
         token = request.path_params["token"]
-        person = access.person_of(self.reading, token)
+        person = access.person_of(self.connection, token)
         if person is None:
             self._stranger(request)
         answer = _see("/owner" if person.role == access.OWNER else "/")
@@ -126,7 +120,7 @@ class Site:
         error: str = "",
         form_values: dict[str, str] | None = None,
     ) -> Response:
-        page = task_page(self.reading, self.settings, person.id, assignment, form_values)
+        page = task_page(self.connection, self.settings, person.id, assignment, form_values)
         if page is None:
             raise HTTPException(404)
         text = render(
@@ -139,7 +133,7 @@ class Site:
         token, person = self._person(request, access.JUDGE)
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
-        row = self.reading.execute(
+        row = self.connection.execute(
             "SELECT shown FROM assignment WHERE id = ? AND judge = ?", (assignment, person.id)
         ).fetchone()
         if row is None:
@@ -149,12 +143,11 @@ class Site:
         except OptionError as error:
             return self._task(token, person, assignment, str(error), fields)
 
-        def step(connection: sqlite3.Connection) -> int | None:
-            now = time.time()
-            assigning.save(connection, person.id, assignment, answer, fields.get("form", "")[:32], now)
-            return assigning.next_assignment(connection, self.settings, person.id, now)
-
-        following = await self.writer.run(step)
+        now = time.time()
+        with transaction(self.connection):
+            assigning.save(self.connection, person.id, assignment, answer, fields.get("form", "")[:32], now)
+            following = assigning.next_assignment(self.connection, self.settings, person.id, now)
+        self.background.judged(count_judgements(self.connection))
         return _see("/done" if following is None else f"/item/{following}")
 
     async def undo(self, request: Request) -> Response:
@@ -163,24 +156,20 @@ class Site:
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
 
-        def step(connection: sqlite3.Connection) -> bool:
-            known = connection.execute("SELECT 1 FROM assignment WHERE id = ? AND judge = ?", (assignment, person.id))
-            if known.fetchone() is None:
-                return False
-            assigning.undo(connection, person.id, assignment, fields.get("form", "")[:32], time.time())
-            return True
-
-        if not await self.writer.run(step):
+        query = "SELECT 1 FROM assignment WHERE id = ? AND judge = ?"
+        if self.connection.execute(query, (assignment, person.id)).fetchone() is None:
             raise HTTPException(404)
+        with transaction(self.connection):
+            assigning.undo(self.connection, person.id, assignment, fields.get("form", "")[:32], time.time())
         return _see(f"/item/{assignment}")
 
     async def done(self, request: Request) -> Response:
         """Tell a judge that there is nothing left."""
         token, person = self._person(request, access.JUDGE)
-        count = self.reading.execute(
+        count = self.connection.execute(
             "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (person.id,)
         ).fetchone()[0]
-        last = assigning.last_answered(self.reading, person.id)
+        last = assigning.last_answered(self.connection, person.id)
         values = {"title": self.settings.title, "code": person.code, "key": access.form_key(token)}
         return HTMLResponse(render("done.html", count=count, last=last, **values))
 
@@ -189,15 +178,23 @@ class Site:
     async def dashboard(self, request: Request) -> Response:
         """Show the owner the progress of the campaign."""
         token, _ = self._person(request, access.OWNER)
-        if self.background:
-            self.background.wanted()
-        return self._dashboard(token)
+        return await self._dashboard(token)
 
-    def _dashboard(self, token: str, link: tuple[str, str] | None = None, error: str = "") -> Response:
-        values = owner.dashboard(self.reading, self.settings)
-        key = access.form_key(token)
+    async def _dashboard(self, token: str, link: tuple[str, str] | None = None, error: str = "") -> Response:
+        count, figures = await self.background.figures()
         text = render(
-            "owner.html", title=self.settings.title, code="owner", key=key, link=link, error=error, board=values
+            "owner.html",
+            title=self.settings.title,
+            code="owner",
+            key=access.form_key(token),
+            link=link,
+            error=error,
+            settings=self.settings,
+            progress=progress_of(self.connection),
+            people=people(self.connection, time.time()),
+            quality={judge["code"]: judge for judge in figures["judges"]},
+            figures=figures,
+            as_of=count,
         )
         return HTMLResponse(text, 422 if error else 200)
 
@@ -209,12 +206,14 @@ class Site:
         try:
             access.check_code(code)
         except OptionError as error:
-            return self._dashboard(token, error=str(error))
+            return await self._dashboard(token, error=str(error))
         if fields.get("do") == "close":
-            await self.writer.run(lambda connection: access.close_link(connection, code))
+            with transaction(self.connection):
+                access.close_link(self.connection, code)
             return _see("/owner#judges")
-        link = await self.writer.run(lambda connection: access.give_link(connection, code, days))
-        return self._dashboard(token, (code, f"{self.settings.url.rstrip('/')}/enter/{link}"))
+        with transaction(self.connection):
+            link = access.give_link(self.connection, code, days)
+        return await self._dashboard(token, (code, f"{self.settings.url.rstrip('/')}/enter/{link}"))
 
     # what they share
 
@@ -222,17 +221,11 @@ class Site:
         return f"ranker-{self.settings.id}-{role}"
 
     def _person(self, request: Request, role: str | None = None) -> tuple[str, access.Person]:
-        """Return who sent a request, with the token.
-
-        Raises
-        ------
-        HTTPException
-            403 for strangers, 429 for who sends too much.
-        """
+        """Return who sent a request, with the token; strangers get 403, and who sends too much gets 429."""
         roles = (access.JUDGE, access.OWNER) if role is None else (role,)
         for role_name in roles:
             token = request.cookies.get(self._cookie(role_name), "")
-            person = access.person_of(self.reading, token, role_name)
+            person = access.person_of(self.connection, token, role_name)
             if person is not None:
                 if not self.by_person.allows(f"{person.id}"):
                     raise HTTPException(429)
@@ -245,13 +238,7 @@ class Site:
         raise HTTPException(403)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form of a page of this token.
-
-        Raises
-        ------
-        HTTPException
-            If it comes from elsewhere, is too long, too slow, or no form.
-        """
+        """Read a form of a page of this token, unless it comes from elsewhere, is too long, too slow, or no form."""
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
             raise HTTPException(403)
@@ -279,18 +266,15 @@ class Site:
             raise HTTPException(403)
         return fields
 
-    def app(self) -> Starlette:
-        """Return the application."""
+    def app(self, hosts: Collection[str], listener: Listener, ready: Callable[[], None]) -> ASGIApp:
+        """Return the application, which answers requests to `hosts` and calls `ready` once it does."""
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            if self.background:
-                self.background.start()
+            self.background.judged(count_judgements(self.connection))
+            ready()
             yield
-            if self.background:
-                await self.background.stop()
-            self.writer.close()
-            self.reading.close()
+            self.connection.close()
 
         routes = [
             Route("/", self.start),
@@ -306,8 +290,17 @@ class Site:
         application = Starlette(
             routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused, sqlite3.Error: _not_saved}
         )
+        application.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False)
         application.add_middleware(_Headers)
-        return application
+        trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+        proxied: Any = ProxyHeadersMiddleware(application, trusted_hosts=trusted)  # type: ignore[arg-type]
+
+        async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+            # before a proxy's headers replace the address of the connection
+            with listener.answering(tuple(scope.get("client") or ())):
+                await proxied(scope, receive, send)
+
+        return answered
 
 
 class _Headers:
@@ -366,67 +359,42 @@ async def _not_saved(request: Request, error: Exception) -> Response:
     return await _refused(request, HTTPException(503))
 
 
-def serve(path: str | Path, host: str, port: int, ready: Callable[[], None]) -> None:
-    """Serve a campaign until interrupted.
+def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[], None]) -> None:
+    """Serve a campaign until interrupted, to requests that name one of `hosts`; `ready` is called when it begins."""
+    with listening(host, port) as listener:
+        site = Site(path)
+        names = {host, "localhost", "127.0.0.1", "::1", urlsplit(site.settings.url).hostname or host, *hosts}
+        # an address with colons is in brackets, as in requests
+        known = [f"[{name}]" if ":" in name else name for name in names]
+        uvicorn.Server(configuration(site.app(known, listener, ready))).run(sockets=[listener])
 
-    Parameters
-    ----------
-    path : path
-    host : str
-    port : int
-    ready : callable
-        Called once the server takes requests.
 
-    Raises
-    ------
-    OptionError
-        If it cannot listen there.
-    MissingError
-        If uvicorn is not installed.
-    """
-    try:
-        import uvicorn
-
-        from ranker.collect.web.connections import Protocol
-    except ImportError:
-        raise missing() from None
-    listening = _listening(host, port)
-    site = Site(path)
-
-    class _Server(uvicorn.Server):
-        async def startup(self, sockets: list[Any] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                ready()
-
-    config = uvicorn.Config(
-        site.app(),
-        http=Protocol,
+def configuration(app: ASGIApp) -> uvicorn.Config:
+    """Return how uvicorn runs the application."""
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
         ws="none",
         access_log=False,
-        log_level="warning",
+        # malformed requests are warnings
+        log_level="error",
+        proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=15,
         timeout_graceful_shutdown=5,
-        backlog=1024,
+        backlog=BACKLOG,
     )
-    _Server(config).run(sockets=[listening])
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises
-    ------
-    OptionError
-        If the address is not one of this computer, or the port is taken.
-    """
+def listening(host: str, port: int) -> Listener:
+    """Return a socket that listens; an `OptionError` says why it cannot."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = Listener(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.open()
     except OSError as error:
         if listener is not None:
             listener.close()

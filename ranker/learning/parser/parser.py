@@ -21,6 +21,7 @@ from ranker.arrays import BoolArray, Int32Array, Int64Array, UInt64Array
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.origin import check_config, directory_of
+from ranker.threads import process_environment
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -174,9 +175,10 @@ class DependencyParser:
         if processes > 1 and len(chunks) > 1 and self._origin is not None:
             from joblib import Parallel, delayed
 
-            columns = Parallel(n_jobs=min(processes, len(chunks)))(
-                delayed(_parse_chunk)(self._origin, chunk, batch_size, lemmas=lemmas) for chunk in chunks
-            )
+            with process_environment():
+                columns = Parallel(n_jobs=min(processes, len(chunks)))(
+                    delayed(_parse_chunk)(self._origin, chunk, batch_size, lemmas=lemmas) for chunk in chunks
+                )
         else:
             columns = [self._columns(chunk, batch_size, lemmas=lemmas) for chunk in chunks]
         return self._joined(columns, lemmas=lemmas)

@@ -1,0 +1,84 @@
+"""Processes that ranker starts run no file of the current directory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.collect.conftest import Client, free_port, settings, small
+
+NAMES = ("bz2", "copy", "pickle", "random", "secrets", "selectors", "socket", "struct", "subprocess", "tempfile")
+NAMES += ("threading", "multiprocessing", "numpy", "ranker", "typing", "joblib", "concurrent", "signal", "weakref")
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch):
+    """Be in a directory whose modules leave a trace when they are run."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in NAMES:
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'a').write('{name} ')\n")
+    yield folder
+    assert not (tmp_path / "trace").exists(), (tmp_path / "trace").read_text()
+
+
+def python(tmp_path, code):
+    """Run code as the command `ranker` runs: a file that lies in another directory."""
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    subprocess.run([sys.executable, program], check=True, timeout=120)
+
+
+def test_the_server_of_a_campaign(hostile, tmp_path):
+    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
+    from ranker.collect.making import make_campaign
+
+    path, port = tmp_path / "x.campaign", free_port()
+    created = make_campaign(path, small(sources=4), settings("ranking", next="active"), ["judge1"])
+    command = [sys.executable, "-P", "-m", "ranker", "collect", "serve", str(path), "--port", str(port)]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        assert "serving" in server.stderr.readline()
+        for link in created.links.values():
+            assert Client(f"http://127.0.0.1:{port}").get(urlsplit(link).path).status == 200
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def test_processes_that_compile_kernels(hostile, tmp_path):
+    python(
+        tmp_path,
+        "from ranker.extractors import warming\n"
+        "warming.tasks = lambda: ['bleu', 'chrf']\n"
+        "if __name__ == '__main__': warming.warm_up()",
+    )
+
+
+def test_processes_that_parse(hostile, tmp_path):
+    """As `ranker.learning.parser` starts them."""
+    python(
+        tmp_path,
+        "from joblib import Parallel, delayed\n"
+        "from ranker.threads import process_environment\n"
+        "with process_environment():\n"
+        "    assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, -2)) == [1, 2]",
+    )
+
+
+def test_processes_of_dask(hostile, tmp_path):
+    pytest.importorskip("distributed", reason="mt-ranker[dask] is not installed")
+    python(
+        tmp_path,
+        "from ranker.scaling.engines import Engine\n"
+        "if __name__ == '__main__':\n"
+        "    engine = Engine('dask', workers=1)\n"
+        "    client, _ = engine._connected()\n"
+        "    assert client.submit(abs, -1).result() == 1\n"
+        "    engine._opened.close()",
+    )
