@@ -353,7 +353,11 @@ def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http
             return response  # type: ignore[no-any-return]
         response.close()
         location = quote(response.headers.get("Location", ""), safe=string.punctuation)
-        following = urljoin(current, location)
+        try:
+            following = urljoin(current, location)
+        except ValueError:
+            # no address at all, which is refused
+            following = location
         check_address(following, before=current)
         current = following
     raise FetchError(f"{address}: the server redirects more than {limits.redirects} times; try again later")

@@ -190,7 +190,9 @@ def test_redirections_are_followed_a_few_times(server, target):
         fetch(f"{server.url}/c", target, sha256=DIGEST, limits=HASTY)
 
 
-@pytest.mark.parametrize("to", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/x", "http://h:x/", ""])
+@pytest.mark.parametrize(
+    "to", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/x", "http://h:x/", "http://[::1", ""]
+)
 def test_redirections_lead_to_the_web_only(to, server, target):
     server.files["/a"] = to
     says = "redirects (to .*: expected an address https|more than)"
