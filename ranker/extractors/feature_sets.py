@@ -17,7 +17,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
 from ranker.extractors.given import given_files
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
@@ -321,10 +321,8 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
-        columns = extractor.fit_ranked(dataset.whole[0]).transform(dataset)
-    else:
-        columns = _kept_columns(dataset, extractor)
-    return of_shape(columns, (len(dataset), len(extractor.columns)), extractor, "transform")
+        return extractor.fit_ranked(dataset.whole[0]).transform(dataset)
+    return _kept_columns(dataset, extractor)
 
 
 @view

@@ -18,7 +18,7 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, of_shape
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
@@ -219,8 +219,7 @@ class MetricScorer(Scorer):
         self.metric.check_ready()
         FeatureSet((self.metric,)).check_references(dataset)
         statistics = self.metric.fit_ranked(dataset.whole[0]).statistics(dataset)
-        shape = len(dataset), self.metric.width
-        return np.asarray(of_shape(statistics, shape, self.metric, "statistics"), dtype=np.float64)
+        return np.asarray(statistics, dtype=np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""

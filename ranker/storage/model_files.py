@@ -91,7 +91,7 @@ def array_digest(name: str, array: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of an array: of its name, type, shape and values, in little-endian C order."""
     little = array.dtype.newbyteorder("<")
     digest = hashlib.sha256(json.dumps([name, little.str, array.shape]).encode() + b"\n")
-    digest.update(np.ascontiguousarray(array, dtype=little).reshape(-1).view(np.uint8))
+    digest.update(np.ascontiguousarray(array, dtype=little).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

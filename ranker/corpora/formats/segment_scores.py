@@ -261,9 +261,11 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
     else:
         lines = text.removesuffix("\n").split("\n")
         delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
-        header = _header(next(csv.reader([lines[0]], delimiter=delimiter)), name)
+        table = _fields(lines, delimiter, file)
+        names = next(table)[1]
+        header = _header(names, name)
         if header is not None:
-            rows = list(_from_table(lines, delimiter, header, file))
+            rows = list(_from_table(table, header, len(names), file))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in lines[0]:
@@ -309,19 +311,24 @@ def _header(fields: list[str], name: str) -> dict[str, int] | None:
     return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
 
 
-def _from_table(lines: list[str], delimiter: str, header: Mapping[str, int], file: str) -> Iterator[Row]:
-    reader = csv.reader(
-        lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
-    )
-    width = len(next(reader))
+def _fields(lines: list[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of every row of a table, with the line on which it begins."""
+    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     while True:
         line = reader.line_num + 1
         try:
-            fields = next(reader)
+            yield line, next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             raise DataError(f"badly quoted row ({error})", file=file, line=line) from None
+
+
+def _from_table(
+    table: Iterator[tuple[int, list[str]]], header: Mapping[str, int], width: int, file: str
+) -> Iterator[Row]:
+    for line, fields in table:
         if not fields:
             continue
         if len(fields) != width:
