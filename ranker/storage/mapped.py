@@ -7,7 +7,6 @@ operations in memory, to the last bit: sums over rows add one row after the othe
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.errors import DataError
-from ranker.files import display_name
+from ranker.files import display_name, make_temporary
 
 _BLOCK = 1 << 20
 """Values that are in memory at a time."""
@@ -33,13 +32,18 @@ def mapped(shape: tuple[int, int], folder: str | Path) -> FloatArray:
     if not size:
         return np.zeros(shape)
     try:
-        with tempfile.NamedTemporaryFile(prefix=".ranker-features-", dir=folder) as stream:
+        # one that a killed run left is removed by the next
+        descriptor, path = make_temporary(Path(folder), 0o600)
+        try:
             if hasattr(os, "posix_fallocate"):
                 # writing to a page without room on the disk would end the process
-                os.posix_fallocate(stream.fileno(), 0, size)
+                os.posix_fallocate(descriptor, 0, size)
             else:
-                stream.truncate(size)
-            return np.asarray(np.memmap(stream, np.float64, "r+", shape=shape))
+                os.truncate(descriptor, size)
+            return np.asarray(np.memmap(path, np.float64, "r+", shape=shape))
+        finally:
+            os.close(descriptor)
+            path.unlink()
     except OSError as error:
         what = f"no room for {size / 1e6:,.1f} MB of features ({error.strerror or error})"
         raise DataError(f"{what}: free some, or choose another --out", file=display_name(folder)) from None

@@ -87,6 +87,11 @@ class RowCache:
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(0o600)
+            for path in (self.path.parent, self.path):
+                # it holds texts, for nobody but its user; what SQLite puts beside it gets the same mode
+                if (mode := path.stat().st_mode) & 0o077:
+                    path.chmod(mode & 0o700)
             self._connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
         except (OSError, ValueError, sqlite3.Error) as error:
             self._say(f"cannot be used ({error}); continuing without it")

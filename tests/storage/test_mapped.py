@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import stat
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -91,3 +95,19 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
         mapped((1_000_000, 2), tmp_path)
     assert not [*tmp_path.iterdir()]
     assert mapped((0, 3), tmp_path).shape == (0, 3)
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+    code = """
+import os, signal, sys
+from ranker.storage import mapped
+os.posix_fallocate = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+mapped.mapped((3, 4), sys.argv[1])
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert run.returncode == -signal.SIGKILL
+    [left] = tmp_path.iterdir()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    matrix = mapped((3, 4), tmp_path)
+    assert folder_of(matrix) == tmp_path
+    assert list(tmp_path.iterdir()) == []
