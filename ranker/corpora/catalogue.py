@@ -8,7 +8,6 @@ downloaded here: a card may say where its files are, and `ranker.corpora.downloa
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,11 +21,11 @@ from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.corpora.shards.shards import Shards
-from ranker.errors import DataError, MissingError, nearest
+from ranker.errors import DataError, MissingError, nearest, note_logger
 from ranker.files import STDIN, display_name, read_text
 from ranker.storage.plain_data import parse_toml, record
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True)

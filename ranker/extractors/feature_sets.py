@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ import numpy.typing as npt
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
 from ranker.extractors.given import given_files
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _KEPT_ROWS = 20_000
 """Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
 

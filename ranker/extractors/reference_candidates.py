@@ -6,7 +6,6 @@ of its source only, and is left out of what is learnt from the references.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +15,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ranker.errors import note_logger
 from ranker.files import cache_directory, display_name, printable
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _AT_ONCE = 500
 _CHECK = 8
 _WAIT_SECONDS = 10.0

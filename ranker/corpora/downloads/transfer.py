@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
-import logging
 import os
 import re
 import shutil
@@ -25,14 +24,14 @@ from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
-from ranker.errors import DataError, FetchError
+from ranker.errors import DataError, FetchError, note_logger
 from ranker.files import display_name, printable, read_text, replacing_together, write_bytes
 from ranker.progress import report
 from ranker.storage import locks
 from ranker.storage.plain_data import parse_json
 from ranker.version import VERSION
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _BLOCK = 1 << 16
 _MEGABYTE = 1_000_000
 _REDIRECTS = (301, 302, 303, 307, 308)

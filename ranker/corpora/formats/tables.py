@@ -14,7 +14,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import logging
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,11 +32,11 @@ from ranker.corpora import columns as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import build_dataset, first_repeated, shown, system_stands_twice
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 from ranker.files import printable, read_bytes
 
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 _ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
