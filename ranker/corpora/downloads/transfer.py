@@ -347,7 +347,8 @@ def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http
             reason = error.reason if isinstance(error, URLError) else error
             text = printable(str(reason) or type(reason).__name__)[:200]
             what = f"cannot be reached ({text}): check the network and the proxy (https_proxy, http_proxy)"
-            raise FetchError(f"{current}: {what}") from None
+            start = f"{address}:" if current == address else f"{address} redirects to {current}, which"
+            raise FetchError(f"{start} {what}") from None
         if response.status not in _REDIRECTS:
             return response  # type: ignore[no-any-return]
         response.close()
