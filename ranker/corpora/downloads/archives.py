@@ -131,24 +131,24 @@ def _tar_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
     # tarfile reads headers of any size, and loops over what sparse files declare: only its parser of blocks is used
     with archive.open("rb") as raw:
         stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if raw.peek(2).startswith(GZIP_MAGIC) else raw
-        said: dict[str, str] = {}
+        header: dict[str, str] = {}
         while (block := stream.read(tarfile.BLOCKSIZE)).strip(b"\0"):
             entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             if entry.type in (*_PAX, _PAX_FOR_ALL, _LONG_NAME, _LONG_LINK):
                 if entry.size > _LONGEST_HEADER:
                     raise ValueError("a header is too long")
                 budget.take(entry.size)
-                said |= _said(entry.type, b"".join(_content(stream, entry.size)))
+                header |= _header_of(entry.type, b"".join(_content(stream, entry.size)))
                 continue
-            size = 0 if entry.type in _WITHOUT_CONTENT else int(said.get("size", entry.size))
+            size = 0 if entry.type in _WITHOUT_CONTENT else int(header.get("size", entry.size))
             budget.take(size)
             content = _content(stream, size)
             if not entry.isdir():
-                is_plain = entry.type in _PLAIN and "GNU" not in said
-                yield said.get("path", entry.name), content if is_plain else None
+                is_plain = entry.type in _PLAIN and "GNU" not in header
+                yield header.get("path", entry.name), content if is_plain else None
             for _ in content:
                 pass
-            said = {}
+            header = {}
         # to its end, where gzip has a checksum
         while rest := stream.read(_BLOCK):
             budget.take(len(rest))
@@ -166,11 +166,11 @@ def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
     stream.read(-size % tarfile.BLOCKSIZE)
 
 
-def _said(kind: bytes, raw: bytes) -> dict[str, str]:
+def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
     """Return what a header says of the entry that follows: "path", "size", and "GNU" of a sparse file."""
     if kind in (_LONG_NAME, _LONG_LINK):
         return {"path": raw.partition(b"\0")[0].decode(errors="surrogateescape")} if kind == _LONG_NAME else {}
-    said, place = {}, 0
+    header, place = {}, 0
     while place < len(raw):
         length = re.compile(rb"\d{1,9} ").match(raw, place)
         end = place + int(length[0]) if length else 0
@@ -179,10 +179,10 @@ def _said(kind: bytes, raw: bytes) -> dict[str, str]:
         key, _, value = raw[length.end() : end - 1].decode(errors="surrogateescape").partition("=")
         place = end
         if key in ("path", "size") or key.startswith("GNU.sparse."):
-            said[key.partition(".")[0]] = value
-    if kind == _PAX_FOR_ALL and said:
+            header[key.partition(".")[0]] = value
+    if kind == _PAX_FOR_ALL and header:
         raise ValueError("a header gives all entries one name or size")
-    return said
+    return header
 
 
 class _Bounded(io.BufferedReader):
