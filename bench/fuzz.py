@@ -30,16 +30,23 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bench import signed_models
+from bench.fuzzing import doors
+from bench.fuzzing import formats as files
 from bench.fuzzing.checking import TRIES, Outcome, check, smaller
 from bench.fuzzing.checking import _problem as _problem
 from bench.fuzzing.damaging import damage
-from bench.fuzzing.formats import Format, formats
+from bench.fuzzing.formats import Format
 
 SECONDS = 10.0
 COMPILING = 60.0
 """How much longer the first use of a kernel may take."""
 _PATIENCE = 12
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def formats(folder: Path) -> dict[str, Format]:
+    """Make sound files of every format, in a folder."""
+    return files.formats(folder) | doors.formats(folder)
 
 
 def input_of(form: Format, name: str, seed: int, number: int) -> bytes:

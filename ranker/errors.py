@@ -7,11 +7,23 @@ after ``ranker: error:`` and exits with 2.
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable
+
+
+def escaped(text: str) -> str:
+    """Return a message on one line, with escapes for all that a terminal would obey or not show."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 class RankerError(Exception):
     """Base of every error that ``ranker`` raises on purpose."""
+
+    def __str__(self) -> str:
+        """Return the message on one line; texts in it may come from anywhere."""
+        return escaped(super().__str__())
 
 
 class DataError(RankerError, ValueError):
@@ -48,6 +60,10 @@ class ModelError(RankerError, ValueError):
 class MissingError(RankerError, LookupError):
     """Something that is not on this machine: a corpus, a parser, an optional package."""
 
+    def __str__(self) -> str:
+        """Return the message, which may have several lines."""
+        return "\n".join(map(escaped, Exception.__str__(self).split("\n")))
+
 
 class FetchError(RankerError, OSError):
     """A file that cannot be fetched from its address, or is not the one expected."""
@@ -55,6 +71,18 @@ class FetchError(RankerError, OSError):
 
 class ProcessError(RankerError, RuntimeError):
     """A program that we were asked to run failed, or did not end in time."""
+
+
+def note_logger(name: str) -> logging.Logger:
+    """Return the logger of a module for notes, in which texts may come from anywhere as in errors."""
+    logger = logging.getLogger(name)
+    logger.addFilter(_escape)
+    return logger
+
+
+def _escape(record: logging.LogRecord) -> bool:
+    record.msg, record.args = "\n".join(map(escaped, record.getMessage().split("\n"))), None
+    return True
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

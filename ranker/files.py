@@ -241,7 +241,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     check_target(target)
     try:
         finish_writing(target.parent)
-        descriptor, temporary = _make_temporary(target.parent)
+        descriptor, temporary = make_temporary(target.parent, mode)
     except OSError as error:
         raise _unwritable(target, error) from None
     try:
@@ -249,7 +249,6 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            temporary.chmod(mode & ~_umask())
             if locks.HAS_LOCKS:
                 # before it is closed, which gives up the lock
                 temporary.replace(target)
@@ -273,12 +272,11 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
     folder = Path(folder)
     try:
         finish_writing(folder)
-        descriptor, temporary = _make_temporary(folder, directory=True)
+        descriptor, temporary = make_temporary(folder, directory=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
     try:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
         for file in temporary.rglob("*"):
             if file.is_file():
                 with file.open("rb") as stream:
@@ -352,23 +350,27 @@ def _move(complete: Path, target: Path) -> None:
         complete.replace(target)
 
 
-def _make_temporary(folder: Path, *, directory: bool = False) -> tuple[int, Path]:
-    """Make a locked temporary file or folder, and remove those that killed runs left; return its descriptor too."""
+def make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False) -> tuple[int, Path]:
+    """Make a locked temporary file, or a folder, and remove those that killed runs left; return its descriptor too."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(_TEMPORARY) and locks.HAS_LOCKS:
                 with suppress(OSError):
                     _remove_if_left(Path(entry.path))
     while True:
-        if directory:
-            path = Path(tempfile.mkdtemp(dir=folder, prefix=_TEMPORARY))
-            try:
+        # the system takes from the mode what the user does not want; tempfile would make files for the user alone
+        path = folder / f"{_TEMPORARY}{os.urandom(8).hex()}"
+        try:
+            if directory:
+                path.mkdir()
                 descriptor = locks.open_folder(path)
-            except FileNotFoundError:
-                continue
-        else:
-            descriptor, name = tempfile.mkstemp(dir=folder, prefix=_TEMPORARY)
-            path = Path(name)
+            else:
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+                descriptor = os.open(path, flags, mode)
+        except (FileExistsError, FileNotFoundError):
+            if not folder.is_dir():
+                raise
+            continue
         locks.lock(descriptor)
         # another run may have taken it for left before it was locked
         if path.exists():
@@ -402,12 +404,6 @@ def check_target(path: str | Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"cannot be written: {error.strerror or error}", file=display_name(path))
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 def inside(folder: str | Path, *names: str) -> Path:

@@ -1,4 +1,4 @@
-"""What the package looks like: imports point down, nothing goes round in circles, folders and modules stay small."""
+"""What the package looks like: imports point down, nothing goes round in circles, folders stay small."""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
+import sys
 
 import pytest
 
@@ -40,3 +43,22 @@ def test_plain_names_lie_in_their_folder(tmp_path, name):
 def test_other_names_are_refused(tmp_path, name):
     with pytest.raises(DataError, match="is not a valid file name"):
         files.inside(tmp_path, name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_files_get_the_mode_that_the_user_wants_and_the_umask_is_never_changed(umask, tmp_path, monkeypatch):
+    before = os.umask(umask)
+    try:
+        with monkeypatch.context() as patched:
+            patched.delattr(os, "umask")
+            files.write_bytes(tmp_path / "one", b"1")
+            with files.replacing(tmp_path / "mine", mode=0o600) as stream:
+                stream.write(b"2")
+            with files.replacing_together(tmp_path) as folder:
+                (folder / "part").mkdir()
+                (folder / "part" / "file").write_bytes(b"3")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == {"one": 0o666 & ~umask, "mine": 0o600, "part": 0o777 & ~umask, "file": 0o666 & ~umask}

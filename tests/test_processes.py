@@ -75,10 +75,8 @@ def test_processes_of_dask(hostile, tmp_path):
     pytest.importorskip("distributed", reason="mt-ranker[dask] is not installed")
     python(
         tmp_path,
-        "from ranker.scaling.engines import Engine\n"
+        "from ranker.scaling.cluster import dask_client\n"
         "if __name__ == '__main__':\n"
-        "    engine = Engine('dask', workers=1)\n"
-        "    client, _ = engine._connected()\n"
-        "    assert client.submit(abs, -1).result() == 1\n"
-        "    engine._opened.close()",
+        "    with dask_client(1, None) as client:\n"
+        "        assert client.submit(abs, -1).result() == 1",
     )

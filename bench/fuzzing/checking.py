@@ -49,7 +49,8 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
         for left in (*folder.glob("out*"), *folder.glob("*-wal"), *folder.glob("*-shm")):
             left.unlink()
         try:
-            code, printed, messages = run_command(words, None)
+            with form.around():
+                code, printed, messages = run_command(words, None)
         except BaseException:  # anything that is no answer is a finding
             frames = traceback.format_exc()
             last = [line.strip() for line in frames.splitlines() if line.strip().startswith("File")][-1]

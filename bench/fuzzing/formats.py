@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class Format:
     """What ``IN`` is, if it is not the target: the folder that holds it."""
     signed: bool = False
     """Whether the target is a model file that is damaged in what it says, with valid digests."""
+    around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    """What the commands run in."""
 
 
 def formats(folder: Path) -> dict[str, Format]:

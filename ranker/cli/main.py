@@ -159,11 +159,14 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, typer.Abort):
         _say("ranker: interrupted")
         raise SystemExit(_INTERRUPTED) from None
-    except MemoryError:
+    except MemoryError as error:
+        _fail_of_plug_in(error)
         _fail(progress.out_of_memory())
     except UnicodeEncodeError as error:
+        _fail_of_plug_in(error)
         _fail(f"the output contains characters that {error.encoding} cannot encode: set PYTHONIOENCODING=utf-8")
     except OSError as error:
+        _fail_of_plug_in(error)
         if error.filename is not None:
             _fail(f"{display_name(os.fsdecode(error.filename))}: {error.strerror or error}")
         # what has no name is our own output

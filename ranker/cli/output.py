@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from ranker.errors import escaped
 from ranker.files import printable
 from ranker.storage.escapes import csv_text, json_text
 
@@ -136,10 +137,7 @@ class _Shortened(logging.Formatter):
 
 def shortened(line: str) -> str:
     """Return a message that a terminal shows as one line, without the middle of what nobody reads to its end."""
-    line = printable(line)
-    # stricter than for texts: no wide spaces, no joiners
-    if not line.isprintable():
-        line = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in line)
+    line = escaped(line)
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 

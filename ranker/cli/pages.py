@@ -12,7 +12,11 @@ from ranker.errors import OptionError
 
 HtmlOption = Annotated[
     Path | None,
-    typer.Option("--html", help="Also write a report as one self-contained HTML file.", metavar="FILE"),
+    typer.Option(
+        "--html",
+        help="Also write a report as one self-contained HTML file, complete before the result is.",
+        metavar="FILE",
+    ),
 ]
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in a web browser.")]
 

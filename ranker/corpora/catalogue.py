@@ -8,8 +8,8 @@ downloaded here: a card may say where its files are, and `ranker.corpora.downloa
 from __future__ import annotations
 
 import functools
-import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,11 +21,11 @@ from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.corpora.shards.shards import Shards
-from ranker.errors import DataError, MissingError, nearest
+from ranker.errors import DataError, MissingError, nearest, note_logger
 from ranker.files import STDIN, display_name, read_text
-from ranker.storage.plain_data import parse_toml
+from ranker.storage.plain_data import parse_toml, record
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Card:
     homepage: str = ""
     bundled: bool = False
     download: tuple[Download, ...] = ()
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
     """Additional facts for `ranker data show`, as given in the card."""
 
     @property
@@ -124,7 +124,7 @@ def cards() -> dict[str, Card]:
     for path in sorted(share.directory("data").glob("*.toml"), key=lambda path: path.stem):
         try:
             catalogue[path.stem] = _card(path.stem, read_text(path), display_name(path))
-        except (DataError, KeyError, TypeError, AttributeError) as error:
+        except (DataError, KeyError, ValueError, TypeError, AttributeError) as error:
             problem = (
                 error if isinstance(error, DataError) else f"{display_name(path)}: not a valid corpus card ({error})"
             )
@@ -135,8 +135,9 @@ def cards() -> dict[str, Card]:
 @functools.lru_cache(maxsize=256)
 def _card(name: str, text: str, file: str) -> Card:
     values = parse_toml(text, file)
-    parts = tuple(Download(**{**part, "only": tuple(part.get("only", ()))}) for part in values.pop("download", ()))
-    return Card(**{**values, "name": name, "files": tuple(values["files"]), "download": parts})
+    # dates, among others
+    facts = {key: str(value) for key, value in values.get("facts", {}).items()}
+    return record(Card, {**values, "name": name, "facts": facts})
 
 
 def card(name: str) -> Card:

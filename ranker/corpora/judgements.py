@@ -10,7 +10,6 @@ name. Scores come out so that higher is better: ratings whose names say that low
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.columns import is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, nearest, note_logger
 
 PREFERENCES = "preferences"
 AUTO = "auto"
@@ -37,7 +36,7 @@ RATINGS = {
 """Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
 _DIRECTIONS = {"lower": True, "higher": False}
 _COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True)

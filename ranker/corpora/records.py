@@ -7,7 +7,6 @@ call `assemble`. All formats share one set of checks.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,10 +22,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
-from ranker.errors import DataError, counted
+from ranker.errors import DataError, counted, note_logger
 from ranker.files import printable
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 def shown(value: object) -> str:

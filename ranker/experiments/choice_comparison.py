@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +12,12 @@ import pandas as pd
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, kinds, preference_pairs, resolve_kind
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.tables import Marked
 from ranker.extractors.base import Metric
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatArray) -> list[dict[str, Any]]:

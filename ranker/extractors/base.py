@@ -11,8 +11,9 @@ form; what must learn refuses to make columns before it is fitted.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -69,6 +70,12 @@ class Extractor(ABC):
         """
         spec = notation.parse(text)
         return notation.build(cls, spec.name, dict(spec.options))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith("ranker."):
+            for name in _SHAPES.keys() & vars(cls).keys():
+                _check_results(cls, name)
 
     def __str__(self) -> str:
         """Write the notation of this extractor: what differs from the defaults."""
@@ -419,13 +426,39 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
-def of_shape(values: npt.ArrayLike, shape: tuple[int, ...], extractor: Extractor, method: str) -> FloatArray:
-    """Return what a method of an extractor returned; a plug-in that returns no numbers of that shape is refused."""
-    array = np.asarray(values)
-    if array.shape != shape or array.dtype.kind not in "buif":
-        what = f"{array.dtype} of shape {array.shape}"
-        raise OptionError(f"{extractor}: {method} returned {what}, expected numbers of shape {shape}")
-    return array
+_SHAPES: dict[str, Callable[[Any, Any], tuple[int, ...]]] = {
+    "transform": lambda extractor, dataset: (len(dataset), len(extractor.columns)),
+    "statistics": lambda metric, dataset: (len(dataset), metric.width),
+    "pair_statistics": lambda metric, pairs: (len(pairs), metric.width),
+    "sentence_scores": lambda metric, dataset: (len(dataset),),
+    "score": lambda metric, statistics: np.shape(statistics)[:-1],
+}
+"""What a method must return, of an extractor and what it is called with."""
+
+
+def _check_results(kind: type[Extractor], name: str) -> None:
+    """Let a method of somebody else's class refuse what it returns, unless it is numbers of the right shape."""
+    method = vars(kind)[name]
+
+    @functools.wraps(method)
+    def checked(self: Extractor, given: Any) -> Any:
+        values = method(self, given)
+        if getattr(type(self), name) is not checked:
+            # called by the method of a derived class, which may return something else
+            return values
+        shape = _SHAPES[name](self, given)
+        try:
+            array = np.asarray(values)
+            what = f"{array.dtype} of shape {array.shape}"
+        except ValueError:
+            array, what = None, type(values).__name__
+        if array is None or array.shape != shape or array.dtype.kind not in "buif":
+            what = "None" if values is None else what
+            expected = f"expected numbers of shape {shape}: correct the plug-in {kind.__module__}.{kind.__qualname__}"
+            raise OptionError(f"{self}: {name} returned {what}, {expected}")
+        return array
+
+    setattr(kind, name, checked)
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:
@@ -444,7 +477,7 @@ class SentenceMean(Metric):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
-        scores = of_shape(self.sentence_scores(dataset), (len(dataset),), self, "sentence_scores")
+        scores = self.sentence_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

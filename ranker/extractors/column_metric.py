@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, ModelError, OptionError, nearest
-from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean, of_shape
+from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ class ColumnMetric(SentenceMean):
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the column, shape (candidates,)."""
-        shape = len(dataset), len(self.extractor.columns)
-        return self._taken(of_shape(self.extractor.transform(dataset), shape, self.extractor, "transform"))
+        return self._taken(self.extractor.transform(dataset))
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the column and 1 of every reference as a candidate, shape (references, 2)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +15,15 @@ from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.own_references import scored_apart
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
 from ranker.extractors.given import given_files, with_given_scores
 from ranker.extractors.reference_candidates import references_apart
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _KEPT_ROWS = 20_000
 """Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
 
@@ -331,10 +330,8 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
-        columns = extractor.fit_ranked(dataset).transform(dataset)
-    else:
-        columns = _kept_columns(dataset, extractor)
-    return of_shape(columns, (len(dataset), len(extractor.columns)), extractor, "transform")
+        return extractor.fit_ranked(dataset).transform(dataset)
+    return _kept_columns(dataset, extractor)
 
 
 @view

@@ -7,7 +7,6 @@ outputs match them, so a ranker that learns from that may prefer outputs that ma
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,9 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
-from ranker.errors import DataError, counted
+from ranker.errors import DataError, counted, note_logger
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True, eq=False)

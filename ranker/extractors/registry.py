@@ -6,6 +6,7 @@ A new extractor is one module and one line here; other packages register theirs 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import sys
@@ -127,6 +128,10 @@ def extractor_class(name: str) -> type[Extractor]:
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
+    missing = [*sorted(kind.__abstractmethods__), *(() if hasattr(kind, "name") else ["name"])]
+    if missing or not dataclasses.is_dataclass(kind):
+        what = f"lacks {', '.join(missing)}" if missing else "is not a dataclass"
+        raise OptionError(f"{_described(point)}: {point.value} {what}; expected a dataclass that defines all methods")
     return kind
 
 

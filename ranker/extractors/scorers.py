@@ -19,7 +19,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, of_shape
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.text.tokens import language_tokenizers
@@ -231,8 +231,7 @@ class MetricScorer(Scorer):
         self.metric.check_ready()
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
-        shape = len(dataset), self.metric.width
-        statistics = np.array(of_shape(fitted.statistics(dataset), shape, self.metric, "statistics"), dtype=np.float64)
+        statistics = np.array(fitted.statistics(dataset), dtype=np.float64)
         apart, own = scored_apart(dataset)
         if len(apart) and self.metric.needs_references:
             statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]

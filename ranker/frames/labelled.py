@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_frame
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 from ranker.extractors.scorers import rank_by
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ Candidates = Dataset | pd.DataFrame | Iterable[Mapping[str, Any]] | str | Path
 """Candidate translations: a data set, a frame or records as `Dataset.from_frame` and `Dataset.from_records` take them,
 or the name or path of a corpus."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True, eq=False)

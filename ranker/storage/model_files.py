@@ -39,8 +39,9 @@ from ranker.storage.plain_data import parse_json
 FORMAT = 2
 """Models of format 1 are refused: in their feature sets ``bleu`` and ``ter`` stood for other defaults."""
 _MODEL, _CARD = "model.json", "CARD.md"
-_LARGEST = 1 << 30
-_LARGEST_TEXT = 1 << 25
+_LARGEST, _RATIO, _FREE = 1 << 30, 100, 1 << 26
+"""Most bytes that any model unpacks to, how often its size, and how many whatever its size."""
+_LARGEST_TEXT = 1 << 22
 _ARRAY_FILE = re.compile(r"[A-Za-z0-9_]+\.npz")
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -89,9 +90,9 @@ class StoredModel:
 def array_digest(name: str, array: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of an array: of its name, type, shape and values, in little-endian C order."""
     little = array.dtype.newbyteorder("<")
-    head = json.dumps([name, little.str, array.shape])
-    values = np.ascontiguousarray(array, dtype=little)
-    return hashlib.sha256(head.encode() + b"\n" + values.tobytes()).hexdigest()
+    digest = hashlib.sha256(json.dumps([name, little.str, array.shape]).encode() + b"\n")
+    digest.update(np.ascontiguousarray(array, dtype=little).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
@@ -250,8 +251,10 @@ def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDA
     """
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = {entry.filename: _unpacked(archive, entry, room) for entry in archive.infolist()}
-        return {member.removesuffix(".npy"): array_of(content) for member, content in members.items()}
+            return {
+                entry.filename.removesuffix(".npy"): array_of(_unpacked(archive, entry, room))
+                for entry in archive.infolist()
+            }
     except ModelError:
         raise
     except _DAMAGE:
@@ -279,10 +282,10 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
         raise ValueError("head") from None
     if dtype.hasobject or dtype.kind not in "biuf" or min(shape, default=0) < 0:
         raise ValueError("type or shape")
-    values = raw[stream.tell() :]
-    if math.prod(shape) * dtype.itemsize != len(values):
+    if math.prod(shape) * dtype.itemsize != len(raw) - stream.tell():
         raise ValueError("size")
-    array = np.frombuffer(values, dtype=dtype).reshape(shape, order="F" if by_column else "C")
+    values = np.frombuffer(memoryview(raw)[stream.tell() :], dtype=dtype)
+    array = values.reshape(shape, order="F" if by_column else "C")
     return array.astype(dtype.newbyteorder("="))
 
 
@@ -290,7 +293,13 @@ class _Room:
     """How much of a model may still be unpacked."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.left = path, _LARGEST
+        try:
+            size = sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
+        except (OSError, ValueError):
+            # which reading it says
+            size = 0
+        self.path, self.most = path, min(_LARGEST, max(_FREE, _RATIO * size))
+        self.left = self.most
 
     def take(self, stream: IO[bytes], most: int = _LARGEST) -> bytes:
         """Read a stream to its end, however much its head announces; `most` bytes at the most.
@@ -303,8 +312,8 @@ class _Room:
         content = stream.read(min(self.left, most) + 1)
         self.left -= len(content)
         if self.left < 0 or len(content) > most:
-            limit = min(_LARGEST, most) >> 20
-            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, more than any model")
+            limit = min(self.most, most) >> 20
+            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, more than any model of its size")
         return content
 
 

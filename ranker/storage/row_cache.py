@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ranker.errors import note_logger
 from ranker.files import cache_directory, display_name, printable
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _AT_ONCE = 500
 _CHECK = 8
 _WAIT_SECONDS = 10.0
@@ -87,6 +87,11 @@ class RowCache:
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(0o600)
+            for path in (self.path.parent, self.path):
+                # it holds texts, for nobody but its user; what SQLite puts beside it gets the same mode
+                if (mode := path.stat().st_mode) & 0o077:
+                    path.chmod(mode & 0o700)
             self._connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
         except (OSError, ValueError, sqlite3.Error) as error:
             self._say(f"cannot be used ({error}); continuing without it")

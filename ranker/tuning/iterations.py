@@ -154,7 +154,7 @@ def _iterate(
         if new_nbest is not None:
             together = new_nbest if together is None else merge(together, new_nbest)
         assert together is not None
-        done = state.step(iteration) if state is not None else None
+        done = state.step(iteration, len(weights)) if state is not None else None
         if done is None:
             earlier = [np.array(step.weights) for step in steps[:-1]] + ([space.start] if steps else [])
             current_space = dataclasses.replace(space, start=weights)
@@ -194,16 +194,22 @@ def _decode(
     """Return the decoder's list, from the state directory if it is there already."""
     known = state.decoded(iteration)
     if known is not None:
+        _check_list(known, weights, references)
         return known
     report(f"iteration {iteration}: decoding")
     ini, new, log = state.decoding(iteration)
     write_bytes(ini, weights.moses().encode())
     decoder.run(ini, new, log)
     decoded = read_nbest(new)
-    check_sentences(decoded, references)
-    weights.fit(decoded.layout, decoded.name)
+    _check_list(decoded, weights, references)
     state.accept(iteration)
     return decoded
+
+
+def _check_list(nbest: NBestList, weights: Weights, references: Dataset) -> None:
+    """Refuse a decoder's list of other sentences or other features."""
+    check_sentences(nbest, references)
+    weights.fit(nbest.layout, nbest.name)
 
 
 def _step(

@@ -148,16 +148,19 @@ class State:
                     f"{shown(now.get(key))}; resume with the same settings, or choose another directory"
                 )
 
-    def step(self, iteration: int) -> Step | None:
-        """Return what an iteration found, or None if it did not end."""
+    def step(self, iteration: int, columns: int) -> Step | None:
+        """Return what an iteration found, weights of so many columns, or None if it did not end."""
         path = self._path(iteration, "json")
         if not path.exists():
             return None
         document = self._read_json(path)
         try:
-            return record(Step, document)
+            step = record(Step, document)
         except (KeyError, TypeError, ValueError):
             raise _damaged(path) from None
+        if len(step.weights) != columns:
+            raise _damaged(path)
+        return step
 
     def keep_step(self, step: Step) -> None:
         """Write what an iteration found."""

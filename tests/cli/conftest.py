@@ -38,6 +38,8 @@ PLAIN = {
     "cut.json": '[{"source": "x",\n',
     "two": "a\nb\n",
     "three": "a\nb\nc\n",
+    "open.csv": 'system,"score\nA,1\n',
+    "wide.csv": f"system,score,{'x' * 200_000}\nA,1\n",
     "notes.txt": "mine\n",
     "empty.csv": "",
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
@@ -36,6 +37,42 @@ def test_every_card_file_is_a_card():
         assert card.bundled or card.obtain, "what is not part of the package says how to get it"
         assert card.bundled == (name == "sample")
         assert not card.download or f"ranker data get {name}" in card.obtain
+
+
+CARD = """title = "Made"
+description = "Made."
+languages = "de-en"
+licence = "none"
+files = ["data.txt"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ('[facts]\nyear = 2020\nday = 2020-01-02\nat = 2020-01-02T10:00:00Z\nall = ["a"]\n', None),
+        ("homepage = 2020-01-02\n", "not a valid corpus card"),
+        ("download = 3\n", "not a valid corpus card"),
+        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', "not a valid corpus card"),
+        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', "not a valid corpus card"),
+        ('[[download]]\naddress = "https://a/x"\nsize = 2020-01-02\n', "not a valid corpus card"),
+        ("facts = 3\n", "not a valid corpus card"),
+        ("name = 3\nbundled = 2020-01-02\n", "not a valid corpus card"),
+    ],
+)
+def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, tmp_path, monkeypatch, caplog, capsys):
+    (tmp_path / "cards").mkdir()
+    (tmp_path / "cards" / "made.toml").write_text(CARD + more)
+    (tmp_path / "cards" / "sound.toml").write_text(CARD)
+    monkeypatch.setattr(catalogue.share, "directory", lambda name: tmp_path / "cards")
+    for words in (["data", "show", "made", "-f", "json"], ["data", "list", "-f", "json"]):
+        with pytest.raises(SystemExit) as ended:
+            run(words)
+        out, err = capsys.readouterr()
+        assert ended.value.code == (2 if says and words[1] == "show" else 0), err
+        assert "made" in (err if ended.value.code else out) or says
+    assert (says or "") in caplog.text
+    assert bool(caplog.text) == bool(says)
 
 
 def test_downloads_have_addresses_of_their_own_and_digests_that_can_be():

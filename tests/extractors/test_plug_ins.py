@@ -70,6 +70,67 @@ class Narrow(Vowels):
         return np.zeros((len(dataset), 1))
 
 
+class Abstract(SentenceMean):
+    name: ClassVar[str] = "abstract"
+
+
+@dataclass(frozen=True)
+class Any(Vowels):
+    what: str = "none"
+    name: ClassVar[str] = "any"
+
+    def value(self, dataset):
+        scores = super().sentence_scores(dataset)
+        if self.what == "oserror":
+            open("/nowhere/at-all")
+        if self.what == "memory":
+            raise MemoryError
+        if self.what == "pipe":
+            raise BrokenPipeError
+        if self.what == "deep":
+            return self.value(dataset)
+        return {
+            "none": None, "list": scores.tolist(), "texts": ["a"] * len(scores), "ragged": [[1], [1, 2]],
+            "objects": [object()] * len(scores), "wide": scores[:, None], "short": scores[:-1], "number": 3,
+            "complex": scores * 1j, "dict": {}, "numeric": [str(score) for score in scores],
+        }.get(self.what, None)
+
+    def sentence_scores(self, dataset):
+        return self.value(dataset)
+
+
+@dataclass(frozen=True)
+class Statistics(Any):
+    name: ClassVar[str] = "statistics"
+
+    def statistics(self, dataset):
+        return self.value(dataset)
+
+
+@dataclass(frozen=True)
+class Score(Any):
+    name: ClassVar[str] = "score"
+
+    def sentence_scores(self, dataset):
+        return super(Any, self).sentence_scores(dataset)
+
+    def score(self, statistics):
+        if self.what in ("oserror", "memory", "pipe", "deep"):
+            return self.value(None)
+        return {"none": None, "texts": "abc", "objects": object(), "ragged": [[1], [1, 2]]}.get(
+            self.what, np.zeros((7, 3))
+        )
+
+
+@dataclass(frozen=True)
+class Columns(Any):
+    name: ClassVar[str] = "columns"
+    columns = ("columns",)
+
+    def transform(self, dataset):
+        return self.value(dataset)
+
+
 number = 3
 '''
 POINTS = """[ranker.extractors]
@@ -82,6 +143,11 @@ flat = stranger_metrics:Flat
 bleu = stranger_metrics:Flat
 words = stranger_metrics:Words
 narrow = stranger_metrics:Narrow
+abstract = stranger_metrics:Abstract
+any = stranger_metrics:Any
+statistics = stranger_metrics:Statistics
+score = stranger_metrics:Score
+columns = stranger_metrics:Columns
 """
 
 
@@ -140,6 +206,39 @@ def test_an_error_of_a_plug_in_is_one_line_with_its_name(call, line, says):
     _, err = call(line, code=2)
     assert err.startswith(f"ranker: error: {says}")
     assert len(err.splitlines()) == 1
+
+
+WRONG = ("none", "texts", "ragged", "objects", "wide", "short", "number", "complex", "dict", "numeric")
+RAISED = ("oserror", "memory", "pipe", "deep")
+
+
+@pytest.mark.parametrize("what", [*WRONG, *RAISED])
+@pytest.mark.parametrize("name", ["any", "statistics", "score", "columns"])
+@pytest.mark.parametrize("line", ["score c.json -m {}", "rank c.json -m {}", "train j.json -F {} --model x.model"])
+def test_what_a_plug_in_returns_or_raises_is_its_own_fault(name, what, line, call):
+    if name == "columns" and what == "wide":
+        pytest.skip("which is right")
+    _, err = call(line.format(f"{name}[what={what}]"), code=2)
+    assert len(err.splitlines()) == 1, err
+    assert err.startswith("ranker: error: "), err
+    assert f"plug-in '{name}' of the package stranger failed in stranger_metrics.py:" in err or (
+        f"{name}{'' if what == 'none' else f'[what={what}]'}: " in err
+        and " returned " in err
+        and ": correct the plug-in stranger_metrics." in err
+    ), err
+
+
+@pytest.mark.parametrize("line", ["score c.json -m abstract", "train j.json -F abstract"])
+def test_an_abstract_plug_in_is_refused(line, call):
+    _, err = call(line, code=2)
+    assert "plug-in 'abstract' of the package stranger" in err
+    assert "sentence_scores" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_list_of_numbers_is_as_good_as_an_array(call):
+    rows = json.loads(call("score c.json -m any[what=list] --json")[0])["rows"]
+    assert [row["any[what=list]"] for row in rows] == [1.0, 0.0]
 
 
 def test_a_broken_plug_in_hides_no_other_from_the_list(call):

@@ -3,6 +3,8 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -164,7 +166,8 @@ def test_what_unpacks_to_too_much_is_refused_whatever_the_heads_say(path, tmp_pa
     with pytest.raises(ModelError, match="unpacks to more than 1 MB"):
         read_model(path)
     # many small ones
-    rewrite(path, "extractor0.npz", zipped({f"{n}.npy": zeros[: 1 << 18] for n in range(8)}))
+    quarter = npy(HEAD.format("<u1", f"({1 << 18},)"), bytes(1 << 18))
+    rewrite(path, "extractor0.npz", zipped({f"{n}.npy": quarter for n in range(8)}))
     with pytest.raises(ModelError, match="unpacks to more than 1 MB"):
         read_model(path)
     # a directory counts too
@@ -273,3 +276,54 @@ def test_other_json_is_refused(path, document):
 def test_missing_model_names_the_command(tmp_path):
     with pytest.raises(ModelError, match="no such model; train one with: ranker train"):
         read_model(tmp_path / "x.model")
+
+
+READ = """
+import sys
+from ranker.storage.model_files import read_model
+from ranker.errors import ModelError
+
+def peak():
+    return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+
+before = peak()
+try:
+    read_model(sys.argv[1])
+except ModelError as error:
+    print(error)
+print((peak() - before) >> 10)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the most memory that a process held")
+@pytest.mark.parametrize("how", ["an array", "small arrays", "JSON", "nested JSON", "names", "entries"])
+def test_a_small_file_takes_little_memory_whatever_it_unpacks_to(how, path):
+    size = 1 << 28
+    if how.endswith("array") or how == "small arrays":
+        parts = 1 if how == "an array" else 64
+        content = npy(HEAD.format("|u1", f"({size // parts},)"), bytes(size // parts))
+        rewrite(path, "extractor0.npz", zipped({f"a{part}.npy": content for part in range(parts)}))
+        resign(path, {"extractor0.npz": {f"a{part}": "0" for part in range(parts)}})
+    elif how == "names":
+        rewrite(path, "extractor0.npz", zipped({f"{'n' * 60_000}{part}": b"" for part in range(1000)}))
+        resign(path, {"extractor0.npz": {}})
+    elif how == "entries":
+        rewrite(path, "extractor0.npz", zipped({str(part): b"" for part in range(60_000)}))
+        resign(path, {"extractor0.npz": {}})
+    else:
+        items = "{}" if how == "JSON" else "[[[[]]]]"
+        rewrite(path, "model.json", f'{{"format": 2, "model": [{",".join([items] * (5 << 20))}]}}'.encode())
+    # compressed once more
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    path.write_bytes(zipped(files))
+    run = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    error, memory = run.stdout.splitlines()
+    assert error.startswith(f"{path}: ")
+    assert int(memory) < 200, error
+
+
+def test_arrays_that_compress_as_far_as_any_learnt_ones_are_read(tmp_path):
+    sparse = {"extractor0": {"weights": np.zeros(3_000_000), "values": np.arange(100_000.0) % 7}}
+    write_model(tmp_path / "x.model", StoredModel(MODEL, sparse), "")
+    assert read_model(tmp_path / "x.model").arrays["extractor0"]["weights"].flags.writeable

@@ -6,6 +6,7 @@ import os
 import random
 import resource
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -168,3 +169,24 @@ def test_rows_that_cannot_be_written(monkeypatch, caplog):
     assert "readonly" in notes(caplog)[0]
     assert path.is_file()
     assert not path.with_suffix(".broken").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
+def test_only_its_user_reads_a_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "cache"))
+    before = os.umask(0)
+    try:
+        with RowCache("parses", "a") as cache:
+            cache.keep({b"x": b"y"})
+            made = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "cache" / "parses").rglob("*")}
+        assert len(made) > 1
+        assert set(made.values()) == {0o600}
+        # as earlier versions made it
+        for path, mode in ((cache.path, 0o644), (cache.path.parent, 0o755)):
+            path.chmod(mode)
+        with RowCache("parses", "a") as cache:
+            assert cache.known([b"x"]) == {b"x": b"y"}
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(cache.path.parent.stat().st_mode) == 0o700

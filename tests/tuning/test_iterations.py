@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -111,6 +112,27 @@ def test_other_settings_are_refused(pool):
     (pool[0] / "state" / "iteration1.json").write_text("{")
     with pytest.raises(DataError, match=r"iteration1\.json: is damaged; delete it"):
         run(pool)
+
+
+@pytest.mark.parametrize("weights", [[], [1.0], [0.1] * 50, ["a"], "x", None, [None]])
+def test_a_step_of_other_weights_than_the_lists_have_features_is_refused(weights, pool):
+    run(pool)
+    path = pool[0] / "state" / "iteration1.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "weights": weights}))
+    with pytest.raises(DataError, match=r"iteration1\.json: is damaged; delete it"):
+        run(pool)
+
+
+def test_a_kept_list_of_other_features_or_sentences_is_refused(pool):
+    run(pool)
+    path = pool[0] / "state" / "iteration2.nbest"
+    whole = path.read_text()
+    for text in (whole.replace(" ||| ", " ||| other"), whole.splitlines()[0] + "\n"):
+        path.write_text(text)
+        (path.parent / "iteration2.json").unlink(missing_ok=True)
+        with pytest.raises((DataError, OptionError), match=r"iteration2\.nbest") as refused:
+            run(pool)
+        assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect.campaign import CampaignSettings, connect, count_judgements
 from ranker.collect.tasks import KINDS
-from ranker.errors import RankerError
+from ranker.errors import RankerError, note_logger
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _NEW = 0.02
 """Proportion of new judgements after which the queue is recomputed; at least `_NEWEST`."""
 _NEWEST = 10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 import os
 import socket
 import sqlite3
@@ -22,7 +21,7 @@ from ranker.collect.tasks import KINDS, answer_of
 from ranker.collect.web.background import Background
 from ranker.collect.web.connections import BACKLOG, Listener
 from ranker.collect.web.pages import missing, people, render, static, task_page
-from ranker.errors import OptionError
+from ranker.errors import OptionError, note_logger
 
 try:
     import uvicorn
@@ -66,7 +65,7 @@ _MESSAGES = {
     503: "Your answer could not be saved. Go back and try again in a moment.",
 }
 _STATIC = {"style.css": "text/css; charset=utf-8", "judge.js": "text/javascript; charset=utf-8"}
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 class Site:

@@ -36,7 +36,6 @@ score that belongs to nothing in the source is an error.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,10 +53,10 @@ from ranker.corpora.documents.encodings import (
 )
 from ranker.corpora.documents.manifest_schema import FILE_NAME, ManifestPart, parse_manifest
 from ranker.corpora.records import assemble, shown
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, nearest, note_logger
 from ranker.files import display_name, printable, read_bytes, read_text
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 # what a part may be in mteval's files, best first: a reference that is ranked too stands among the references
 _ROLES: dict[str, tuple[sgml.Role, ...]] = {
     "source": ("source",),

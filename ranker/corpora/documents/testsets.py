@@ -7,7 +7,6 @@ segment a line in the order of the source. What a system or a reference lacks is
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +19,10 @@ from ranker.corpora.documents.encodings import declared_encoding, decode, with_s
 from ranker.corpora.documents.manifest_schema import ManifestPart
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import Record, assemble, shown
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 from ranker.files import STDIN, display_name, read_bytes, read_lines
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _START = re.compile(r"\ufeff?\s*<(\?xml\b|!doctype\s+(mteval|dataset)\b|(mteval|srcset|refset|tstset|dataset)\b)", re.I)
 _ENDINGS = (".sgm", ".sgml", ".xml")
 # what may stand in for documents of a role where a file has none, as in a reference that is scored as a system

@@ -1,27 +1,27 @@
 """Unpacks tar and zip archives whose content nobody has checked.
 
-Only plain files are unpacked, into a new folder and under names that cannot leave it. Links, devices and duplicate
-names are refused, and so is an archive that expands far beyond its size.
+Only plain files are unpacked, into a new folder and under names that cannot leave it. Links, devices, sparse files and
+duplicate names are refused, and so is an archive that expands far beyond its size or has more entries than any corpus.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
+import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, cast
 
 from ranker.errors import DataError
-from ranker.files import display_name, inside, printable
+from ranker.files import GZIP_MAGIC, display_name, inside, printable
 
-_Open = Callable[[], IO[bytes]]
 _TAR = (".tar.gz", ".tgz", ".tar")
 _ZIP = (".zip",)
-# RuntimeError is zipfile's for a password, NotImplementedError for a compression it does not know
+# zipfile raises RuntimeError for a password, NotImplementedError for a format that it does not know
 _DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -29,9 +29,29 @@ _DAMAGED = (
     zlib.error,
     EOFError,
     RuntimeError,
-    NotImplementedError,
+    ValueError,
 )
-_RATIO, _FREE, _MOST_FILES, _BLOCK = 100, 1 << 26, 100_000, 1 << 20
+_RATIO, _FREE, _BLOCK = 100, 1 << 26, 1 << 20
+_MOST_ENTRIES = 200_000
+_LONGEST_LIST = 1 << 25
+"""Most bytes of the list of entries of a zip archive."""
+_LONGEST_NAME = 1000
+_LONGEST_HEADER = 1 << 16
+"""Most bytes of what a tar archive says about one entry, as its long name."""
+_PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+_WITHOUT_CONTENT = (
+    tarfile.DIRTYPE,
+    tarfile.SYMTYPE,
+    tarfile.LNKTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.FIFOTYPE,
+)
+_PAX, _PAX_FOR_ALL = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE), tarfile.XGLTYPE
+_LONG_NAME, _LONG_LINK = tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
+
+_Entry = tuple[str, Iterator[bytes] | None]
+"""Name and content; None instead of the content of what is no plain file."""
 
 
 def is_archive(name: str) -> bool:
@@ -58,20 +78,25 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
         If the archive is damaged, has nothing there, or is refused.
     """
     file, start = display_name(archive), [part for part in below.split("/") if part]
-    members = _of_zip(archive) if archive.name.endswith(_ZIP) else _of_tar(archive)
-    room, count = max(_FREE, _RATIO * archive.stat().st_size), 0
+    read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
+    count = 0
     try:
-        for name, opened in members:
+        for name, content in read(archive, _Budget(max(_FREE, _RATIO * archive.stat().st_size))):
             parts = [part for part in name.split("/") if part not in ("", ".")]
+            if not parts or len(name) > _LONGEST_NAME:
+                raise ValueError("an entry has no name" if not parts else "an entry has a name that is too long")
             wanted = parts[len(start) :] if parts[: len(start)] == start else []
             if not wanted or (only and wanted[0] not in only):
                 continue
-            if opened is None:
-                what = f"{printable(name)[:100]!r} is a link or a device, expected regular files: nothing was unpacked"
-                raise DataError(what, file=file)
-            room, count = room - _write(opened, inside(target, *wanted), room, name, file), count + 1
-            if room < 0 or count > _MOST_FILES:
-                raise DataError("unpacks to far more than its size: nothing was unpacked", file=file)
+            if content is None:
+                what = "is a link, a device or a sparse file, expected regular files"
+                raise _RefusedError(f"{printable(name)[:100]!r} {what}")
+            _write(content, inside(target, *wanted), name)
+            count += 1
+    except _RefusedError as error:
+        raise DataError(f"{error}: nothing was unpacked", file=file) from None
+    except DataError as error:
+        raise DataError(f"{error.what}: nothing was unpacked", file=file) from None
     except _DAMAGED as error:
         what = f"damaged or unknown archive ({printable(str(error))[:100]}): delete it and download it again"
         raise DataError(what, file=file) from None
@@ -80,31 +105,120 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
     return count
 
 
-def _of_tar(archive: Path) -> Iterator[tuple[str, _Open | None]]:
-    """Yield names and what opens them, None for what is no plain file."""
-    with tarfile.open(archive, "r|*") as tar:
-        for member in tar:
-            if not member.isdir():
-                yield member.name, cast(_Open, partial(tar.extractfile, member)) if member.isreg() else None
+class _RefusedError(Exception):
+    """Something that no archive of a corpus has."""
 
 
-def _of_zip(archive: Path) -> Iterator[tuple[str, _Open | None]]:
-    with zipfile.ZipFile(archive) as packed:
-        for member in packed.infolist():
-            if not member.is_dir():
-                # the upper half holds the mode of a file that was packed on Unix
-                is_plain = (member.external_attr >> 28) in (0, 0o10)
-                yield member.filename, partial(packed.open, member) if is_plain else None
+class _Budget:
+    """How much an archive may still hold, wanted or not."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.entries = size, _MOST_ENTRIES
+
+    def take(self, size: int) -> None:
+        """Take one entry of a declared size, before any of it is read."""
+        if size < 0:
+            raise ValueError("negative size")
+        self.size -= size
+        self.entries -= 1
+        if self.size < 0:
+            raise _RefusedError("unpacks to far more than its size")
+        if self.entries < 0:
+            raise _RefusedError(f"has more than {_MOST_ENTRIES:,} entries")
 
 
-def _write(opened: _Open, path: Path, room: int, name: str, file: str) -> int:
-    """Write one file and return its size, or a size above `room` if it is larger."""
-    written = 0
+def _tar_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
+    # tarfile reads headers of any size, and loops over what sparse files declare: only its parser of blocks is used
+    with archive.open("rb") as raw:
+        stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if raw.peek(2).startswith(GZIP_MAGIC) else raw
+        header: dict[str, str] = {}
+        while (block := stream.read(tarfile.BLOCKSIZE)).strip(b"\0"):
+            entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            if entry.type in (*_PAX, _PAX_FOR_ALL, _LONG_NAME, _LONG_LINK):
+                if entry.size > _LONGEST_HEADER:
+                    raise ValueError("a header is too long")
+                budget.take(entry.size)
+                header |= _header_of(entry.type, b"".join(_content(stream, entry.size)))
+                continue
+            size = 0 if entry.type in _WITHOUT_CONTENT else int(header.get("size", entry.size))
+            budget.take(size)
+            content = _content(stream, size)
+            if not entry.isdir():
+                is_plain = entry.type in _PLAIN and "GNU" not in header
+                yield header.get("path", entry.name), content if is_plain else None
+            for _ in content:
+                pass
+            header = {}
+        # to its end, where gzip has a checksum
+        while rest := stream.read(_BLOCK):
+            budget.take(len(rest))
+
+
+def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Yield the content of an entry of a tar archive, and read the rest of its last block."""
+    left = size
+    while left:
+        block = stream.read(min(left, _BLOCK))
+        if not block:
+            raise EOFError("it ends early")
+        left -= len(block)
+        yield block
+    stream.read(-size % tarfile.BLOCKSIZE)
+
+
+def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
+    """Return what a header says of the entry that follows: "path", "size", and "GNU" of a sparse file."""
+    if kind in (_LONG_NAME, _LONG_LINK):
+        return {"path": raw.partition(b"\0")[0].decode(errors="surrogateescape")} if kind == _LONG_NAME else {}
+    header, place = {}, 0
+    while place < len(raw):
+        length = re.compile(rb"\d{1,9} ").match(raw, place)
+        end = place + int(length[0]) if length else 0
+        if length is None or not length.end() < end <= len(raw):
+            raise ValueError("a header is damaged")
+        key, _, value = raw[length.end() : end - 1].decode(errors="surrogateescape").partition("=")
+        place = end
+        if key in ("path", "size") or key.startswith("GNU.sparse."):
+            header[key.partition(".")[0]] = value
+    if kind == _PAX_FOR_ALL and header:
+        raise ValueError("a header gives all entries one name or size")
+    return header
+
+
+class _Bounded(io.BufferedReader):
+    """A zip archive, of which zipfile reads nothing large at once but the list of its entries."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes, if they are not more than any list has."""
+        if size is not None and size > _LONGEST_LIST:
+            raise ValueError("its list of entries is too long")
+        return super().read(size)
+
+
+def _zip_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
+    with _Bounded(io.FileIO(archive)) as stream, zipfile.ZipFile(stream) as packed:
+        for entry in packed.infolist():
+            budget.take(entry.file_size)
+            if entry.filename.endswith("/"):
+                continue
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError("it is compressed in an unsupported way")
+            # the upper half holds the mode of a file that was packed on Unix
+            is_plain = (entry.external_attr >> 28) in (0, 0o10)
+            yield entry.filename, _zip_content(packed, entry) if is_plain else None
+
+
+def _zip_content(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    # it yields no more than the size that the entry declares
+    with packed.open(entry) as stream:
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+def _write(content: Iterator[bytes], path: Path, name: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with opened() as content, path.open("xb") as stream:
-            while written <= room and (block := content.read(_BLOCK)):
-                written += stream.write(block)
+        with path.open("xb") as stream:
+            stream.writelines(content)
     except (FileExistsError, NotADirectoryError):
-        raise DataError(f"{printable(name)[:100]!r} is duplicated: nothing was unpacked", file=file) from None
-    return written
+        raise _RefusedError(f"{printable(name)[:100]!r} is duplicated") from None

@@ -8,7 +8,6 @@ that it is checked from then on. What a corpus consists of is put into its folde
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 import shutil
@@ -20,10 +19,10 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
 from ranker.corpora.downloads.archives import is_archive, unpack
 from ranker.corpora.downloads.transfer import DownloadLimits, digest_of, fetch
-from ranker.errors import DataError, FetchError, MissingError, OptionError
+from ranker.errors import DataError, FetchError, MissingError, OptionError, note_logger
 from ranker.files import display_name, inside, printable, read_text, replacing_together, write_bytes
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 

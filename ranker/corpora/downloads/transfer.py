@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
-import logging
 import os
 import re
 import shutil
@@ -25,14 +24,14 @@ from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
-from ranker.errors import DataError, FetchError
+from ranker.errors import DataError, FetchError, note_logger
 from ranker.files import display_name, printable, read_text, replacing_together, write_bytes
 from ranker.progress import report
 from ranker.storage import locks
 from ranker.storage.plain_data import parse_json
 from ranker.version import VERSION
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _BLOCK = 1 << 16
 _MEGABYTE = 1_000_000
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -348,12 +347,17 @@ def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http
             reason = error.reason if isinstance(error, URLError) else error
             text = printable(str(reason) or type(reason).__name__)[:200]
             what = f"cannot be reached ({text}): check the network and the proxy (https_proxy, http_proxy)"
-            raise FetchError(f"{current}: {what}") from None
+            start = f"{address}:" if current == address else f"{address} redirects to {current}, which"
+            raise FetchError(f"{start} {what}") from None
         if response.status not in _REDIRECTS:
             return response  # type: ignore[no-any-return]
         response.close()
         location = quote(response.headers.get("Location", ""), safe=string.punctuation)
-        following = urljoin(current, location)
+        try:
+            following = urljoin(current, location)
+        except ValueError:
+            # no address at all, which is refused
+            following = location
         check_address(following, before=current)
         current = following
     raise FetchError(f"{address}: the server redirects more than {limits.redirects} times; try again later")

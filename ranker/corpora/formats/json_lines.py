@@ -21,7 +21,6 @@ others are refused.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +37,7 @@ from ranker.corpora.records import (
     shown,
     system_stands_twice,
 )
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, nearest, note_logger
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
@@ -47,7 +46,7 @@ _CANDIDATES = ("candidates", "tgt")
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", "source", "src", *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 
 def parse_records(text: str, file: str) -> list[Record]:

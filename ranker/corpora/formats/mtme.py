@@ -16,7 +16,6 @@ are not kept, nor are marked errors (``*.seg.rating``).
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,10 +29,10 @@ from ranker.corpora.columns import lower_is_better
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, nearest, note_logger
 from ranker.files import display_name, printable, read_lines, read_text
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)*-[A-Za-z]{2,3}(?:_[A-Za-z]+)*\Z")
 _SCORES = re.compile(r"(?P<pair>[^.]+)\.(?P<name>.+)\.(?P<level>sys|domain|doc|seg)\.score\Z")
 _OUTPUTS = "system-outputs"

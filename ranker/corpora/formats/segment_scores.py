@@ -265,9 +265,11 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
     else:
         lines = text.removesuffix("\n").split("\n")
         delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
-        header = _header(next(csv.reader([lines[0]], delimiter=delimiter)), name)
+        table = _fields(lines, delimiter, file)
+        names = next(table)[1]
+        header = _header(names, name)
         if header is not None:
-            rows = list(_from_table(lines, delimiter, header, file))
+            rows = list(_from_table(table, names, header, delimiter, file))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in lines[0]:
@@ -313,28 +315,34 @@ def _header(fields: list[str], name: str) -> dict[str, int] | None:
     return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
 
 
-def _from_table(lines: list[str], delimiter: str, header: Mapping[str, int], file: str) -> Iterator[Row]:
+def _fields(lines: list[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of every row of a table, with the line on which it begins."""
     reader = csv.reader(
         lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
     )
-    columns = [canonical(field) for field in next(reader)]
-    width = len(columns)
-    rows: list[tuple[int, list[str]]] = []
     while True:
         line = reader.line_num + 1
         try:
-            fields = next(reader)
+            yield line, next(reader)
         except StopIteration:
-            break
+            return
         except csv.Error as error:
             raise DataError(f"badly quoted row ({error})", file=file, line=line) from None
+
+
+def _from_table(
+    table: Iterator[tuple[int, list[str]]], names: list[str], header: Mapping[str, int], delimiter: str, file: str
+) -> Iterator[Row]:
+    rows: list[tuple[int, list[str]]] = []
+    for line, fields in table:
         if not fields:
             continue
-        if len(fields) != width:
-            what = f"expected {width} fields as in the first line, found {len(fields)}"
+        if len(fields) != len(names):
+            what = f"expected {len(names)} fields as in the first line, found {len(fields)}"
             raise DataError(what, file=file, line=line)
         rows.append((line, fields))
     if delimiter != "\t" and rows:
+        columns = [canonical(name) for name in names]
         texts = [place for place, column in enumerate(columns) if column not in kinds_of(columns)]
         columns_of_text = (
             pa.chunked_array([[fields[place] for _, fields in rows]], pa.large_string()) for place in texts

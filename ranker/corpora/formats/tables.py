@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import logging
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,13 +40,13 @@ from ranker.corpora.records import (
     system_stands_twice,
 )
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError
+from ranker.errors import DataError, note_logger
 from ranker.files import printable, read_bytes
 from ranker.storage.escapes import csv_unescaped
 
 Delimiter = Literal[",", ";", "\t"]
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 """Advice about texts that are missing in memory."""

@@ -17,7 +17,6 @@ import csv
 import dataclasses
 import io
 import itertools
-import logging
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +28,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import SCHEMA, table
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, nearest, note_logger
 
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _REQUIRED = ("srclang", "trglang", "srcindex")
 _SYSTEM = re.compile(r"system([0-9]+)(id|rank)\Z")
 _AROUND = re.compile(r"\A(?:newstest[0-9]{4}\.)?(.*?)(?:\.[a-z]{2,3}-[a-z]{2,3})?(?:\.txt)?\Z")

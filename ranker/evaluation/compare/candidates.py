@@ -107,6 +107,8 @@ class LanguagePairData:
         Strict preferences, by selection: ``official`` and ``primary``; rows are places in `rows`.
     document : int array, shape (sources,)
         Document of every source, from 0; -1 where not known.
+    data : str
+        Name of the data set.
     """
 
     lp: str
@@ -118,6 +120,12 @@ class LanguagePairData:
     human: FloatArray
     pairs: Mapping[str, PreferencePairs]
     document: Int64Array
+    data: str
+
+    @property
+    def where(self) -> str:
+        """The data set and the language pair, as messages call them."""
+        return self.data if self.lp == "?" else f"{self.data} {self.lp}"
 
     @property
     def judged(self) -> BoolArray:
@@ -186,6 +194,7 @@ def by_language_pair(
                 human[rows],
                 own_pairs,
                 doc.astype(np.int64),
+                dataset.name,
             )
         )
     return parts

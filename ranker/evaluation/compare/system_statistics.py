@@ -42,7 +42,7 @@ class SystemFigures(FigureSet):
         if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
             of = f"{counted(self.units, 'source')} and {counted(resamples, 'resample')}"
             what = f"{self.size:,} systems are too many to compare all pairs, with {of}: use --level segment"
-            raise DataError(f"{what}, fewer --resamples or fewer systems", file=language_pair.lp)
+            raise DataError(f"{what}, fewer --resamples or fewer systems", file=language_pair.where)
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(language_pair.system >= 0)
         self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]

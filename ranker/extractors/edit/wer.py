@@ -26,6 +26,9 @@ def error_rate(statistics: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))
 
 
+MOST_TOKENS = 100_000
+
+
 def lowest_rate(batch: TokenBatch, pairs: ReferencePairs, errors: npt.ArrayLike) -> FloatArray:
     """Return errors and reference length of the reference with the lowest rate, of equal ones the first.
 
@@ -78,6 +81,7 @@ class WordErrorRate(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return edits and length of the best reference, shape (candidates, 2)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         edits = edit_distances(
             batch.segments.values,
             batch.segments.offsets,

@@ -7,7 +7,6 @@ Read from the files of WordNet 3.x (``index.noun``, ``noun.exc`` and so on), whi
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import sqlite3
 import sys
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from ranker.errors import DataError, MissingError
+from ranker.errors import DataError, MissingError, note_logger
 from ranker.files import display_name, printable, read_text, sha256
 
 _PARTS = ("noun", "verb", "adj", "adv")
@@ -37,7 +36,7 @@ _FIRST_BASE_ENDINGS = (*chain.from_iterable(_ENDINGS.values()), ("er", "e"), ("e
 _SHORTEST = 3  # a word of two letters has no ending
 _LARGEST = 1 << 26
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
-_LOG = logging.getLogger(__name__)
+_LOG = note_logger(__name__)
 _NOTED: set[str] = set()
 
 

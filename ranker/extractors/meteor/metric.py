@@ -59,6 +59,7 @@ class Parts(NamedTuple):
 
 
 AUTO = "auto"
+MOST_TOKENS = 20_000
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,7 @@ class Meteor(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)
         rows = np.zeros((len(sentences), self.width))

@@ -18,6 +18,8 @@ from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 MOST_TOKENS = 2_000
+_LARGEST_EXPONENT = 50
+"""With more, the powers of run lengths could overflow."""
 """Maximum length of candidate and reference; doubling it takes at least eight times as long."""
 
 
@@ -54,8 +56,8 @@ class Gtm(Metric):
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
-        if not 1 <= self.exponent < np.inf:
-            raise OptionError(f"gtm[exponent={self.exponent}]: expected a number from 1")
+        if not 1 <= self.exponent <= _LARGEST_EXPONENT:
+            raise OptionError(f"gtm[exponent={self.exponent:g}]: expected a number from 1 to {_LARGEST_EXPONENT}, as 2")
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return match size, candidate length and reference length, shape (candidates, 3)."""

@@ -28,6 +28,8 @@ class _Rouge(SentenceMean):
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
+    most_tokens: ClassVar[int] = 0
+    """Longest texts that it ends with, 0 for any."""
 
     @abstractmethod
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
@@ -35,10 +37,10 @@ class _Rouge(SentenceMean):
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
-        pairs = reference_pairs(dataset)
-        precision, recall = self.precision_recall(
-            pairs.expand(token_batch(dataset, self.tokenizer, lowercase=self.lowercase))
-        )
+        pairs, batch = reference_pairs(dataset), token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        if self.most_tokens:
+            pairs.refuse_long(batch, dataset, self.name, self.most_tokens)
+        precision, recall = self.precision_recall(pairs.expand(batch))
         scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
         best = pairs.best(recall)
         return np.where(best >= 0, scores[best], 0.0)
@@ -100,6 +102,7 @@ class RougeL(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_l"
+    most_tokens: ClassVar[int] = 100_000
     family = "words"
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
@@ -126,6 +129,7 @@ class RougeW(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_w"
+    most_tokens: ClassVar[int] = 20_000
     family = "words"
     weight: float = 1.2
 

@@ -209,10 +209,12 @@ def _weights(directory: Path) -> tuple[Path, ...]:
         return (single,)
     if index.is_file():
         parts = _json(directory, _WEIGHTS[1]).get("weight_map")
-        names = sorted(set(parts.values())) if isinstance(parts, dict) else []
+        names = list(parts.values()) if isinstance(parts, dict) else []
         # a name with a directory in it would reach out of this one
-        if names and all(name == Path(name).name and (directory / name).is_file() for name in names):
-            return (index, *(directory / name for name in names))
+        if names and all(isinstance(name, str) and name == Path(name).name for name in names):
+            files = tuple(directory / name for name in sorted(set(names)))
+            if all(file.is_file() for file in files):
+                return (index, *files)
         raise ModelError(f"{directory}: {_WEIGHTS[1]} refers to missing files: copy the encoder again")
     pickled = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
     if pickled:

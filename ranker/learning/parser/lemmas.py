@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ranker.errors import ModelError
-from ranker.storage.plain_data import parse_json
+from ranker.storage.plain_data import parse_json, typed
 
 _LONGEST_ENDING = 5
 _RARE = 2
@@ -81,7 +81,7 @@ class LemmaTable:
                 tag: {ending: (int(cut), str(append)) for ending, (cut, append) in edits.items()}
                 for tag, edits in table["rules"].items()
             }
-            exceptions = {tag: dict(listed) for tag, listed in table["exceptions"].items()}
+            exceptions = {tag: typed(listed, Mapping[str, str]) for tag, listed in table["exceptions"].items()}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ModelError(
                 f"{file}: damaged lemma table ({error}): restore the file or train the pipeline again"

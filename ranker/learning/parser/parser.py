@@ -19,6 +19,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, Int32Array, Int64Array, UInt64Array
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.files import display_name, read_text
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.origin import check_config, directory_of
 from ranker.threads import process_environment
@@ -305,7 +306,7 @@ def load(origin: str | Path) -> DependencyParser:
     lemma_file = directory / LEMMA_FILE
     table = None
     if lemma_file.is_file():
-        table = LemmaTable.from_json(lemma_file.read_text(encoding="utf-8"), str(lemma_file))
+        table = LemmaTable.from_json(read_text(lemma_file), display_name(lemma_file))
     return DependencyParser(pipeline, lemma_table=table, origin=str(origin))
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
+import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -26,7 +31,7 @@ def tar(path: Path, members: dict[str, bytes | tarfile.TarInfo]) -> Path:
 def zipped(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in members.items():
-            packed.writestr(name, content)
+            packed.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return path
 
 
@@ -58,7 +63,7 @@ def test_other_files_are_left_alone():
 @pytest.mark.parametrize("make", [tar, zipped])
 def test_no_name_leads_out_of_the_folder(make, name, tmp_path):
     archive = make(tmp_path / ("x.tar" if make is tar else "x.zip"), {name: b"x"})
-    with pytest.raises(DataError, match="is not a valid file name") as refused:
+    with pytest.raises(DataError, match=r"/x\.(tar|zip): .*is not a valid file name") as refused:
         unpack(archive, tmp_path / "deep" / "target")
     assert "\x1b" not in str(refused.value)
     assert everything(tmp_path).keys() == {archive.name}
@@ -80,7 +85,7 @@ def test_a_path_from_the_root_stays_in_the_folder(tmp_path):
 )
 def test_links_and_devices_are_refused(member, tmp_path):
     archive = tar(tmp_path / "x.tar", {"a/x": member})
-    with pytest.raises(DataError, match="'a/x' is a link or a device, expected regular files"):
+    with pytest.raises(DataError, match="'a/x' is a link, a device or a sparse file"):
         unpack(archive, tmp_path / "target")
     # elsewhere in the archive they do no harm
     assert unpack(tar(archive, {"a/x": member, "b/y": b""}), tmp_path / "target", below="b") == 1
@@ -91,7 +96,7 @@ def test_links_in_zip_archives_are_refused(tmp_path):
         link = zipfile.ZipInfo("x")
         link.external_attr = 0o120777 << 16
         packed.writestr(link, "../x")
-    with pytest.raises(DataError, match="is a link or a device"):
+    with pytest.raises(DataError, match="is a link, a device"):
         unpack(tmp_path / "x.zip", tmp_path / "target")
 
 
@@ -124,3 +129,138 @@ def test_a_name_that_is_in_it_twice_is_refused(tmp_path):
             unpack(
                 tar(tmp_path / "x.tar", dict.fromkeys(names, b"x")), tmp_path / f"target{len(names[1])}{names[1][0]}"
             )
+
+
+def pax(path: Path, keys: dict[str, str], content: bytes = b"x", kind: bytes = tarfile.XHDTYPE) -> Path:
+    """Write an archive of one file with an extended header."""
+    lines = b""
+    for key, value in keys.items():
+        line = f" {key}={value}\n".encode()
+        length = len(line) + 1
+        while len(str(length)) + len(line) != length:
+            length += 1
+        lines += str(length).encode() + line
+    with tarfile.open(path, "w:gz" if path.name.endswith("gz") else "w", format=tarfile.USTAR_FORMAT) as packed:
+        for name, body, what in (("pax", lines, kind), ("a", content, tarfile.REGTYPE)):
+            info = tarfile.TarInfo(name)
+            info.size, info.type = len(body), what
+            packed.addfile(info, io.BytesIO(body))
+    return path
+
+
+@pytest.mark.parametrize("kept", [(), ("b",)])
+@pytest.mark.parametrize("size", ["1" + "0" * 20, "1" + "0" * 12, "1" + "0" * 5000, "-512", "x"])
+def test_a_declared_size_beyond_the_archive_is_refused_at_once(size, kept, tmp_path):
+    archive = pax(tmp_path / "x.tgz", {"size": size})
+    begun = time.process_time()
+    with pytest.raises(DataError, match=r"x\.tgz: (unpacks to far more than its size|damaged)"):
+        unpack(archive, tmp_path / "target", only=kept)
+    assert time.process_time() - begun < 1
+
+
+def test_more_entries_than_any_corpus_has_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "_MOST_ENTRIES", 20)
+    folders = {f"d{number}": special(tarfile.DIRTYPE, f"d{number}") for number in range(30)}
+    for archive in (
+        tar(tmp_path / "x.tar", {"a": b"x", **folders}),
+        zipped(tmp_path / "x.zip", {"a": b"x", **{f"d{number}/": b"" for number in range(30)}}),
+    ):
+        with pytest.raises(DataError, match="has more than 20 entries: nothing was unpacked"):
+            unpack(archive, tmp_path / "target", only=["nothing"])
+
+
+def test_what_is_left_out_counts_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "_FREE", 1000)
+    archive = tar(tmp_path / "x.tgz", {"x": bytes(1_000_000), "y": b"y"})
+    with pytest.raises(DataError, match="unpacks to far more than its size"):
+        unpack(archive, tmp_path / "target", only=["y"])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "a"},
+        {"GNU.sparse.map": "x,y", "GNU.sparse.size": "z"},
+        {"GNU.sparse.numblocks": "999999999", "GNU.sparse.offset": "-1"},
+        {"GNU.sparse.major": "one"},
+    ],
+)
+def test_sparse_files_are_refused(keys, tmp_path):
+    with pytest.raises(DataError, match=r"x\.tar: 'a' is a link, a device or a sparse file"):
+        unpack(pax(tmp_path / "x.tar", keys), tmp_path / "target")
+
+
+def test_a_long_name_is_read_and_one_beyond_all_names_is_not(tmp_path):
+    name = "/".join(["n" * 100] * 4)
+    for form in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        with tarfile.open(tmp_path / "x.tar", "w", format=form) as packed:
+            info = tarfile.TarInfo(name)
+            info.size = 2
+            packed.addfile(info, io.BytesIO(b"ab"))
+        assert unpack(tmp_path / "x.tar", tmp_path / f"target{form}") == 1
+        assert everything(tmp_path / f"target{form}") == {name: b"ab"}
+    for kind in (tarfile.XHDTYPE, tarfile.XGLTYPE):
+        archive = pax(tmp_path / "x.tgz", {"path": "n" * (1 << 25)}, kind=kind)
+        tracemalloc.start()
+        with pytest.raises(DataError, match="damaged or unknown archive"):
+            unpack(archive, tmp_path / "target")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1 << 24
+
+
+def test_names_for_all_files_are_not_followed(tmp_path):
+    assert unpack(pax(tmp_path / "x.tar", {"comment": "1"}, kind=tarfile.XGLTYPE), tmp_path / "target") == 1
+    with pytest.raises(DataError, match="damaged or unknown archive"):
+        unpack(pax(tmp_path / "x.tar", {"path": "b"}, kind=tarfile.XGLTYPE), tmp_path / "target")
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
+def test_damaged_members_of_zip_archives_are_refused(how, tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", how) as packed:
+        packed.writestr("a", bytes(range(256)) * 40)
+    raw = bytearray((tmp_path / "x.zip").read_bytes())
+    raw[40:80] = bytes(40)
+    (tmp_path / "x.zip").write_bytes(raw)
+    with pytest.raises(DataError, match=r"x\.zip: damaged or unknown archive"):
+        unpack(tmp_path / "x.zip", tmp_path / "target")
+
+
+@pytest.mark.parametrize("compress", [bz2.compress, lzma.compress, gzip.compress])
+def test_damaged_compressed_archives_are_refused(compress, tmp_path):
+    raw = bytearray(compress(tar(tmp_path / "x.tar", {"a": bytes(range(256)) * 400}).read_bytes()))
+    (tmp_path / "x.tgz").write_bytes(raw)
+    if compress is gzip.compress:
+        assert unpack(tmp_path / "x.tgz", tmp_path / "sound") == 1
+    for place in range(10, len(raw) - 3, max(len(raw) // 40, 1)):
+        damaged = bytearray(raw)
+        damaged[place : place + 3] = b"\xff\0\xff"
+        (tmp_path / "x.tgz").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"x\.tgz: "):
+            unpack(tmp_path / "x.tgz", tmp_path / f"target{place}")
+
+
+@pytest.mark.parametrize("name", ["", ".", "./.", "a/" * 30_000 + "b"])
+@pytest.mark.parametrize("make", [tar, zipped])
+def test_an_entry_without_a_usable_name_is_refused(make, name, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        # which fails for an empty name
+        patched.setattr(zipfile.ZipInfo, "is_dir", lambda _: False)
+        archive = make(tmp_path / ("x.tar" if make is tar else "x.zip"), {name: b"x", "a": b"x"})
+    with pytest.raises(
+        DataError, match=r"x\.(tar|zip): damaged or unknown archive \(an entry has (no name|a name that is too long)\)"
+    ):
+        unpack(archive, tmp_path / "target")
+
+
+def test_the_folder_itself_may_be_an_entry(tmp_path):
+    archive = tar(tmp_path / "x.tar", {"./": special(tarfile.DIRTYPE, "./"), "./a": b"x"})
+    assert unpack(archive, tmp_path / "target") == 1
+    assert unpack(zipped(tmp_path / "x.zip", {"./": b"", "./a": b"x"}), tmp_path / "other") == 1
+
+
+def test_a_list_of_entries_larger_than_of_any_corpus_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "_LONGEST_LIST", 1000)
+    archive = zipped(tmp_path / "x.zip", {f"name{number}": b"" for number in range(30)})
+    with pytest.raises(DataError, match="damaged or unknown archive"):
+        unpack(archive, tmp_path / "target")

@@ -190,7 +190,15 @@ def test_redirections_are_followed_a_few_times(server, target):
         fetch(f"{server.url}/c", target, sha256=DIGEST, limits=HASTY)
 
 
-@pytest.mark.parametrize("to", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/x", "http://h:x/", ""])
+def test_a_redirection_to_what_is_not_there_names_both_addresses(server, target):
+    server.files["/a"] = "http://127.0.0.1:1/x"
+    with pytest.raises(FetchError, match=r"/a redirects to http://127\.0\.0\.1:1/x, which cannot be reached"):
+        fetch(f"{server.url}/a", target, sha256=DIGEST, limits=HASTY)
+
+
+@pytest.mark.parametrize(
+    "to", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/x", "http://h:x/", "http://[::1", ""]
+)
 def test_redirections_lead_to_the_web_only(to, server, target):
     server.files["/a"] = to
     says = "redirects (to .*: expected an address https|more than)"

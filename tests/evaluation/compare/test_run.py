@@ -345,7 +345,7 @@ def test_statistics_have_unique_keys_of_their_level():
 )
 def test_what_does_not_fit_into_memory_is_refused_in_one_line(shape, level, says):
     human = np.random.default_rng(0).normal(size=shape)
-    with pytest.raises(DataError, match=f"xx-en: {re.escape(says)}") as error:
+    with pytest.raises(DataError, match=f"test xx-en: {re.escape(says)}") as error:
         compare([(graded(human), metrics(human, 1))], levels=[level])
     assert "\n" not in str(error.value)
 

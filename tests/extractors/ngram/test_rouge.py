@@ -147,7 +147,22 @@ def test_kernels_equal_plain_python(candidate, reference, distance):
     assert columns == pytest.approx(common / len(candidate) if candidate else 0)
 
 
-@pytest.mark.parametrize("text", ["rouge_n[order=0]", "rouge_w[weight=0.5]", "rouge_s[distance=-2]", "gtm[exponent=0]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rouge_n[order=0]",
+        "rouge_w[weight=0.5]",
+        "rouge_s[distance=-2]",
+        "gtm[exponent=0]",
+        "gtm[exponent=99999999999]",
+        "gtm[exponent=51]",
+    ],
+)
 def test_options_out_of_range(text):
     with pytest.raises(OptionError, match="expected"):
         make(text)
+
+
+def test_the_largest_exponent_overflows_nothing():
+    text = "a " * 2000
+    assert make("gtm[exponent=50]")([text], [text]).corpus == pytest.approx(1)

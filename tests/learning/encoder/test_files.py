@@ -67,6 +67,14 @@ def test_pickled_weights_are_refused(directory):
             {"model.safetensors": None, "model.safetensors.index.json": '{"weight_map": {"a": "../b.safetensors"}}'},
             "refers to missing files",
         ),
+        *(
+            (
+                {"model.safetensors": None, "model.safetensors.index.json": f'{{"weight_map": {parts}}}'},
+                "refers to missing files",
+            )
+            for parts in ('{"a": 1}', '{"a": ["b"]}', '{"a": "b", "c": 2}', '{"a": null}', '{"a": "\\u0000"}', "[]")
+        ),
+        ({"model.safetensors": None, "model.safetensors.index.json": "{}"}, "refers to missing files"),
     ],
 )
 def test_what_is_no_encoder_is_refused_in_one_line(directory, change, says):

@@ -46,7 +46,16 @@ def test_json_round_trip() -> None:
     assert LemmaTable.from_json(table.to_json(), "x") == table
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"rules": {}}', '{"rules": {"N": {"s": [1]}}, "exceptions": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"rules": {}}',
+        '{"rules": {"N": {"s": [1]}}, "exceptions": {}}',
+        '{"rules": {}, "exceptions": {"N": {"a": 1}}}',
+    ],
+)
 def test_a_damaged_table_is_refused(text: str) -> None:
     with pytest.raises(ModelError, match=r"lemmas\.json: damaged lemma table"):
         LemmaTable.from_json(text, "lemmas.json")

@@ -185,6 +185,9 @@ def test_a_pipeline_from_elsewhere(tmp_path: Path) -> None:
     parser = parsing.load(tmp_path / "other")
     assert {"nsubj", "dep", "root"} <= set(parser.relation_names)
     assert not parser.has_lemmas
+    (tmp_path / "other" / "lemmas.json").write_bytes(b'{"rules": "\xff"}')
+    with pytest.raises(DataError, match=r"lemmas\.json:1:12: byte 0xff is not UTF-8"):
+        parsing.load(tmp_path / "other")
     parses = parser.parse(["Dogs bark. Cats sleep."])
     assert [parses.tag_names[code] for code in parses.tags] == ["VERB"] * 6
     assert (parses.heads == -1).sum() == 1
