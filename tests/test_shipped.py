@@ -14,7 +14,7 @@ from ranker.extractors.ngram.columns import NgramAgreement
 from ranker.extractors.target_language import references_looked_at
 from ranker.extractors.text.scripts import sampled
 from ranker.ranking import Ranker
-from tests.datasets import dataset_of
+from tests.datasets import dataset_of, part_of_corpus, shuffled
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
 GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
@@ -91,6 +91,28 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     together, ranker = sample.select_sources(some), Ranker.load(name)
     apart = ranker.candidate_scores(sample.select_sources(part))
     np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
+
+
+INCLUDED = ["full", "full-any", "consensus", pytest.param("full-semantic", marks=WITH_ENCODER)]
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_scores_are_the_same_to_the_last_bit_in_whatever_order_candidates_and_sources_come(name):
+    sample = load_dataset("sample")
+    _check_in_any_order(Ranker.load(name), sample.select_sources(np.arange(len(sample.sources)) < 60))
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_scores_of_many_systems_are_the_same_in_whatever_order_they_come(name, shared, tmp_path):
+    part = part_of_corpus(shared / "data" / "wmt21-mqm.jsonl.gz", tmp_path, most=60)
+    _check_in_any_order(Ranker.load(name), load_dataset(part))
+
+
+def _check_in_any_order(ranker, dataset):
+    scores = ranker.candidate_scores(dataset)
+    for seed in (0, 1):
+        reordered, order = shuffled(dataset, seed)
+        np.testing.assert_array_equal(ranker.candidate_scores(reordered), scores[order])
 
 
 @pytest.mark.parametrize("name", ["full", "full-any"])
