@@ -250,9 +250,9 @@ class Ranker(LabelledScores):
             settings = record(
                 Settings, model.get("settings") or dataclasses.asdict(training.settings(model["features"]))
             )
-            ranker = cls(settings.features)
+            # the list: feature sets may have other names now, or hold something else
+            ranker = cls(model["features"])
             ranker.settings = settings
-            ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }

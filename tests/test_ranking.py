@@ -201,6 +201,17 @@ def test_a_saved_ranker_is_the_same_ranker(trained, sample, tmp_path):
     assert str(loaded.feature_set) == str(FeatureSet.parse("bleu,ter,perp"))
 
 
+def test_a_model_outlives_the_name_of_its_feature_set(trained, sample, tmp_path):
+    trained.save(tmp_path / "x.model")
+    stored = read_model(tmp_path / "x.model")
+    settings = {**stored.model["settings"], "features": "a-set-of-before"}
+    write_model(tmp_path / "y.model", StoredModel({**stored.model, "settings": settings}, stored.arrays), "")
+    loaded = Ranker.load(tmp_path / "y.model")
+    assert str(loaded.feature_set) == str(trained.feature_set)
+    np.testing.assert_array_equal(loaded.candidate_scores(sample), trained.candidate_scores(sample))
+    assert loaded.fit(sample).weights_by_feature() == trained.weights_by_feature()
+
+
 def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sample):
     parts = dict(part.split(":", 1) for part in trained.signature().split("|"))
     assert parts["model"] == trained.digest[:8]
