@@ -88,7 +88,7 @@ def part_of_corpus(
 
 
 def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, Int64Array]:
-    """Return a data set with its sources, and the candidates of each, in another order, and which candidate is where."""
+    """Return a data set with its sources, and the candidates of each, in another order, and which row is where."""
     rng = np.random.default_rng(seed)
     sources = rng.permutation(len(dataset.sources))
     place = np.argsort(sources)

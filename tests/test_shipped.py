@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -151,6 +154,30 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     assert "note: 1 source with fewer than 3 candidates; ranked without consensus\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
+
+
+def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.json").write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": ENGLISH}]))
+    (tmp_path / "words.model").write_text("of another program")
+    (tmp_path / "folder.model").mkdir()
+    with zipfile.ZipFile(tmp_path / "zip.model", "w") as archive:
+        archive.writestr("other.json", "{}")
+    os.mkfifo(tmp_path / "pipe.model")
+
+    def note(*more):
+        command("rank", "c.json", "-f", "json", *more)
+        lines = [line for line in capsys.readouterr().err.splitlines() if "included model" in line]
+        return lines[0].partition("; ")[2] if lines else None
+
+    assert note() == "choose another with --model or --metric"
+    command("train", "--data", "sample", "-F", "bleu", "-M", "mine.model", "--C", "1", "--folds", "0")
+    assert note() == "choose another with --model mine.model (in this folder) or --metric"
+    assert note("--metric", "bleu") is None
+    for name in "abcdef":
+        shutil.copy("mine.model", f"{name}.model")
+    names = "a.model, b.model, c.model, d.model, e.model, ..."
+    assert note() == f"choose another with --model FILE (in this folder: {names}) or --metric"
 
 
 def test_what_is_not_there_is_said(capsys):

@@ -70,9 +70,8 @@ def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
     scope = "whose scores depend on all the data that are ranked"
-    assert (
-        err == f"ranker: note: using the included model consensus, {scope}; choose another with --model or --metric\n"
-    )
+    others = "choose another with --model FILE (in this folder: both.model, chrf.model) or --metric"
+    assert err == f"ranker: note: using the included model consensus, {scope}; {others}\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
