@@ -29,11 +29,14 @@ from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.shipped import fewer_features
 from ranker.storage.mapped import made_by_rows, sum_of_rows, take_columns
 
 if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
 
+SOURCES_PER_FEATURE = 10
+"""With fewer sources than this for each feature, the smallest C is a sign of too many features."""
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
 
@@ -394,9 +397,22 @@ def learn_weights(
 
     fitted = learn(table.place, C)
     learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
-    if base and chosen_by == SEARCHED:
-        gain, note = _chosen(targets, fitted, base)
+    if chosen_by == SEARCHED:
+        gain, note = _chosen(targets, fitted, base) if base else (None, _few_sources(table, fitted))
     return LearntWeights(learnt, fitted, chosen_by, gain, note)
+
+
+def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
+    """Say that there are many features for few sources, if cross-validation chose the smallest C for that reason."""
+    sources, features = len(table.targets.sources), len(fitted.coef)
+    if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
+        return None
+    smaller = " or ".join(f"--features {name}" for name in fewer_features(table.dataset, features))
+    return (
+        f"{counted(sources, 'source')}: too few to weight {counted(features, 'feature')} against each other, so each "
+        f"weight depends on little but its own feature (C = {fitted.C:.2g}, the smallest value tried)"
+        f"{f'; compare with fewer features: {smaller}' if smaller else ''}"
+    )
 
 
 def _chosen(targets: TrainingTargets, fitted: FittedWeights, base: str) -> tuple[float, str]:

@@ -134,8 +134,3 @@ def test_folders_are_small():
     }
     del counts["cli"]  # one module for each subcommand
     assert {name: count for name, count in counts.items() if count > 15} == {}
-
-
-def test_modules_are_small():
-    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
-    assert {name: count for name, count in lines.items() if count > 450} == {}

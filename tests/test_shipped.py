@@ -61,6 +61,16 @@ def test_the_references_that_shards_keep_choose_the_same_ranker():
     assert shipped.suited(dataset_of([([text], "a") for text in kept.tolist()], lp=lps)) == "full"
 
 
+def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():
+    sample = load_dataset("sample")
+    assert shipped.fewer_features(sample, 41) == ["ye07", "ye07-order"]
+    assert shipped.fewer_features(sample, 40) == ["ye07", "bleu1-4"]
+    assert shipped.fewer_features(sample, 8) == []
+    assert shipped.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], "too few references for a language model"
+    assert shipped.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
+    assert shipped.fewer_features(sample.without_references(), 73) == []
+
+
 def test_what_ships():
     assert shipped.names() == ["consensus", "full", "full-any", "full-semantic"]
 
