@@ -93,6 +93,7 @@ def command(
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.candidates import CandidateScores
     from ranker.evaluation.compare.run import compare
+    from ranker.evaluation.direction import judgements_note
     from ranker.ranking import make_scorer
 
     requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
@@ -111,6 +112,8 @@ def command(
         judged_outputs = (
             dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
         )
+        if direction := judgements_note(dataset, used):
+            say_note(direction)
         notes = {name: _notes(name, scorer, dataset, judged_outputs) for name, scorer in scorers.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [

@@ -99,11 +99,14 @@ def command(
     )
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.evaluation.direction import judgements_note
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
         say_notes([scorer], judged_outputs)
+        if direction := judgements_note(judged_outputs, kind):
+            say_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed)
         else:

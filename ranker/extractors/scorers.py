@@ -20,6 +20,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, of_shape
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.given import Given
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
@@ -243,8 +244,8 @@ class MetricScorer(Scorer):
         return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note of the metric."""
-        return self.metric.note(dataset)
+        """Return the note of the metric, for scores from elsewhere with their direction."""
+        return self.metric.metric_note(dataset) if isinstance(self.metric, Given) else self.metric.note(dataset)
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature, one for each level where they differ."""

@@ -113,12 +113,21 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
         ("given[file=ter.seg.score.gz,direction=lower]", False, None),
         ("given[name=errors,direction=higher]", True, None),
         ("given[name=llm,direction=lower]", False, None),
+        ("given[name=xCOMET-XL]", True, None),
+        ("given[file=llm.seg.score]", True, None),
+        (
+            "given[name=llm]",
+            True,
+            "given[name=llm]: higher is taken to be better, because its name does not say; otherwise add "
+            "direction=lower",
+        ),
     ],
 )
 def test_the_direction_is_told_or_known_by_the_name(text: str, higher: bool, note: str | None, data: Dataset) -> None:
     metric = make_metric(text)
     assert metric.higher_is_better == higher
-    result = metric.note(data)
+    assert metric.note(data) is None, "a ranker learns the direction of a feature"
+    result = metric.direction_note
     assert (result is None) == (note is None)
     assert (note or "") in (result or "")
 
