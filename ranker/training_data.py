@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable
@@ -52,11 +53,14 @@ class TrainingTargets:
     target : float array, shape (candidates,), or None
         Human scores, higher is better.
     pairs : PreferencePairs or None
+    block : int array, shape (candidates,), or None
+        What is held out together: the first source with the same text; None if that is the source itself.
     """
 
     group: Int64Array
     target: FloatArray | None = None
     pairs: PreferencePairs | None = None
+    block: Int64Array | None = None
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> TrainingTargets:
@@ -68,15 +72,16 @@ class TrainingTargets:
             If they order no two candidates of one source.
         """
         group = dataset.candidate_source
+        block = same_source(dataset)[group]
         if kind == PREFERENCES:
             preferences = preference_pairs(dataset, aggregated=pairs != "judgements")
             if pairs == "balanced":
                 preferences = balanced(preferences, dataset.source_language_pairs[group[preferences.better]])
-            targets = cls(group, pairs=preferences)
+            targets = cls(group, pairs=preferences, block=block)
             orders = len(preferences.better) > 0
         else:
             target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
-            targets = cls(group, target)
+            targets = cls(group, target, block=block)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
@@ -105,6 +110,15 @@ class TrainingTargets:
         sources, grades = np.unique(graded.astype(np.int64), return_counts=True)
         return sources[grades > 1]
 
+    @property
+    def blocks(self) -> Int64Array:
+        """Blocks with a pair, sorted: texts, of which each may be that of several sources."""
+        return np.unique(self.block_of(np.isin(self.group, self.sources)))
+
+    def block_of(self, rows: BoolArray | Int64Array) -> Int64Array:
+        """Return the blocks of some candidates."""
+        return (self.group if self.block is None else self.block)[rows]
+
     def take(self, rows: BoolArray) -> TrainingTargets:
         """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
         code = np.cumsum(rows) - 1
@@ -112,7 +126,8 @@ class TrainingTargets:
         if pairs is not None:
             mask = rows[pairs.better] & rows[pairs.worse]
             pairs = PreferencePairs(code[pairs.better[mask]], code[pairs.worse[mask]], pairs.weight[mask])
-        return TrainingTargets(self.group[rows], None if self.target is None else self.target[rows], pairs)
+        target = None if self.target is None else self.target[rows]
+        return TrainingTargets(self.group[rows], target, pairs, self.block_of(rows))
 
     def learn(
         self,
@@ -131,10 +146,11 @@ class TrainingTargets:
         random_state = np.random.RandomState(seed)
         if self.pairs is None:
             assert self.target is not None
-            grades = Grades(columns, self.target, group_codes(self.group, len(columns)))
+            grades = Grades(columns, self.target, group_codes(self.group, len(columns)), self.block)
             return fitting.fit(grades, origin, random_state)
         rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
-        return fitting.fit(checked_preferences(columns, rows, self.pairs.weight, self.group), origin, random_state)
+        preferences = checked_preferences(columns, rows, self.pairs.weight, self.group, self.block)
+        return fitting.fit(preferences, origin, random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +213,8 @@ class TrainingTable:
         """
         if added:
             human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
-            targets = TrainingTargets(added.together.candidate_source, human)
+            group = added.together.candidate_source
+            targets = TrainingTargets(group, human, block=same_source(added.together)[group])
         else:
             targets = TrainingTargets.of(outputs, kind, pairs)
         if start is None:
@@ -384,7 +401,7 @@ def learn_weights(
     """
     targets = table.targets
     C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
-    if C == AUTO and len(targets.sources) < 2:
+    if C == AUTO and len(targets.blocks) < 2:
         C, chosen_by = (0.0 if base else 1.0 / targets.pair_weight), ONE_SOURCE
         consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
         note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
@@ -404,7 +421,7 @@ def learn_weights(
 
 def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
     """Say that there are many features for few sources, if cross-validation chose the smallest C for that reason."""
-    sources, features = len(table.targets.sources), len(fitted.coef)
+    sources, features = len(table.targets.blocks), len(fitted.coef)
     if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
         return None
     smaller = " or ".join(f"--features {name}" for name in fewer_features(table.dataset, features))
@@ -445,7 +462,7 @@ def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> Flo
     return made_by_rows(matrix, lambda rows: (matrix[rows] - mean) / scale, matrix.shape)
 
 
-def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
+def deal(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
     """Deal units to parts at random, as evenly as can be, and those of every stratum too.
 
     Parameters
@@ -453,6 +470,8 @@ def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
     strata : array-like of int, shape (units,)
     parts : int
     seed : int
+    together : int array, shape (units,), optional
+        Units with equal numbers come into one part; by default each unit has a number of its own.
 
     Returns
     -------
@@ -460,6 +479,9 @@ def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
         Part of every unit, from 0.
     """
     labels = np.asarray(strata)
+    if together is not None:
+        _, first, place = np.unique(together, return_index=True, return_inverse=True)
+        return deal(labels[first], parts, seed)[place.reshape(-1)]
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     part = np.empty(len(labels), dtype=np.int64)
     part[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % parts

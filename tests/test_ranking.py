@@ -13,6 +13,7 @@ from ranker.corpora.schema import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by
+from ranker.ranking import RankerScorer
 from ranker.settings import Settings
 from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -221,6 +222,23 @@ def test_a_model_outlives_the_name_of_its_feature_set(trained, sample, tmp_path)
     assert str(loaded.feature_set) == str(trained.feature_set)
     np.testing.assert_array_equal(loaded.candidate_scores(sample), trained.candidate_scores(sample))
     assert loaded.fit(sample).weights_by_feature() == trained.weights_by_feature()
+
+
+def test_a_model_knows_the_sources_that_it_learnt_from(sample, tmp_path):
+    rows = np.arange(len(sample.sources))
+    ranker = Ranker("bleu", kind="fluency", C=1.0).fit(sample.select_sources(rows < 90))
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert loaded.digest == ranker.digest
+    later, unseen = (sample.select_sources(rows >= first) for first in (60, 90))
+    renamed = dataclasses.replace(later, name="other", references=later.references[:0])
+    for model in (ranker, loaded):
+        assert model.seen(sample) == 0.75
+        assert model.seen(renamed) == 0.5
+        assert RankerScorer(model).trained_on(renamed) == "was trained on 50% of the sources of other"
+        assert model.seen(unseen) == 0.0
+        assert RankerScorer(model).trained_on(unseen) is None
+    assert Ranker.load("full").seen(sample) == 0.0, "models of before know their data set only"
 
 
 def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sample):

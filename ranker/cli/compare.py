@@ -168,8 +168,8 @@ def _named(models: list[Path]) -> dict[str, Path]:
 
 def _notes(name: str, scorer: Scorer, dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
     notes = []
-    if scorer.trained_on(dataset):
-        notes.append(f"was trained on {dataset.name}")
+    if trained := scorer.trained_on(dataset):
+        notes.append(trained)
     note = scorer.note(judged_outputs)
     if note:
         notes.append(f"{dataset.name}: {note}")

@@ -115,10 +115,9 @@ def command(
                     judged_outputs, scorer.candidate_scores(judged_outputs), kind=kind, resamples=resamples, seed=seed
                 )
             }
-    if scorer.trained_on(dataset):
-        say_note("this model was trained on the data it is evaluated on")
-    elif seen := [part.name for part in parts if len(parts) > 1 and scorer.trained_on(part)]:
-        say_note(f"this model was trained on {seen[0]}, a part of the data it is evaluated on")
+    trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
+    if trained:
+        say_note(f"this model {trained}, which it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"

@@ -86,9 +86,18 @@ class Scorer(ABC):
         """Return why it scores `dataset` by a part of itself only, or None."""
         return None
 
-    def trained_on(self, dataset: Dataset) -> bool:
-        """Return whether it learnt from just this data set."""
-        return False
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that it learnt from."""
+        return 0.0
+
+    def trained_on(self, dataset: Dataset) -> str | None:
+        """Say that it learnt from sources of `dataset`, to come after its name, or None."""
+        share = self.seen(dataset)
+        if not share:
+            return None
+        # 99.6 % are not all
+        part = "" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the sources of "
+        return f"was trained on {part}{dataset.name}"
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""

@@ -59,7 +59,7 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, comman
     out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
     assert "written: plots/weights.svg" in out
-    assert err == "ranker: note: good: the ranker was trained on this data\n"
+    assert err == "ranker: note: good: the ranker was trained on good\n"
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "句 1" in page

@@ -224,3 +224,16 @@ def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_pa
     np.testing.assert_array_equal(
         make_metric(f"given[file={path}]").transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0]
     )
+
+
+def test_given_scores_on_another_scale_than_in_training_are_noted(data: Dataset) -> None:
+    ranker = Ranker("bleu[order=1],given[file=comet.tsv]", kind="fluency", C=1.0).fit(data)
+    assert ranker.note(data) is None
+    for scale, median in ((100.0, "30"), (-10.0, "-3")):
+        rows = "".join(f"s{n}\t{score * scale}\n" for n in range(3) for score in SCORES[n::3])
+        Path(f"scaled{median}.tsv").write_text(rows)
+        note = ranker.with_files({"comet": f"scaled{median}.tsv"}).note(data)
+        assert note == (
+            f"given[name=comet]: the median is {median} here, but 0.439 on average in training (standard deviation "
+            "0.31); expected the same scale"
+        )
