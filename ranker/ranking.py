@@ -20,10 +20,11 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import with_given_scores
+from ranker.extractors.given import Given, with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
@@ -38,6 +39,10 @@ from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
 from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardised, standardiser
 from ranker.version import VERSION
+
+_SOURCES = "sources"
+_FAR = 3.0
+"""Standard deviations from the mean in training beyond which the median of given scores is far outside."""
 
 
 class Ranker(LabelledScores):
@@ -77,6 +82,7 @@ class Ranker(LabelledScores):
         self.base: Base | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
+        self._sources: UInt32Array | None = None
         self._stored: StoredModel | None = None
         if self.settings.base is not None:
             base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
@@ -137,8 +143,19 @@ class Ranker(LabelledScores):
         self.weight_sets = learnt.weight_sets
         self.training_notes = (*notes, *filter(None, [learnt.note]))
         self.training = learnt.training(table, self.settings, data_hash=dataset.fingerprint, targets=targets, base=base)
+        self._sources = short_keys(table.dataset)
         self._stored = None
         return table
+
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that were learnt from.
+
+        Models of before sources were kept only know whether they learnt from just this data set: 1, else 0.
+        """
+        training = self._trained()
+        if self._sources is None:
+            return float(training.data_hash == dataset.fingerprint)
+        return share_among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates) -> FloatArray:
         """Return what every column adds to the score of every row of a frame, else of every candidate.
@@ -178,7 +195,23 @@ class Ranker(LabelledScores):
         self._trained()
         everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
         used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
-        return join_notes([self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)])
+        notes = [self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)]
+        return join_notes([*notes, *self._given_notes(dataset)])
+
+    def _given_notes(self, dataset: Dataset) -> list[str]:
+        """Say which scores from elsewhere are mostly far outside those of the training data."""
+        notes = []
+        places = {column: place for place, column in enumerate(self.feature_set.columns)}
+        for extractor in self.feature_set.extractors if len(dataset) else ():
+            if not isinstance(extractor, Given):
+                continue
+            (place,) = (places[column] for column in extractor.columns)
+            mean, scale = float(self.mean[place]), float(self.scale[place])
+            median = float(np.median(extractor.sentence_scores(dataset)))
+            if abs(median - mean) > _FAR * scale:
+                trained = f"{mean:.3g} on average in training (standard deviation {scale:.2g})"
+                notes.append(f"{extractor}: the median is {median:.3g} here, but {trained}; expected the same scale")
+        return notes
 
     def _language_note(self, dataset: Dataset) -> str | None:
         targets = None if self.training is None else self.training.targets
@@ -247,9 +280,9 @@ class Ranker(LabelledScores):
             # files of before there was a record of settings say what was done
             given = model.get("settings")
             settings = Settings.read(given) if given else training.settings(model["features"])
-            ranker = cls(settings.features)
+            # the list: feature sets may have other names now, or hold something else
+            ranker = cls(model["features"])
             ranker.settings = settings
-            ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
@@ -259,7 +292,8 @@ class Ranker(LabelledScores):
             # larger numbers could overflow to infinite scores
             values = np.concatenate([*numbers.values()])
             sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
-            if not sound:
+            known = stored.arrays.get(_SOURCES, {}).get(_SOURCES)
+            if not sound or not (known is None or (known.dtype == np.uint32 and known.ndim == 1)):
                 raise ValueError
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None
@@ -278,7 +312,7 @@ class Ranker(LabelledScores):
             raise ModelError(f"{path}: {error}") from None
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.base, ranker.training = base, training
-        ranker._stored = stored
+        ranker._sources, ranker._stored = known, stored
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
@@ -316,7 +350,8 @@ class Ranker(LabelledScores):
     def _content(self) -> StoredModel:
         """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
         if self._stored is None:
-            self._stored = StoredModel(self._document(), self.feature_set.states())
+            sources = {} if self._sources is None else {_SOURCES: {_SOURCES: self._sources}}
+            self._stored = StoredModel(self._document(), {**self.feature_set.states(), **sources})
         return self._stored
 
     def _document(self) -> dict[str, Any]:
@@ -434,9 +469,9 @@ class RankerScorer(Scorer):
         """Return which sources are not scored by all features, and why, or None."""
         return self.ranker.weight_sets.note(dataset)
 
-    def trained_on(self, dataset: Dataset) -> bool:
-        """Return whether the ranker learnt from just this data set."""
-        return self.ranker.training is not None and self.ranker.training.data_hash == dataset.fingerprint
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that the ranker learnt from."""
+        return self.ranker.seen(dataset)
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the scores."""

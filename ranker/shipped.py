@@ -13,12 +13,13 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, nearest
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.target_language import looks_english
+from ranker.extractors.target_language import english_note, looks_english
 from ranker.extractors.text.tokens import missing_tokenizer
 from ranker.settings import STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
+_SMALL = ("ye07", "ye07-order", "bleu1-4")
 
 
 def names() -> list[str]:
@@ -96,6 +97,20 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
         notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
         extractors = tuple(extractor for extractor in extractors if not extractor.unusable(dataset))
     return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
+
+
+def fewer_features(dataset: Dataset, columns: int) -> list[str]:
+    """Return two feature sets with fewer than half as many columns, as far as `dataset` has what they need."""
+    if not len(dataset.references):
+        return []
+    small = ((name, FeatureSet.parse(name)) for name in _SMALL)
+    return [
+        name
+        for name, features in small
+        if 2 * len(features.columns) < columns
+        and not features.unusable(dataset)
+        and not english_note(features.members, dataset)
+    ][:2]
 
 
 def _by_character(extractor: Extractor) -> Extractor:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable
@@ -29,10 +30,13 @@ from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.shipped import fewer_features
 
 if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
 
+SOURCES_PER_FEATURE = 10
+"""With fewer sources than this for each feature, the smallest C is a sign of too many features."""
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
 
@@ -48,11 +52,14 @@ class TrainingTargets:
     target : float array, shape (candidates,), or None
         Human scores, higher is better.
     pairs : PreferencePairs or None
+    block : int array, shape (candidates,), or None
+        What is held out together: the first source with the same text; None if that is the source itself.
     """
 
     group: Int64Array
     target: FloatArray | None = None
     pairs: PreferencePairs | None = None
+    block: Int64Array | None = None
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> TrainingTargets:
@@ -64,15 +71,16 @@ class TrainingTargets:
             If they order no two candidates of one source.
         """
         group = dataset.candidate_source
+        block = same_source(dataset)[group]
         if kind == PREFERENCES:
             preferences = preference_pairs(dataset, aggregated=pairs != "judgements")
             if pairs == "balanced":
                 preferences = balanced(preferences, dataset.source_language_pairs[group[preferences.better]])
-            targets = cls(group, pairs=preferences)
+            targets = cls(group, pairs=preferences, block=block)
             orders = len(preferences.better) > 0
         else:
             target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
-            targets = cls(group, target)
+            targets = cls(group, target, block=block)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
@@ -101,6 +109,15 @@ class TrainingTargets:
         sources, grades = np.unique(graded.astype(np.int64), return_counts=True)
         return sources[grades > 1]
 
+    @property
+    def blocks(self) -> Int64Array:
+        """Blocks with a pair, sorted: texts, of which each may be that of several sources."""
+        return np.unique(self.block_of(np.isin(self.group, self.sources)))
+
+    def block_of(self, rows: BoolArray | Int64Array) -> Int64Array:
+        """Return the blocks of some candidates."""
+        return (self.group if self.block is None else self.block)[rows]
+
     def take(self, rows: BoolArray) -> TrainingTargets:
         """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
         code = np.cumsum(rows) - 1
@@ -108,7 +125,8 @@ class TrainingTargets:
         if pairs is not None:
             mask = rows[pairs.better] & rows[pairs.worse]
             pairs = PreferencePairs(code[pairs.better[mask]], code[pairs.worse[mask]], pairs.weight[mask])
-        return TrainingTargets(self.group[rows], None if self.target is None else self.target[rows], pairs)
+        target = None if self.target is None else self.target[rows]
+        return TrainingTargets(self.group[rows], target, pairs, self.block_of(rows))
 
     def learn(
         self,
@@ -127,10 +145,11 @@ class TrainingTargets:
         random_state = np.random.RandomState(seed)
         if self.pairs is None:
             assert self.target is not None
-            grades = Grades(columns, self.target, group_codes(self.group, len(columns)))
+            grades = Grades(columns, self.target, group_codes(self.group, len(columns)), self.block)
             return fitting.fit(grades, origin, random_state)
         rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
-        return fitting.fit(checked_preferences(columns, rows, self.pairs.weight, self.group), origin, random_state)
+        preferences = checked_preferences(columns, rows, self.pairs.weight, self.group, self.block)
+        return fitting.fit(preferences, origin, random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +212,8 @@ class TrainingTable:
         """
         if added:
             human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
-            targets = TrainingTargets(added.together.candidate_source, human)
+            group = added.together.candidate_source
+            targets = TrainingTargets(group, human, block=same_source(added.together)[group])
         else:
             targets = TrainingTargets.of(outputs, kind, pairs)
         if start is None:
@@ -348,7 +368,7 @@ def learn_weights(
     """
     targets = table.targets
     C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
-    if C == AUTO and len(targets.sources) < 2:
+    if C == AUTO and len(targets.blocks) < 2:
         C, chosen_by = (0.0 if base else 1.0 / targets.pair_weight), ONE_SOURCE
         consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
         note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
@@ -361,9 +381,22 @@ def learn_weights(
 
     fitted = learn(table.place, C)
     learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
-    if base and chosen_by == SEARCHED:
-        gain, note = _chosen(targets, fitted, base)
+    if chosen_by == SEARCHED:
+        gain, note = _chosen(targets, fitted, base) if base else (None, _few_sources(table, fitted))
     return LearntWeights(learnt, fitted, chosen_by, gain, note)
+
+
+def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
+    """Say that there are many features for few sources, if cross-validation chose the smallest C for that reason."""
+    sources, features = len(table.targets.blocks), len(fitted.coef)
+    if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
+        return None
+    smaller = " or ".join(f"--features {name}" for name in fewer_features(table.dataset, features))
+    return (
+        f"{counted(sources, 'source')}: too few to weight {counted(features, 'feature')} against each other, so each "
+        f"weight depends on little but its own feature (C = {fitted.C:.2g}, the smallest value tried)"
+        f"{f'; compare with fewer features: {smaller}' if smaller else ''}"
+    )
 
 
 def _chosen(targets: TrainingTargets, fitted: FittedWeights, base: str) -> tuple[float, str]:
@@ -396,7 +429,7 @@ def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> Flo
     return np.asarray((matrix - mean) / scale)
 
 
-def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
+def deal(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
     """Deal units to parts at random, as evenly as can be, and those of every stratum too.
 
     Parameters
@@ -404,6 +437,8 @@ def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
     strata : array-like of int, shape (units,)
     parts : int
     seed : int
+    together : int array, shape (units,), optional
+        Units with equal numbers come into one part; by default each unit has a number of its own.
 
     Returns
     -------
@@ -411,6 +446,9 @@ def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
         Part of every unit, from 0.
     """
     labels = np.asarray(strata)
+    if together is not None:
+        _, first, place = np.unique(together, return_index=True, return_inverse=True)
+        return deal(labels[first], parts, seed)[place.reshape(-1)]
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     part = np.empty(len(labels), dtype=np.int64)
     part[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % parts

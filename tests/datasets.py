@@ -7,6 +7,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 
@@ -81,3 +85,30 @@ def part_of_corpus(
         selected = [row for row, key in zip(rows, places, strict=True) if key in keys]
         (folder / f"{name}.pairs.tsv").write_text("".join([header, *selected]), encoding="utf-8")
     return example
+
+
+def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, Int64Array]:
+    """Return a data set with its sources, and the candidates of each, in another order, and which row is where."""
+    rng = np.random.default_rng(seed)
+    sources = rng.permutation(len(dataset.sources))
+    place = np.argsort(sources)
+
+    def moved(rows: pd.DataFrame, order_within: Int64Array) -> tuple[pd.DataFrame, Int64Array]:
+        source = place[rows["source"].to_numpy()]
+        order = np.lexsort((order_within, source))
+        return rows.assign(source=source).iloc[order].reset_index(drop=True), order
+
+    references, _ = moved(dataset.references, np.arange(len(dataset.references)))
+    candidates, order = moved(dataset.candidates, rng.permutation(len(dataset)))
+    row = np.argsort(order)
+    ratings = dataset.ratings.assign(candidate=row[dataset.ratings["candidate"].to_numpy()])
+    sides = {side: row[dataset.preferences[side].to_numpy()] for side in ("first", "second")}
+    reordered = Dataset(
+        dataset.name,
+        dataset.sources.iloc[sources].reset_index(drop=True),
+        references,
+        candidates,
+        ratings,
+        dataset.preferences.assign(**sides),
+    )
+    return reordered, order

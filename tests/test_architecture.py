@@ -126,12 +126,3 @@ def all_imports(path: Path) -> list[str]:
             if called in ("__import__", "import_module") and isinstance(node.args[0], ast.Constant):
                 names.append(str(node.args[0].value))
     return [".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)]
-
-
-def test_folders_are_small():
-    folders = {path.parent for path in MODULES.values()}
-    counts = {
-        folder.name: len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) for folder in folders
-    }
-    del counts["cli"]  # one module for each subcommand
-    assert {name: count for name, count in counts.items() if count > 15} == {}

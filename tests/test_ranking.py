@@ -13,6 +13,7 @@ from ranker.corpora.schema import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by
+from ranker.ranking import RankerScorer
 from ranker.settings import Settings
 from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -189,6 +190,17 @@ def test_one_source_leaves_nothing_to_choose_C_by():
     )
 
 
+def test_many_features_for_few_sources_are_said(sample):
+    few = sample.select_sources(np.arange(len(sample.sources)) < 60)
+    assert Ranker("standard", kind="fluency").fit(few).training_notes == (
+        "60 sources: too few to weight 73 features against each other, so each weight depends on little but its own "
+        "feature (C = 8.4e-06, the smallest value tried); compare with fewer features: --features ye07 or "
+        "--features ye07-order",
+    )
+    assert Ranker("standard", kind="fluency", C=8.4e-6).fit(few).training_notes == ()
+    assert Ranker("bleu1-4", kind="fluency").fit(few).training_notes == ()
+
+
 def test_a_saved_ranker_is_the_same_ranker(trained, sample, tmp_path):
     trained.save(tmp_path / "x.model")
     trained.save(tmp_path / "y.model")
@@ -199,6 +211,34 @@ def test_a_saved_ranker_is_the_same_ranker(trained, sample, tmp_path):
     assert loaded.rank(sample).equals(trained.rank(sample))
     assert (loaded.signature(), loaded.digest, loaded.card()) == (trained.signature(), trained.digest, trained.card())
     assert str(loaded.feature_set) == str(FeatureSet.parse("bleu,ter,perp"))
+
+
+def test_a_model_outlives_the_name_of_its_feature_set(trained, sample, tmp_path):
+    trained.save(tmp_path / "x.model")
+    stored = read_model(tmp_path / "x.model")
+    settings = {**stored.model["settings"], "features": "a-set-of-before"}
+    write_model(tmp_path / "y.model", StoredModel({**stored.model, "settings": settings}, stored.arrays), "")
+    loaded = Ranker.load(tmp_path / "y.model")
+    assert str(loaded.feature_set) == str(trained.feature_set)
+    np.testing.assert_array_equal(loaded.candidate_scores(sample), trained.candidate_scores(sample))
+    assert loaded.fit(sample).weights_by_feature() == trained.weights_by_feature()
+
+
+def test_a_model_knows_the_sources_that_it_learnt_from(sample, tmp_path):
+    rows = np.arange(len(sample.sources))
+    ranker = Ranker("bleu", kind="fluency", C=1.0).fit(sample.select_sources(rows < 90))
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert loaded.digest == ranker.digest
+    later, unseen = (sample.select_sources(rows >= first) for first in (60, 90))
+    renamed = dataclasses.replace(later, name="other", references=later.references[:0])
+    for model in (ranker, loaded):
+        assert model.seen(sample) == 0.75
+        assert model.seen(renamed) == 0.5
+        assert RankerScorer(model).trained_on(renamed) == "was trained on 50% of the sources of other"
+        assert model.seen(unseen) == 0.0
+        assert RankerScorer(model).trained_on(unseen) is None
+    assert Ranker.load("full").seen(sample) == 0.0, "models of before know their data set only"
 
 
 def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sample):

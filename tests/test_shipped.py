@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.columns import NgramAgreement
 from ranker.ranking import Ranker
-from tests.datasets import dataset_of
+from tests.datasets import dataset_of, part_of_corpus, shuffled
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
 GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
@@ -44,6 +47,16 @@ def test_the_ranker_suits_the_language(references, lp, name):
     data = dataset(references, lp)
     assert shipped.suited(data) == name
     assert shipped.suited(data.without_references()) == "consensus"
+
+
+def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():
+    sample = load_dataset("sample")
+    assert shipped.fewer_features(sample, 41) == ["ye07", "ye07-order"]
+    assert shipped.fewer_features(sample, 40) == ["ye07", "bleu1-4"]
+    assert shipped.fewer_features(sample, 8) == []
+    assert shipped.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], "too few references for a language model"
+    assert shipped.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
+    assert shipped.fewer_features(sample.without_references(), 73) == []
 
 
 def test_what_ships():
@@ -79,6 +92,28 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     together, ranker = sample.select_sources(some), Ranker.load(name)
     apart = ranker.candidate_scores(sample.select_sources(part))
     np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
+
+
+INCLUDED = ["full", "full-any", "consensus", pytest.param("full-semantic", marks=WITH_ENCODER)]
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_scores_are_the_same_to_the_last_bit_in_whatever_order_candidates_and_sources_come(name):
+    sample = load_dataset("sample")
+    _check_in_any_order(Ranker.load(name), sample.select_sources(np.arange(len(sample.sources)) < 60))
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_scores_of_many_systems_are_the_same_in_whatever_order_they_come(name, shared, tmp_path):
+    part = part_of_corpus(shared / "data" / "wmt21-mqm.jsonl.gz", tmp_path, most=60)
+    _check_in_any_order(Ranker.load(name), load_dataset(part))
+
+
+def _check_in_any_order(ranker, dataset):
+    scores = ranker.candidate_scores(dataset)
+    for seed in (0, 1):
+        reordered, order = shuffled(dataset, seed)
+        np.testing.assert_array_equal(ranker.candidate_scores(reordered), scores[order])
 
 
 @pytest.mark.parametrize("name", ["full", "full-any"])
@@ -117,6 +152,30 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     assert "note: 1 source with fewer than 3 candidates; ranked without consensus\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
+
+
+def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.json").write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": ENGLISH}]))
+    (tmp_path / "words.model").write_text("of another program")
+    (tmp_path / "folder.model").mkdir()
+    with zipfile.ZipFile(tmp_path / "zip.model", "w") as archive:
+        archive.writestr("other.json", "{}")
+    os.mkfifo(tmp_path / "pipe.model")
+
+    def note(*more):
+        command("rank", "c.json", "-f", "json", *more)
+        lines = [line for line in capsys.readouterr().err.splitlines() if "included model" in line]
+        return lines[0].partition("; ")[2] if lines else None
+
+    assert note() == "choose another with --model or --metric"
+    command("train", "--data", "sample", "-F", "bleu", "-M", "mine.model", "--C", "1", "--folds", "0")
+    assert note() == "choose another with --model mine.model (in this folder) or --metric"
+    assert note("--metric", "bleu") is None
+    for name in "abcdef":
+        shutil.copy("mine.model", f"{name}.model")
+    names = "a.model, b.model, c.model, d.model, e.model, ..."
+    assert note() == f"choose another with --model FILE (in this folder: {names}) or --metric"
 
 
 def test_what_is_not_there_is_said(capsys):

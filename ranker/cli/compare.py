@@ -93,6 +93,7 @@ def command(
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.candidates import CandidateScores
     from ranker.evaluation.compare.run import compare
+    from ranker.evaluation.direction import judgements_note
     from ranker.ranking import make_scorer
 
     requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
@@ -118,7 +119,9 @@ def command(
         judged_outputs = (
             dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
         )
-        notes = {name: _notes(name, used, dataset, judged_outputs) for name, used in scorers_used.items()}
+        if direction := judgements_note(dataset, used):
+            say_note(direction)
+        notes = {name: _notes(name, each, dataset, judged_outputs) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [
                 CandidateScores.of(
@@ -174,8 +177,8 @@ def _named(models: list[Path]) -> dict[str, Path]:
 
 def _notes(name: str, scorers: list[Scorer], dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
     notes = []
-    if scorers[0].trained_on(dataset):
-        notes.append(f"was trained on {dataset.name}")
+    if trained := scorers[0].trained_on(dataset):
+        notes.append(trained)
     for note in dict.fromkeys(filter(None, [scorer.note(judged_outputs) for scorer in scorers])):
         notes.append(f"{dataset.name}: {note}")
     for text in notes:

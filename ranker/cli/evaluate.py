@@ -111,11 +111,14 @@ def command(
     )
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.evaluation.direction import judgements_note
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
         say_notes([scorer], judged_outputs)
+        if direction := judgements_note(judged_outputs, kind):
+            say_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed, exclude_self=exclude_self)
         else:
@@ -124,10 +127,9 @@ def command(
                     judged_outputs, scorer.candidate_scores(judged_outputs), kind=kind, resamples=resamples, seed=seed
                 )
             }
-    if scorer.trained_on(dataset):
-        say_note("this model was trained on the data it is evaluated on")
-    elif seen := [part.name for part in parts if len(parts) > 1 and scorer.trained_on(part)]:
-        say_note(f"this model was trained on {seen[0]}, a part of the data it is evaluated on")
+    trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
+    if trained:
+        say_note(f"this model {trained}, which it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"

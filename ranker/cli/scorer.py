@@ -9,6 +9,7 @@ import typer
 
 from ranker.cli.output import say_note
 from ranker.errors import OptionError, nearest
+from ranker.files import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +41,8 @@ GivenOption = Annotated[
         metavar="NAME=FILE",
     ),
 ]
+
+_MOST_MODELS = 5
 
 
 def listed(metrics: list[str] | None) -> list[str]:
@@ -127,11 +130,15 @@ def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[
 def suited_model(dataset: Dataset) -> str:
     """Return the name of the ranker that ships for such data, and tell the user."""
     from ranker import shipped
+    from ranker.storage.model_files import models_in
 
     name = shipped.suited(dataset)
+    own = [*map(printable, models_in(Path()))]
+    names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
+    option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     # it finds out which systems are related
     scope = ", whose scores depend on all the data that are ranked" if name == shipped.UNREFERENCED else ""
-    say_note(f"using the included model {name}{scope}; choose another with --model or --metric")
+    say_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
     return name
 
 

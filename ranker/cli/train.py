@@ -140,7 +140,7 @@ def command(
     language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
     notes = [*ranker.training_notes, *filter(None, [language, ranker.weight_sets.note(table.dataset), direction])]
     cross_validation = None
-    if folds and len(table.targets.sources) < 2:
+    if folds and len(table.targets.blocks) < 2:
         notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):

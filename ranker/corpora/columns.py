@@ -17,7 +17,8 @@ TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_
 """Columns that are not judgements, besides the references."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
-    "losses mqm metricx ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds"
+    "losses mqm metricx ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds perp "
+    "perplexity ppl"
 )
 """Lower values are better in a column whose name contains one of these words."""
 METRICS = _table(
@@ -92,6 +93,11 @@ def lower_is_better(name: str) -> bool:
 def is_reserved(name: str) -> bool:
     """Whether the numbers of a column are no judgements unless a user says so: counters, sizes, scores of metrics."""
     return _counts_or_measures(name) or _is_metric(name)
+
+
+def is_known_metric(name: str) -> bool:
+    """Whether a name is that of an automatic metric in wide use, so that it says which scores are better."""
+    return _is_metric(name) and name.strip().lower() not in ("given", "length")
 
 
 def is_metadata(name: str) -> bool:

@@ -5,7 +5,8 @@ over the data set and averaged over a candidate's judges (else the corpus's own 
 ``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers; ``mean-rank`` its mean
 place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes by its own
 name. Scores come out so that higher is better: ratings whose names say that lower is better (see
-`ranker.corpora.columns`), or that were asked for as ``NAME:lower``, are negated.
+`ranker.corpora.columns`), or that were asked for as ``NAME:lower``, are negated. Penalties of which none is above 0
+were negated before, as MQM is often published, so higher is better.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from ranker.errors import DataError, OptionError, nearest, note_logger
 
 PREFERENCES = "preferences"
 AUTO = "auto"
+MQM = "mqm"
 RATINGS = {
     "fluency": ("fluency", "fluency_z", "fluency_raw"),
     "win-rate": ("rr_win_rate", "win_rate"),
     "adequacy": ("adequacy", "adequacy_z", "adequacy_raw"),
-    "mqm": ("mqm_total", "mqm"),
+    MQM: ("mqm_total", "mqm"),
     "mean-rank": ("rr_mean_rank", "mean_rank"),
 }
 """Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
@@ -164,6 +166,34 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
         raise DataError(what, file=dataset.name)
     if scores and wanted.name == PREFERENCES:
         wanted = Kind("win-rate")
+    if wanted.name == PREFERENCES or not lower_is_better(wanted.name):
+        return str(wanted.directed(learnt))
+    return _by_sign(dataset, wanted, learnt)
+
+
+def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
+    """Return a kind of penalties with its direction; unless that is given, those of which none is above 0 are negated.
+
+    Raises
+    ------
+    DataError
+        For MQM on both sides of 0 of which nobody says what is better.
+    """
+    values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
+    lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
+    if wanted.lower is not None or lowest == 0.0:
+        # of MQM, learnt from negated penalties is no different; without its direction it would be decided here again
+        directed = wanted.directed(() if wanted.name == MQM else learnt)
+        return f"{MQM}:lower" if directed == Kind(MQM, True) and lowest < 0.0 else str(directed)
+    if highest == 0.0:
+        what = "no value is above 0, so these are negated penalties, and higher values are better"
+        _note_once(dataset, f"judged by {wanted.name!r}: {what}; if not, use --kind {wanted.name}:lower")
+        return str(Kind(wanted.name, lower=False))
+    if wanted.name == MQM and not any(Kind.parse(text).name == MQM for text in learnt):
+        what = (
+            f"{MQM}: found values from {lowest:g} to {highest:g}, expected penalties, which are at least 0, or negated"
+        )
+        raise DataError(f"{what}; choose with --kind {MQM}:lower or --kind {MQM}:higher", file=dataset.name)
     return str(wanted.directed(learnt))
 
 

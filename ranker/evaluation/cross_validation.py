@@ -1,8 +1,9 @@
 """How well a trained ranker would rank sources that it did not learn from, beside chrF and the included ranker.
 
-The sources are divided into folds, evenly for every language pair. Each fold is scored by weights learnt from the
-others, with the features that the ranker was trained on, standardised again, and the ranker's C times total pair
-weight; those of an adapted ranker stay near the weights of its base, with the base's means and scales. No feature is
+The sources are divided into folds, evenly for every language pair; those with the same text are in one. Each fold is
+scored by weights learnt from the others, with the features that the ranker was trained on, standardised again, and the
+ranker's C times total pair weight; those of an adapted ranker stay near the weights of its base, with the base's means
+and scales. No feature is
 extracted again: extractors that learn from the training data (`paraphrase`, `semantic[idf=true]`) are cross-fitted as
 in training, and language models of references contain the references of all folds, as they do when all sources are
 ranked together. The judgements of a held-out source influence its scores only through the choice of C.
@@ -19,6 +20,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.candidates import CandidateScores
@@ -117,7 +119,7 @@ def cross_validate(
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
         raise ModelError("the ranker is not trained; call fit_table first, whose result is needed for cross-validation")
-    judged_sources = len(table.targets.sources)
+    judged_sources = len(table.targets.blocks)
     if judged_sources < 2:
         what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"
         raise DataError(what, file=table.dataset.name)
@@ -150,10 +152,13 @@ def cross_validate(
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
-    """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn."""
+    """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn.
+
+    Sources with the same text are in one fold.
+    """
     codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
     usable = np.isin(np.arange(len(codes)), table.targets.sources)
-    return deal(np.where(usable, codes, len(codes) + codes), folds, seed)
+    return deal(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
 
 
 def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:

@@ -14,13 +14,14 @@ import numpy as np
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.columns import lower_is_better
+from ranker.corpora.columns import is_known_metric, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
-from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
+from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean, join_notes
+from ranker.extractors.direction import opposed_to_chrf
 from ranker.files import STDIN, printable
 
 Direction = Literal["auto", "higher", "lower"]
@@ -47,7 +48,8 @@ class Given(SentenceMean):
         What the scores are called; by default the name of the file up to its first full stop.
     direction : {"auto", "higher", "lower"}, default "auto"
         Which scores are better. ``auto`` goes by the name, as for columns of judgements: lower for ``metricx``, ``ter``
-        or ``errors``. In files called ``.score``, as mt-metrics-eval has them, higher is always better.
+        or ``errors``, else higher, with a note unless it is the name of a known metric. In files called ``.score``, as
+        mt-metrics-eval has them, higher is always better.
     """
 
     family: ClassVar[FeatureFamily] = "other"
@@ -111,20 +113,33 @@ class Given(SentenceMean):
         self._scores  # noqa: B018 - kept once it is read
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return `direction_note`."""
-        return self.direction_note
+        """Return None: a ranker learns by itself which scores of a feature are better."""
+        return None
+
+    def metric_note(self, dataset: Dataset) -> str | None:
+        """Return which scores are taken to be better, and whether they are opposed to chrF on `dataset`, or None."""
+        opposite = "lower" if self.higher_is_better else "higher"
+        sign, opposed = (1.0 if self.higher_is_better else -1.0), None
+        if opposed_to_chrf(dataset, lambda part: sign * self.sentence_scores(part)) is not None:
+            opposed = f"{self}: prefers candidates with lower chrF in most sources: check the direction"
+        if opposed and self.direction == "auto":
+            opposed = f"{opposed}; if {opposite} scores are better, add direction={opposite}"
+        return join_notes([self.direction_note, opposed])
 
     @property
     def direction_note(self) -> str | None:
-        """Which scores are better, where the name decided that or says otherwise than the file; else None."""
-        if self.direction != "auto" or not lower_is_better(self.name):
+        """Which scores are taken to be better and why, unless it was told, or name and file agree; else None."""
+        if self.direction != "auto":
             return None
+        lower = lower_is_better(self.name)
         if self._is_score_file:
-            return (
-                f"{self}: higher is taken to be better, as in all mt-metrics-eval score files; otherwise add "
-                "direction=lower"
-            )
-        return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
+            what = "higher is taken to be better, as in all mt-metrics-eval score files; otherwise add direction=lower"
+            return f"{self}: {what}" if lower else None
+        if lower:
+            return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
+        if is_known_metric(self.name):
+            return None
+        return f"{self}: higher is taken to be better, because its name does not say; otherwise add direction=lower"
 
     def with_files(self, files: Mapping[str, str]) -> Given:
         """Return this extractor with the file that is given for its name, if there is one."""

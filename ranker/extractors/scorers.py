@@ -21,6 +21,7 @@ from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.given import Given
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
@@ -97,9 +98,18 @@ class Scorer(ABC):
         """Return why it scores `dataset` by a part of itself only, or None."""
         return None
 
-    def trained_on(self, dataset: Dataset) -> bool:
-        """Return whether it learnt from just this data set."""
-        return False
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that it learnt from."""
+        return 0.0
+
+    def trained_on(self, dataset: Dataset) -> str | None:
+        """Say that it learnt from sources of `dataset`, to come after its name, or None."""
+        share = self.seen(dataset)
+        if not share:
+            return None
+        # 99.6 % are not all
+        part = "" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the sources of "
+        return f"was trained on {part}{dataset.name}"
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""
@@ -264,8 +274,8 @@ class MetricScorer(Scorer):
         return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note of the metric."""
-        return self.metric.note(dataset)
+        """Return the note of the metric, for scores from elsewhere with their direction."""
+        return self.metric.metric_note(dataset) if isinstance(self.metric, Given) else self.metric.note(dataset)
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature, one for each level where they differ."""

@@ -73,8 +73,8 @@ class DatasetFindings:
         if not compared:
             notes.append("has no human judgements, so this report does not measure agreement")
         else:
-            if RankerScorer(ranker).trained_on(dataset):
-                notes.append("the ranker was trained on this data")
+            if trained := RankerScorer(ranker).trained_on(dataset):
+                notes.append(f"the ranker {trained}")
             elif dataset.name in training.data.split("+"):
                 notes.append(f"the ranker was trained on {training.data}, which may overlap with this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])

@@ -55,7 +55,7 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
     targets = training.targets
     sources, first, inverse = np.unique(targets.group, return_index=True, return_inverse=True)
     pair = training.language_pair[first]
-    fold = deal(pair, folds, seed)
+    fold = deal(pair, folds, seed, targets.block_of(first))
     order = _order(pair, seed)
     sizes = [share for share in SHARES if share * len(sources) * (folds - 1) / folds >= FEWEST]
     if len(sizes) < 2:

@@ -167,7 +167,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     parts = min(groups, len(sources))
     if parts < 2:
         raise DataError(f"{counted(len(sources), 'training source')}; confidence intervals of weights need at least 2")
-    part = deal(training.language_pair[first], parts, seed)
+    part = deal(training.language_pair[first], parts, seed, training.targets.block_of(first))
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
     error = np.sqrt((parts - 1) / parts * spread)

@@ -167,9 +167,7 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
     return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged, about)
 
 
-def judged_candidates(
-    named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]
-) -> tuple[Dataset, FloatArray]:
+def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
     """Read the shards again for the candidates that people judged, without texts, and give each its score."""
     datasets, scores = [], []
     for part in parts:

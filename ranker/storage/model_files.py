@@ -144,6 +144,22 @@ def check_target(path: Path) -> None:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def models_in(folder: Path) -> list[str]:
+    """Return the names of the files ``*.model`` in a folder that list the parts of a model; nothing more is read."""
+    return sorted(path.name for path in folder.glob("*.model") if _looks_like_model(path))
+
+
+def _looks_like_model(path: Path) -> bool:
+    try:
+        # a pipe would wait for ever
+        if not path.is_file():
+            return False
+        with zipfile.ZipFile(path) as archive:
+            return {_MODEL, _CARD} <= {*archive.namelist()}
+    except _DAMAGE:
+        return False
+
+
 def read_model(path: str | Path) -> StoredModel:
     """Read a model file and check it.
 

@@ -17,7 +17,10 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def ranker(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in a folder with scores of the sample: the length of every candidate, and an n-best list."""
+    """Run a command in a folder with scores of the sample: the length of every candidate, and an n-best list.
+
+    Notes on the direction of the scores are left out.
+    """
     monkeypatch.chdir(tmp_path)
     sample = load("sample")
     facts = zip(sample.candidate_source, sample.candidates["system"], sample.candidates["text"], strict=True)
@@ -31,9 +34,28 @@ def ranker(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) ->
     def call(*arguments: str, code: int = 0) -> str:
         out, err = command(*arguments, code=code)
         assert "llm.tsv" not in out
-        return out + err
+        return out + "".join(line for line in err.splitlines(True) if not line.startswith("ranker: note: given["))
 
     return call
+
+
+@pytest.mark.parametrize("command_line", ["score sample", "evaluate --data sample --resamples 0", "systems sample"])
+def test_scores_in_the_wrong_direction_are_noted(
+    command_line: str, ranker: Run, command: Command, tmp_path: Path
+) -> None:
+    def notes(metric: str) -> list[str]:
+        err = command(*command_line.split(), "-m", metric)[1]
+        return [line.removeprefix("ranker: note: ") for line in err.splitlines() if "given[" in line]
+
+    assumed = "is taken to be better, because its name does not say; otherwise add direction=lower"
+    assert notes("given[file=llm.tsv]") == [f"given[name=llm]: higher {assumed}"]
+    opposed = "prefers candidates with lower chrF in most sources: check the direction"
+    assert notes("given[file=llm.tsv,direction=lower]") == [f"given[name=llm,direction=lower]: {opposed}"]
+    Path("llm.tsv").rename("errors.tsv")
+    assert notes("given[file=errors.tsv]") == [
+        "given[name=errors]: lower is taken to be better, because of its name; otherwise add direction=higher; "
+        f"given[name=errors]: {opposed}; if higher scores are better, add direction=higher"
+    ]
 
 
 def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
@@ -120,7 +142,7 @@ REFUSALS = {
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
     "score good.json -m perp": "good: 3 reference sentences are too few for a language model, which needs 100: use",
     "rerank three --mbr given[file=three] --per-source 1": "given.* cannot score hypotheses against each other",
-    "tune --nbest three --references three --metric given[file=three]": "three:1: ",
+    "tune --nbest three --references three --metric given[file=three,direction=higher]": "three:1: ",
 }
 
 

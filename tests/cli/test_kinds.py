@@ -88,8 +88,8 @@ def test_a_model_upside_down_is_noted_in_one_line(
         "ranker: note: x: judged by 'grade', higher values are better; if not, use --kind grade:lower"
     ]
     assert err == (
-        "ranker: note: the model prefers the candidate with lower chrF in 100% of the training pairs; "
-        "if lower values of 'grade' are better, train with --kind grade:lower\n"
+        "ranker: note: the model prefers candidates with lower chrF in 100% of the training sources; "
+        "if lower values of 'grade' are better, use --kind grade:lower\n"
     )
 
 
@@ -143,10 +143,10 @@ def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed:
     _, err = printed("evaluate", "-d", "sample", "-d", "x.csv", "-M", "x.model", "--resamples", "0")
     assert err.splitlines() == [
         "ranker: note: x: skipped, no judgements of kind 'fluency' (it has grade)",
-        "ranker: note: this model was trained on sample, a part of the data it is evaluated on",
+        "ranker: note: this model was trained on 91% of the sources of sample+x, which it is evaluated on",
     ]
     _, err = printed("evaluate", "-d", "sample", "-M", "x.model", "--resamples", "0")
-    assert err == "ranker: note: this model was trained on the data it is evaluated on\n"
+    assert err == "ranker: note: this model was trained on sample, which it is evaluated on\n"
 
 
 def test_one_source_is_written_in_the_singular(folder: Path, printed: Printed) -> None:

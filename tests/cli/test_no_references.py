@@ -70,9 +70,8 @@ def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
     scope = "whose scores depend on all the data that are ranked"
-    assert (
-        err == f"ranker: note: using the included model consensus, {scope}; choose another with --model or --metric\n"
-    )
+    others = "choose another with --model FILE (in this folder: both.model, chrf.model) or --metric"
+    assert err == f"ranker: note: using the included model consensus, {scope}; {others}\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
@@ -132,7 +131,7 @@ def test_training_and_report(call, tmp_path):
     assert "consensus.weighted" in out
     assert re.search(r"^consensus +-?[01]\.\d+ \[", out, re.MULTILINE), "compared with the included ranker"
     code, _, err = call(f"report -d all.json --no-references --model {model} --resamples 0 --examples 1 --html {page}")
-    assert (code, err) == (0, "ranker: note: all: the ranker was trained on this data\n")
+    assert (code, err) == (0, "ranker: note: all: the ranker was trained on all\n")
     assert "consensus.weighted" in page.read_text()
 
 

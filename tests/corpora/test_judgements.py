@@ -68,6 +68,45 @@ def test_kinds_best_first_and_resolution():
         resolve_kind(dataset([[], []]))
 
 
+def mqm(*values, name="mqm"):
+    return dataset([[(name, None, value)] for value in values])
+
+
+def test_negated_penalties_are_better_where_they_are_higher(caplog):
+    assert human_scores(mqm(5, 0, 1)).tolist() == [-5, 0, -1]
+    assert resolve_kind(mqm(5, 0)) == resolve_kind(mqm(0, 0)) == "mqm"
+    assert not caplog.messages
+    negated = mqm(-5, 0, -1)
+    assert human_scores(negated).tolist() == [-5, 0, -1]
+    assert resolve_kind(negated) == resolve_kind(negated, "mqm") == "mqm:higher"
+    (note,) = caplog.messages
+    what = "no value is above 0, so these are negated penalties, and higher values are better"
+    assert note == f"ranker: note: test: judged by 'mqm': {what}; if not, use --kind mqm:lower"
+    assert human_scores(negated, "mqm:lower").tolist() == [5, 0, 1]
+    assert human_scores(negated.select_candidates([True, True, False]), resolve_kind(negated)).tolist() == [-5, 0]
+    assert human_scores(mqm(-2, -1, name="errors"), "errors").tolist() == [-2, -1]
+    assert human_scores(mqm(-2, 1, name="errors"), "errors").tolist() == [2, -1]
+
+
+def test_mqm_means_the_same_whichever_sign_a_ranker_learnt_it_from():
+    for learnt in (["mqm"], ["mqm:higher"], ["mqm", "mqm:higher"]):
+        assert resolve_kind(mqm(5, 0), learnt=learnt) == "mqm"
+        assert resolve_kind(mqm(-5, 0), learnt=learnt) == "mqm:higher"
+
+
+def test_mqm_on_both_sides_of_0_needs_a_direction():
+    both = mqm(-1, 3)
+    with pytest.raises(DataError) as raised:
+        human_scores(both)
+    assert str(raised.value) == (
+        "test: mqm: found values from -1 to 3, expected penalties, which are at least 0, or negated; choose with "
+        "--kind mqm:lower or --kind mqm:higher"
+    )
+    assert human_scores(both, "mqm:lower").tolist() == [1, -3]
+    assert human_scores(both, "mqm:higher").tolist() == [-1, 3]
+    assert resolve_kind(both, learnt=["mqm:higher"]) == "mqm:higher"
+
+
 def test_win_rates_leave_ties_out():
     data = dataset([[], [], [], []], "0>1 0>2 1<2 1=2 0<1")
     np.testing.assert_allclose(human_scores(data, "win-rate"), [2 / 3, 1 / 3, 1 / 2, np.nan])

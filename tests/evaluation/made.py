@@ -16,7 +16,7 @@ def graded(human: np.ndarray, lp: str = "xx-en", name: str = "test", documents: 
     return assemble(
         [
             Record(
-                "",
+                f"source {index}",
                 ["r"],
                 [
                     Candidate(f"s{system}", "t", [] if np.isnan(value) else [("fluency_raw", None, float(value))])

@@ -21,6 +21,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 from tests.evaluation.made import preferred
 
 WORDS = [
@@ -60,7 +61,12 @@ def planted(feature: str, sources: int = 30, noise: float = 0.0, name: str = "pl
         for line in references
     ]  # fmt: skip
     records = [
-        Record("x", [reference], [Candidate(f"s{index}", text) for index, text in enumerate(several)], lp=lp)
+        Record(
+            f"{name} {reference}",
+            [reference],
+            [Candidate(f"s{index}", text) for index, text in enumerate(several)],
+            lp=lp,
+        )
         for reference, several in zip(references, texts, strict=True)
     ]
     values = FeatureSet.parse(feature).transform(assemble(records, name))[:, 0]
@@ -225,3 +231,34 @@ def test_data_without_references_is_compared_with_the_ranker_that_needs_none(mon
     ranker = Ranker("bleu", C=1.0)
     validation = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
     assert [row.name for row in validation.rows] == [THIS_MODEL, "consensus"]
+
+
+def test_rows_of_one_text_are_never_in_two_folds():
+    """Random preferences that come again in other rows cannot be predicted from those rows."""
+    rng = np.random.default_rng(0)
+    texts = [[" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(2)] for _ in range(40)]
+    items = [(["a b c d e f"], texts[number % 40]) for number in range(400)]
+    names = [f"source {number % 40}" for number in range(400)]
+    data = dataset_of(items, sources=names, kind="fluency")
+    better = rng.random(40) < 0.5
+    sign = np.where(better[data.candidate_source % 40], 1.0, -1.0)
+    data = dataclasses.replace(data, ratings=data.ratings.assign(value=data.ratings["value"] * sign))
+    ranker = Ranker("ngrams[order=2],bleu1-4,length,hamming", kind="fluency")
+    table = ranker.fit_table(data)
+    fold = fold_of_sources(table, 5, 0)
+    assert all(len(set(fold[number::40])) == 1 for number in range(40))
+    assert len(set(fold)) == 5
+    part = table.targets.take(np.isin(data.candidate_source % 40, [0, 1]))
+    assert len(part.sources) == 20
+    assert len(part.blocks) == 2
+    fitted = part.learn(table.columns[np.isin(data.candidate_source % 40, [0, 1])], C="auto", loss="hinge", seed=0)
+    assert fitted.cv_results["split_test_score"].shape[1] == 2, "as many folds as texts"
+
+
+def test_one_text_in_many_rows_leaves_nothing_to_hold_out():
+    data = dataset_of([(["a b c"], ["a b", "c"])] * 20, sources=["one text"] * 20, kind="fluency")
+    ranker = Ranker("bleu1-4", kind="fluency")
+    table = ranker.fit_table(data)
+    assert ranker.training.chosen_by == "one source"
+    with pytest.raises(DataError, match="1 source with judgements: cross-validation requires at least 2"):
+        cross_validate(ranker, table)

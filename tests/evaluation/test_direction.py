@@ -1,13 +1,21 @@
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import Kind, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.errors import ModelError
-from ranker.evaluation.direction import direction_note
+from ranker.evaluation.direction import direction_note, judgements_note
+from ranker.extractors.direction import opposed_to_chrf
 from ranker.ranking import Ranker
+from tests.datasets import part_of_corpus
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
 
@@ -26,20 +34,27 @@ def made(kind: str, sign: int, sources: int = 30, references: int = 1) -> Datase
 @pytest.mark.parametrize(
     ("kind", "sign", "asked", "advice"),
     [
-        ("x", -1, "auto", "if lower values of 'x' are better, train with --kind x:lower"),
-        ("rank", 1, "auto", "if higher values of 'rank' are better, train with --kind rank:higher"),
-        ("x", 1, "x:lower", "if higher values of 'x' are better, train with --kind x:higher"),
+        ("x", -1, "auto", "if lower values of 'x' are better, use --kind x:lower"),
+        ("rank", 1, "auto", "if higher values of 'rank' are better, use --kind rank:higher"),
+        ("x", 1, "x:lower", "if higher values of 'x' are better, use --kind x:higher"),
     ],
 )
 def test_a_ranker_upside_down_is_noted(kind: str, sign: int, asked: str, advice: str) -> None:
     dataset = made(kind, sign)
     note = direction_note(Ranker("bleu[order=1]", kind=asked).fit(dataset), dataset)
-    assert note == f"the model prefers the candidate with lower chrF in 100% of the training pairs; {advice}"
+    assert note == f"the model prefers candidates with lower chrF in 100% of the training sources; {advice}"
+    kind = "x:lower" if asked == "x:lower" else kind
+    assert (
+        judgements_note(dataset, kind)
+        == f"made: people prefer candidates with lower chrF in 100% of the sources; {advice}"
+    )
 
 
 def test_the_right_way_up_and_without_references_nothing_is_said() -> None:
     dataset = made("x", 1)
     assert direction_note(Ranker("bleu[order=1]").fit(dataset), dataset) is None
+    assert judgements_note(dataset, "x") is None
+    assert judgements_note(made("x", -1, references=0), "x") is None
     bare = made("x", -1, references=0)
     assert direction_note(Ranker("bleu[order=1]").fit(dataset), bare) is None
     with pytest.raises(ModelError, match="not trained"):
@@ -61,3 +76,57 @@ def test_few_pairs_of_much_data_are_scored(monkeypatch: pytest.MonkeyPatch) -> N
     assert notes[0] == notes[1]
     assert all(note and "100%" in note for note in notes)
     assert scored == [500, 500, 500]
+
+
+def test_preferences_upside_down_are_noted() -> None:
+    dataset = made("x", 1)
+    first, second = dataset.candidate_offsets[:-1], dataset.candidate_offsets[:-1] + 1
+    length = dataset.candidates["text"].str.len().to_numpy()
+    relation = np.where(length[first] < length[second], ">", "<")
+    rows = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
+    preferences = dataclasses.replace(dataset, preferences=table("preferences", rows))
+    note = judgements_note(preferences, "preferences")
+    assert note == (
+        "made: people prefer candidates with lower chrF in 100% of the sources; check the direction of the preferences"
+    )
+
+
+def test_nothing_is_said_unless_most_sources_are_clearly_opposed() -> None:
+    dataset = made("x", 1)
+    lengths = dataset.candidates["text"].str.len().to_numpy(np.float64)
+    source = dataset.candidate_source
+
+    def share(opposed: int) -> float | None:
+        signed = {len(dataset.sources): np.where(source < opposed, -lengths, lengths)}
+        return opposed_to_chrf(dataset, lambda part: signed[len(part.sources)])
+
+    assert [share(opposed) for opposed in (0, 15, 24)] == [None, None, None]
+    assert share(25) == pytest.approx(25 / 30)
+    few = made("x", 1, sources=10)
+    assert opposed_to_chrf(few, lambda part: -part.candidates["text"].str.len().to_numpy(np.float64)) is None
+
+
+def test_references_among_the_candidates_do_not_count() -> None:
+    """People prefer references, which resemble other references less than outputs do."""
+    dataset = made("x", 1)
+    is_reference = dataset.candidates["text"].str.len().to_numpy() < 20
+    marked = dataclasses.replace(dataset, candidates=dataset.candidates.assign(is_reference=is_reference))
+
+    def human(part: Dataset) -> np.ndarray:
+        lengths = part.candidates["text"].str.len().to_numpy(np.float64)
+        return np.where(lengths < 20, 1000.0, lengths)
+
+    assert opposed_to_chrf(dataset, human) is not None
+    assert opposed_to_chrf(marked, human) is None
+
+
+@pytest.mark.parametrize("corpus", ["wmt21-mqm", "ted21-mqm", "ted-fluency"])
+def test_no_corpus_at_hand_is_opposed_and_each_is_when_it_is_read_upside_down(
+    corpus: str, shared: Path, tmp_path: Path
+) -> None:
+    dataset = load(part_of_corpus(shared / "data" / f"{corpus}.jsonl.gz", tmp_path))
+    kind = Kind.parse(resolve_kind(dataset)).directed()
+    assert judgements_note(dataset, str(kind)) is None
+    note = judgements_note(dataset, f"{kind.name}:{'higher' if kind.lower else 'lower'}")
+    assert note is not None
+    assert "people prefer candidates with lower chrF in " in note

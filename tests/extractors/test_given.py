@@ -127,12 +127,21 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
         ("given[file=ter.seg.score.gz,direction=lower]", False, None),
         ("given[name=errors,direction=higher]", True, None),
         ("given[name=llm,direction=lower]", False, None),
+        ("given[name=xCOMET-XL]", True, None),
+        ("given[file=llm.seg.score]", True, None),
+        (
+            "given[name=llm]",
+            True,
+            "given[name=llm]: higher is taken to be better, because its name does not say; otherwise add "
+            "direction=lower",
+        ),
     ],
 )
 def test_the_direction_is_told_or_known_by_the_name(text: str, higher: bool, note: str | None, data: Dataset) -> None:
     metric = make_metric(text)
     assert metric.higher_is_better == higher
-    result = metric.note(data)
+    assert metric.note(data) is None, "a ranker learns the direction of a feature"
+    result = metric.direction_note
     assert (result is None) == (note is None)
     assert (note or "") in (result or "")
 
@@ -229,3 +238,16 @@ def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_pa
     pair = with_given_scores(whole, [metric]).select_language_pairs(["de-en"])
     assert 0 < len(pair) < len(whole)
     np.testing.assert_array_equal(metric.transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0])
+
+
+def test_given_scores_on_another_scale_than_in_training_are_noted(data: Dataset) -> None:
+    ranker = Ranker("bleu[order=1],given[file=comet.tsv]", kind="fluency", C=1.0).fit(data)
+    assert ranker.note(data) is None
+    for scale, median in ((100.0, "30"), (-10.0, "-3")):
+        rows = "".join(f"s{n}\t{score * scale}\n" for n in range(3) for score in SCORES[n::3])
+        Path(f"scaled{median}.tsv").write_text(rows)
+        note = ranker.with_files({"comet": f"scaled{median}.tsv"}).note(data)
+        assert note == (
+            f"given[name=comet]: the median is {median} here, but 0.439 on average in training (standard deviation "
+            "0.31); expected the same scale"
+        )

@@ -18,6 +18,7 @@ from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
+from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.systems.comparison import (
     ComparedSystem,
@@ -286,7 +287,10 @@ def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...
 def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
     """Return people's rankings of the systems, and notes."""
     human_kind, notes = people_kind(dataset, kind)
-    return () if human_kind is None else rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed), notes
+    if human_kind is None:
+        return (), notes
+    rankings = rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed)
+    return rankings, (*notes, *filter(None, [judgements_note(dataset, human_kind)]))
 
 
 def _agreement(
@@ -305,8 +309,8 @@ def _agreement(
 
 def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     notes = [note for note in (scorer.note(dataset),) if note]
-    if scorer.trained_on(dataset):
-        notes.append(f"{name} was trained on {dataset.name}")
+    if trained := scorer.trained_on(dataset):
+        notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.unusable(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
     return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))

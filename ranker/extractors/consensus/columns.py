@@ -27,6 +27,7 @@ _FEWEST_SOURCES, _LOOKED_AT = 20, 100
 """Sources of a language pair that it takes to tell relatives for a note, and how many are looked at."""
 _RELATED = 0.3
 _KEPT = 20_000_000
+_COARSE = 2.0**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,14 +250,20 @@ class Consensus(Extractor):
         size = len(numbers) + 1
         relations = SystemRelations(numbers, frozenset(compared), np.zeros((size, size)), np.zeros((size, size)))
         codes = relations.codes(dataset)
-        total, times = np.zeros(size * size), np.zeros(size * size)
+        total, rest, times = np.zeros((3, size * size))
         for block in self._blocks(dataset):
             likeness = Likeness.of(block.similarity, lower=self._lower)
             code = codes[block.rows]
-            cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :]).ravel()
-            present = ((code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]).ravel()
-            total += np.bincount(cells[present], likeness.values.ravel()[present], minlength=size * size)
-            times += np.bincount(cells[present], minlength=size * size)
+            present = (code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]
+            cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :])[present]
+            values = likeness.values[present]
+            # sums of few binary digits have no rounding, so the order of the sources plays no part
+            coarse = np.round(values * _COARSE) / _COARSE
+            fine = np.round((values - coarse) * _COARSE**2) / _COARSE**2
+            total += np.bincount(cells, coarse, minlength=size * size)
+            rest += np.bincount(cells, fine, minlength=size * size)
+            times += np.bincount(cells, minlength=size * size)
+        total += rest
         mean = np.divide(total, times, out=np.zeros(size * size), where=times > 0).reshape(size, size)
         known = times.reshape(size, size) > 0
         for keys in compared.values():

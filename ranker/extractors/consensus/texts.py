@@ -46,6 +46,18 @@ def source_texts(dataset: Dataset) -> SourceTexts:
     return SourceTexts(dataset.select_candidates(new), row.astype(np.int64))
 
 
+@view
+def canonical_order(dataset: Dataset) -> Int64Array:
+    """Return the candidates by source, and those of a source in an order that only texts and systems decide.
+
+    Sums over the candidates of a source are taken in this order, so that they are the same in whatever order the
+    candidates come.
+    """
+    candidates = dataset.candidates
+    text, system = (candidates[name].factorize(sort=True)[0] for name in ("text", "system"))
+    return np.lexsort((system, candidates["is_reference"].to_numpy(bool), text, dataset.candidate_source))
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Sources with equally many candidates, and how like each candidate is to each.
@@ -53,7 +65,7 @@ class Block:
     Parameters
     ----------
     rows : int64 array, shape (sources, n)
-        Candidates.
+        Candidates, in their `canonical_order`.
     similarity : float array, shape (sources, n, n)
         ``[s, j, i]``: candidate i with candidate j as its reference.
     """
@@ -65,14 +77,14 @@ class Block:
 def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[Block]:
     """Yield the sources in the mask `sources`, given the `similarities` of their different texts."""
     sizes = np.diff(dataset.candidate_offsets)
-    texts = source_texts(dataset)
+    texts, order = source_texts(dataset), canonical_order(dataset)
     first = texts.texts.candidate_offsets[:-1]
     for similarity in similarities:
         starts = offsets_of(similarity.sizes**2)[:-1]
         used = np.arange(similarity.sources.start, similarity.sources.stop)
         for size in np.unique(sizes[used][sources[used] & (sizes[used] > 0)]).tolist():
             chosen = used[(sizes[used] == size) & sources[used]]
-            rows = dataset.candidate_offsets[chosen][:, np.newaxis] + np.arange(size)
+            rows = order[dataset.candidate_offsets[chosen][:, np.newaxis] + np.arange(size)]
             place = texts.row[rows] - first[chosen][:, np.newaxis]
             within = chosen - similarity.sources.start
             line = starts[within][:, np.newaxis] + place * similarity.sizes[within][:, np.newaxis]

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from ranker import notation, progress
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.source_keys import same_source
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.lexical.function_words import function_words
@@ -399,8 +400,8 @@ class _TrainingSentences:
 def source_folds(dataset: Dataset, folds: int) -> Int64Array:
     """Cut the sources into `folds` parts of about equal size; the order of the sources plays no part.
 
-    Sources with a reference text in common are in one part, and those of one document, unless a document would then
-    be larger than a part.
+    Sources with their text or a reference in common are in one part, and those of one document, unless a document
+    would then be larger than a part.
 
     Returns
     -------
@@ -409,12 +410,15 @@ def source_folds(dataset: Dataset, folds: int) -> Int64Array:
     """
     count = len(dataset.sources)
     codes, texts = dataset.references["text"].factorize(sort=True)
-    links = [(dataset.references["source"].to_numpy(np.int64), codes.astype(np.int64))]
+    links = [
+        (dataset.references["source"].to_numpy(np.int64), codes.astype(np.int64)),
+        (np.arange(count), same_source(dataset) + len(texts)),
+    ]
     documents, _ = dataset.sources["doc"].factorize()
     has = np.flatnonzero(documents >= 0)
-    links.append((has, documents[has].astype(np.int64) + len(texts)))
+    links.append((has, documents[has].astype(np.int64) + len(texts) + count))
     group = np.zeros(count, dtype=np.int64)
-    for used in (links, links[:1]):
+    for used in (links, links[:2]):
         source, text_code = (np.concatenate(side) for side in zip(*used, strict=True))
         nodes = count + int(text_code.max(initial=-1)) + 1
         graph = sparse.coo_matrix((np.ones(len(source)), (source, text_code + count)), shape=(nodes, nodes))

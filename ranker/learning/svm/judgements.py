@@ -26,7 +26,7 @@ class Judgements(Protocol):
     """All units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the units that take part in any pair, and the label of the group of each."""
+        """Return the units that take part in any pair, and the label of what each is held out with."""
 
     def sample(self) -> Int64Array:
         """Return units that hold roughly a tenth of the pairs, or fewer."""
@@ -41,18 +41,19 @@ class Judgements(Protocol):
 class Grades:
     """Grades of rows: every two rows of a group with different grades are a pair."""
 
-    def __init__(self, X: FloatArray, grades: FloatArray, groups: Int64Array) -> None:
+    def __init__(self, X: FloatArray, grades: FloatArray, groups: Int64Array, blocks: Int64Array | None = None) -> None:
         self.X, self.grades, self.groups = X, grades, groups
+        self.blocks = groups if blocks is None else blocks
         self.everything: Int64Array = np.arange(len(grades))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of groups that hold a pair, and their groups."""
+        """Return the rows of groups that hold a pair, and their blocks: whole groups that are held out together."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
         differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
         in_pair = np.empty(len(order), dtype=bool)
         in_pair[order] = np.repeat(differ, np.diff(offsets))
-        return np.flatnonzero(in_pair), self.groups[in_pair]
+        return np.flatnonzero(in_pair), self.blocks[in_pair]
 
     def sample(self) -> Int64Array:
         """Return the rows of every tenth group, or every tenth row if there are few groups."""
@@ -78,14 +79,22 @@ class Grades:
 class Preferences:
     """Pairs of rows, one preferred to the other; a unit is a pair."""
 
-    def __init__(self, X: FloatArray, pairs: Int64Array, weights: FloatArray, groups: Int64Array) -> None:
+    def __init__(
+        self,
+        X: FloatArray,
+        pairs: Int64Array,
+        weights: FloatArray,
+        groups: Int64Array,
+        blocks: Int64Array | None = None,
+    ) -> None:
         self.X, self.pairs, self.weights, self.groups = X, pairs, weights, groups
+        self.blocks = groups if blocks is None else blocks
         self.everything: Int64Array = np.arange(len(pairs))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the pairs with a weight, and their groups."""
+        """Return the pairs with a weight, and their blocks."""
         units = np.flatnonzero(self.weights > 0.0)
-        return units, self.groups[self.pairs[units, 0]]
+        return units, self.blocks[self.pairs[units, 0]]
 
     def sample(self) -> Int64Array:
         """Return every tenth run of pairs; neighbours are likely to share rows."""
@@ -118,7 +127,11 @@ class Preferences:
 
 
 def checked_preferences(
-    X: FloatArray, pairs: npt.ArrayLike, pair_weight: npt.ArrayLike | None, groups: Any
+    X: FloatArray,
+    pairs: npt.ArrayLike,
+    pair_weight: npt.ArrayLike | None,
+    groups: Any,
+    blocks: Int64Array | None = None,
 ) -> Preferences:
     """Check the arguments of a fit on pairs.
 
@@ -130,6 +143,8 @@ def checked_preferences(
     pair_weight : array-like, shape (n_pairs,), optional
     groups : array-like of hashable labels, shape (n,), optional
         Default: the connected components of the pairs.
+    blocks : int array, shape (n,), optional
+        What is held out together in cross-validation; by default each group by itself.
 
     Returns
     -------
@@ -176,7 +191,7 @@ def checked_preferences(
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
         if len(wrong):
             raise DataError(f"pair_weight[{wrong[0]}] is {weights[wrong[0]]}: expected a number of at least 0")
-    return Preferences(X, indices, weights, codes)
+    return Preferences(X, indices, weights, codes, blocks)
 
 
 def group_codes(groups: Any, n_rows: int) -> Int64Array:

@@ -1,0 +1,63 @@
+"""Whether scores, of people or programs, point the other way than chrF: a sign that they are read upside down.
+
+chrF agrees with people in most sources of every corpus of judgements at hand, so scores that are opposed to it in
+clearly more than half of the sources are more likely to be read in the wrong direction than to be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.ngram.chrf import Chrf
+from ranker.ranks import group_spearman, merge_ties
+
+MOST_SOURCES = 500
+"""Sources that are looked at: enough to see the wrong direction of every corpus at hand."""
+LEVEL = 0.001
+"""Two-sided p-value of a sign test over sources below which scores count as opposed to chrF."""
+
+
+def opposed_to_chrf(dataset: Dataset, score: Callable[[Dataset], FloatArray], *, seed: int = 0) -> float | None:
+    """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Candidates that are references, and sources without references, do not count.
+    score : callable
+        Returns the scores of the candidates of a part of `dataset`, higher is better, NaN where there is none.
+    seed : int, default 0
+        Draws at most `MOST_SOURCES` sources.
+
+    Returns
+    -------
+    float or None
+        Of the sources in which Spearman's correlation with chrF is not 0.
+    """
+    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
+    usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
+    if not len(usable):
+        return None
+    chosen = np.zeros(len(outputs.sources), dtype=bool)
+    chosen[np.random.default_rng(seed).permutation(usable)[:MOST_SOURCES]] = True
+    part = outputs.select_sources(chosen)
+    scores = score(part)
+    known = ~np.isnan(scores)
+    part, scores = part.select_candidates(known), scores[known]
+    chrf = Chrf().transform(part)[:, 0]
+    offsets = part.candidate_offsets
+    rho = group_spearman(merge_ties(scores, offsets), merge_ties(chrf, offsets), offsets)
+    opposed, decided = int((rho < 0).sum()), int(((rho < 0) | (rho > 0)).sum())
+    if 2 * opposed <= decided or _sign_test(opposed, decided) >= LEVEL:
+        return None
+    return opposed / decided
+
+
+def _sign_test(wins: int, comparisons: int) -> float:
+    from scipy import stats
+
+    return float(stats.binomtest(wins, comparisons, 0.5).pvalue)
