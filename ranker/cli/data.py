@@ -238,8 +238,7 @@ def convert(
 
     with working("converting"):
         dataset = catalogue.load(data)
-        if lp:
-            dataset = dataset.select_language_pairs(lp)
+        dataset = dataset.of_language_pairs(lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)

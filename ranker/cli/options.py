@@ -61,7 +61,12 @@ JobsOption = Annotated[
 ]
 LpOption = Annotated[
     list[str] | None,
-    typer.Option("--lp", help="Restrict to a language pair, such as de-en or *-en; may be repeated.", metavar="LP"),
+    typer.Option(
+        "--lp",
+        help="Language pair, such as de-en or *-en; may be repeated. Selects these from data that names language pairs, "
+        "and states the one of data that does not.",
+        metavar="LP",
+    ),
 ]
 KindOption = Annotated[
     str,
@@ -173,17 +178,12 @@ def read_input(
 
     with working("reading"):
         if parallel:
-            named = lp[0] if lp and len(lp) == 1 and "*" not in lp[0] else None
-            corpora = [read_parallel(source, references or [], translations or [], named)]
-            if lp and corpora[0].language_pairs == ["?"]:
-                raise OptionError(
-                    f"--lp {' '.join(lp)}: plain text files have one language pair; expected one, such as de-en"
-                )
+            corpora = [read_parallel(source, references or [], translations or [])]
         else:
             corpora = [catalogue.load(path) for path in data]
         if no_references:
             corpora = [corpus.without_references() for corpus in corpora]
-        dataset = concatenate(corpora)
+        dataset = concatenate([corpus.with_language_pair(lp or []) for corpus in corpora])
         dataset = dataset.select_language_pairs(lp) if lp else dataset
     if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)

@@ -125,8 +125,8 @@ def command(
             training = catalogue.load_all(train_data) if train_data else None
             if training is not None and no_references:
                 training = training.without_references()
-            if training is not None and train_lp:
-                training = training.select_language_pairs(train_lp)
+            if training is not None:
+                training = training.of_language_pairs(train_lp or [])
         with working("examining"):
             findings = examine(
                 ranker,

@@ -12,9 +12,9 @@ import numpy as np
 
 from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.scripts import sampled
 from ranker.extractors.base import Extractor
 from ranker.extractors.lexical.word_classes import in_class
-from ranker.extractors.text.scripts import sampled
 from ranker.extractors.text.tokens import token_batch
 from ranker.notation import write
 

@@ -56,10 +56,11 @@ def make_shards(
     name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
+            stated = part.with_language_pair(lp)
             chosen = (
-                part.select_language_pairs([language_pair for language_pair in lp if _has(part, language_pair)])
+                stated.select_language_pairs([language_pair for language_pair in lp if _has(stated, language_pair)])
                 if lp
-                else part
+                else stated
             )
             if not len(chosen.sources):
                 continue

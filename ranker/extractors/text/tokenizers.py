@@ -294,5 +294,5 @@ TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
 }
 WORDWISE = frozenset({"chrf-words"})
 """Those of `TOKENIZERS` that never look beyond white space: a sentence has the tokens of its words, in order."""
-OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""What ``auto`` is for a target language, as in sacreBLEU; ``13a`` for all others."""
+OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab", **dict.fromkeys(("th", "lo", "bo", "my", "km"), "char")}
+"""What ``auto`` is for a target language: as in sacreBLEU, and characters for other scripts without spaces; else 13a."""
