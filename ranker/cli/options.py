@@ -63,8 +63,8 @@ LpOption = Annotated[
     list[str] | None,
     typer.Option(
         "--lp",
-        help="Language pair, such as de-en or *-en; may be repeated. Selects these from data that names language pairs, "
-        "and states the one of data that does not.",
+        help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "
+        "states the pair of data that does not.",
         metavar="LP",
     ),
 ]

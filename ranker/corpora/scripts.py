@@ -29,6 +29,8 @@ _BLOCKS = (
     ("my", 0x1000, 0x109F),
     ("km", 0x1780, 0x17FF),
 )
+WITHOUT_SPACES = tuple((first, last) for language, first, last in _BLOCKS if language != HANGUL)
+"""First and last characters of the scripts that put no spaces between words."""
 _LEAST_KANA = 0.1
 """Minimum proportion of kana for a text with Chinese characters to be Japanese."""
 _LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}

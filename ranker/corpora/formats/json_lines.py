@@ -8,9 +8,10 @@ A record is one source::
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
 one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
-are. A source may be missing where there are references. Optional: ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``, ``seg_id``, ``reference_names``,
-and in a candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``;
-word alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
+are. A source may be missing where there are references. Optional: ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``,
+``seg_id``, ``reference_names``, and in a candidate ``human`` (``{"fluency": 3}`` or, with judges,
+``{"fluency": {"judge1": 3}}``) and ``is_reference``; word alignments with the source in Pharaoh format, ``alignment``
+of a candidate and ``reference_alignments``.
 A file holds one record a line, a list of records, or a single record.
 
 Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata (`ranker.corpora.columns`)

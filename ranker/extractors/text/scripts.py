@@ -1,4 +1,4 @@
-"""Notes about references in scripts that put no spaces between words, and tokenizers that take them for one long word."""
+"""Notes about references in scripts without spaces, and tokenizers that take them for one long word."""
 
 from __future__ import annotations
 

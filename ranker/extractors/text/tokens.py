@@ -24,6 +24,7 @@ from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS
 Tokenizer = Literal[
     "auto",
     "13a",
+    "any",
     "none",
     "intl",
     "zh",
