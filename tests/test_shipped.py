@@ -8,11 +8,11 @@ import pytest
 
 from ranker import load_dataset, shipped
 from ranker.cli.main import run
+from ranker.corpora.scripts import sampled
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.columns import NgramAgreement
 from ranker.extractors.target_language import references_looked_at
-from ranker.corpora.scripts import sampled
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 

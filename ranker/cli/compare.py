@@ -102,7 +102,9 @@ def command(
         name: make_scorer(None, path) for name, path in _named([Path(path) for path in listed_paths(model)]).items()
     }
     scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
-    datasets = [read_input([path], None, None, None, lp, no_references=no_references) for path in data]
+    datasets = [
+        read_input([path], None, None, None, lp, no_references=no_references, conclusions=True) for path in data
+    ]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
     signatures = {name: _signature(scorer, datasets, levels) for name, scorer in scorers.items()}
     scored = []

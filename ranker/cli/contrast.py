@@ -124,7 +124,7 @@ def command(
     scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], given)[0]
     named, names = _data_and_systems(words or [], elsewhere=bool(data or source or references or translations))
     check_page(html, opened=opened)
-    dataset = read_input(data or named, source, references, translations, lp)
+    dataset = read_input(data or named, source, references, translations, lp, conclusions=True)
     first, second = names or _only_two(dataset)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast

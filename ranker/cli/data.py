@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -137,13 +138,13 @@ def get(
 
 @app.command()
 def check(data: NameOrPath, form: FormatOption = "table") -> None:
-    """Check a corpus and summarise its contents.
+    """Check a corpus, summarise its contents, and note what is probably wrong with them.
 
     Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
 
     Example: ranker data check candidates.json
     """
-    from ranker.corpora import catalogue
+    from ranker.corpora import catalogue, sanity
     from ranker.corpora.columns import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.shards.shards import Shards
@@ -156,10 +157,15 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     with working("reading"):
         dataset = catalogue.load(data)
         rows = summarise(dataset)
+        notes = list(sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS)))
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
-    emit(Result.of_rows(rows, signature=f"judgements: {judgements}{unused}\nfingerprint: {dataset.fingerprint}"), form)
+    noted = "".join(f"\nnote: {note}" for note in notes)
+    signature = f"judgements: {judgements}{unused}\nfingerprint: {dataset.fingerprint}"
+    result = Result.of_rows(rows, signature=f"{signature}{noted}")
+    document = {"signature": signature, "rows": rows, "notes": notes}
+    emit(dataclasses.replace(result, document=document), form)
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:

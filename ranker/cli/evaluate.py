@@ -93,7 +93,15 @@ def command(
         model,
         metric,
         lambda: read_input(
-            data or [], source, references, translations, lp, kind=kind, parts=parts, no_references=no_references
+            data or [],
+            source,
+            references,
+            translations,
+            lp,
+            kind=kind,
+            parts=parts,
+            no_references=no_references,
+            conclusions=True,
         ),
         given,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import color_system, say_note, shows_progress
+from ranker.cli.output import color_system, say_first_notes, say_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -160,10 +160,12 @@ def read_input(
     kind: str | None = None,
     parts: list[Dataset] | None = None,
     no_references: bool = False,
+    conclusions: bool = False,
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
-    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
+    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Notes
+    say what is probably wrong with the data, and with `conclusions` whether they are few to draw any from.
     """
     parallel = bool(source or references or translations)
     if references and no_references:
@@ -172,7 +174,7 @@ def read_input(
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
         raise OptionError("no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)")
-    from ranker.corpora import catalogue
+    from ranker.corpora import catalogue, sanity
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
 
@@ -189,6 +191,9 @@ def read_input(
         _say_unused(corpora, dataset, kind)
     if parts is not None:
         parts.extend(corpora)
+    checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
+    where = " ".join(data) if data else "a corpus file of the same texts"
+    say_first_notes(map(str, sanity.notes_of(dataset, checks)), f"ranker data check {where}")
     return dataset
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _quiet = ContextVar("quiet", default=False)
 _long_signatures = ContextVar("long_signatures", default=False)
 _styles = ContextVar("styles", default=True)
+_MOST_NOTES = 5
+_notes_left = ContextVar("notes left", default=_MOST_NOTES)
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
 """Parts of a signature that a model's digest covers, or that never differ."""
@@ -121,6 +123,7 @@ def without_styles() -> None:
 def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
     be_quiet(False)
+    _notes_left.set(_MOST_NOTES)
     _styles.set(not os.environ.get("NO_COLOR"))
     _long_signatures.set(False)
     # what prints the notes of the library where a program sets up no logging of its own
@@ -173,6 +176,18 @@ def print_text(text: str) -> None:
 def say_note(note: str) -> None:
     """Tell the user on stderr what is good to know, unless notes are unwanted."""
     say_progress(f"ranker: note: {note}")
+
+
+def say_first_notes(notes: Iterable[str], rest: str) -> None:
+    """Tell the user on stderr the first of several notes, five in a command, and where to read the `rest`."""
+    if _quiet.get():
+        return
+    left, listed = _notes_left.get(), list(notes)
+    for note in listed[:left]:
+        say_note(note)
+    _notes_left.set(max(left - len(listed), -1))
+    if left >= 0 and len(listed) > left:
+        say_note(f"more notes about the data: {rest}")
 
 
 def print_table(
