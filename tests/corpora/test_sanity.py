@@ -67,7 +67,7 @@ DAMAGED: list[tuple[str, Callable[[], list[str]], list[str]]] = [
         "shifted",
         lambda: [*CLEAN[:20], *CLEAN[21:], ""],
         [
-            "39 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines "
+            "38 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines "
             "shifted? (first: data[21], bad)",
             "1 output of bad is empty (first: data[60], bad)",
         ],
