@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import color_system, say_first_notes, say_note, shows_progress
+from ranker.cli.output import color_system, note_with_result, say_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -193,7 +193,7 @@ def read_input(
         parts.extend(corpora)
     checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
     where = " ".join(data) if data else "a corpus file of the same texts"
-    say_first_notes(map(str, sanity.notes_of(dataset, checks)), f"ranker data check {where}")
+    note_with_result(map(str, sanity.notes_of(dataset, checks)), f"ranker data check {where}")
     return dataset
 
 
