@@ -138,7 +138,7 @@ def get(
 
 @app.command()
 def check(data: NameOrPath, form: FormatOption = "table") -> None:
-    """Check a corpus, summarise its contents, and note what is probably wrong with them.
+    """Check a corpus and summarise its contents.
 
     Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
 
