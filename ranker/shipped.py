@@ -5,16 +5,13 @@ Each is a directory of ``models/``: a model file unpacked, with a card that name
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, nearest
-from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import english_note, looks_english
-from ranker.extractors.text.tokens import missing_tokenizer
 from ranker.settings import STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
@@ -55,12 +52,10 @@ def suited(dataset: Dataset) -> str:
     """
     if not len(dataset.references):
         return UNREFERENCED
-    pairs = [pair for pair in dataset.language_pairs if pair != "?"]
-    if pairs and not all(pair.endswith("-en") for pair in pairs):
+    targets = {*dataset.target_languages}
+    if targets - {"en", ""}:
         return ANY
-    if len(pairs) == len(dataset.language_pairs):
-        return ENGLISH
-    return ENGLISH if looks_english(dataset) else ANY
+    return ENGLISH if "" not in targets or looks_english(dataset) else ANY
 
 
 def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
@@ -82,21 +77,17 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     name, notes = STANDARD, []
     if suited(dataset) != ENGLISH:
         name = STANDARD_ANY
-        targets = sorted({pair.partition("-")[2] for pair in dataset.language_pairs if pair != "?"} - {"en", ""})
+        targets = sorted({*dataset.target_languages} - {"en", ""})
         languages = ", ".join(map(repr, targets))
         why = f"no parser for {languages}" if targets else "the references do not look English"
         notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")
     extractors = FeatureSet.parse(name).extractors
-    missing = missing_tokenizer(dataset)
-    if missing:
-        notes.append(f"{missing}; using characters as words instead (tokenizer=char)")
-        extractors = tuple(_by_character(extractor) for extractor in extractors)
     reason = FeatureSet(extractors).unusable(dataset)
     if reason:
         left_out = dict.fromkeys(extractor.name for extractor in extractors if extractor.unusable(dataset))
         notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
         extractors = tuple(extractor for extractor in extractors if not extractor.unusable(dataset))
-    return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
+    return (",".join(map(str, extractors)) if reason else name), tuple(notes)
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:
@@ -111,9 +102,3 @@ def fewer_features(dataset: Dataset, columns: int) -> list[str]:
         and not features.unusable(dataset)
         and not english_note(features.members, dataset)
     ][:2]
-
-
-def _by_character(extractor: Extractor) -> Extractor:
-    if getattr(extractor, "tokenizer", None) != "auto":
-        return extractor
-    return dataclasses.replace(extractor, tokenizer="char")  # type: ignore[type-var]

@@ -123,6 +123,24 @@ def test_a_ranker_that_ships_prefers_the_reference(name):
     assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
 
 
+@pytest.mark.parametrize(
+    ("reference", "better", "worse"),
+    [
+        ("我很喜欢那只坐在垫子上的猫。", "我喜欢坐在垫子上的那只猫。", "他不去北京买一本很贵的书。"),
+        ("私はマットの上の猫が好きです。", "マットの上の猫が好きです。", "彼は東京で本を買いません。"),
+        ("ฉันชอบแมวที่นั่งอยู่บนเสื่อ", "ฉันชอบแมวที่อยู่บนเสื่อ", "เขาไม่ซื้อหนังสือในกรุงเทพ"),
+    ],
+)
+def test_full_any_sees_words_where_there_are_no_spaces(reference, better, worse):
+    data, ranker = dataset_of([([reference], [better, worse])]), Ranker.load("full-any")
+    columns = ranker.feature_set.transform(data)
+    words = [str(column).startswith("ngrams[tokenizer=any].2.f1") for column in ranker.feature_set.columns]
+    assert columns[0, words] > 0.2
+    assert columns[1, words] < 0.1
+    assert np.diff(ranker.candidate_scores(data)) < 0
+    assert not ranker.note(data) or "written without spaces" not in ranker.note(data)
+
+
 def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
     ranker, example = Ranker.load("full-semantic"), dataset(ENGLISH)
     if importlib.util.find_spec("torch") is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -145,7 +146,7 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
 
     Example: ranker data check candidates.json
     """
-    from ranker.corpora import catalogue
+    from ranker.corpora import catalogue, sanity
     from ranker.corpora.columns import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
@@ -159,11 +160,17 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     with working("reading"):
         dataset = catalogue.load(data)
         rows = summarise(dataset)
+        notes = list(sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS)))
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
-    lines = [f"judgements: {judgements}{unused}", *counts(dataset), f"fingerprint: {dataset.fingerprint}"]
-    emit(Result.of_rows(rows, signature="\n".join(lines)), form)
+    noted = "".join(f"\nnote: {note}" for note in notes)
+    signature = "\n".join(
+        [f"judgements: {judgements}{unused}", *counts(dataset), f"fingerprint: {dataset.fingerprint}"]
+    )
+    result = Result.of_rows(rows, signature=f"{signature}{noted}")
+    document = {"signature": signature, "rows": rows, "notes": notes}
+    emit(dataclasses.replace(result, document=document), form)
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:
@@ -242,8 +249,7 @@ def convert(
 
     with working("converting"):
         dataset = catalogue.load(data)
-        if lp:
-            dataset = dataset.select_language_pairs(lp)
+        dataset = dataset.of_language_pairs(lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)

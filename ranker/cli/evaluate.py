@@ -106,6 +106,7 @@ def command(
             parts=parts,
             no_references=no_references,
             extractors=extractors,
+            conclusions=True,
         ),
         given,
     )

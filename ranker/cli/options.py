@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import color_system, say_note, shows_progress
+from ranker.cli.output import color_system, note_with_result, say_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -62,7 +62,12 @@ JobsOption = Annotated[
 ]
 LpOption = Annotated[
     list[str] | None,
-    typer.Option("--lp", help="Restrict to a language pair, such as de-en or *-en; may be repeated.", metavar="LP"),
+    typer.Option(
+        "--lp",
+        help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "
+        "states the pair of data that does not.",
+        metavar="LP",
+    ),
 ]
 KindOption = Annotated[
     str,
@@ -172,12 +177,14 @@ def read_input(
     no_references: bool = False,
     extractors: Sequence[Extractor] = (),
     to_score: bool = True,
+    conclusions: bool = False,
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
     What is `to_score` is without candidates that would be compared with themselves alone, which a note says. Another
     note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Scores
-    that `extractors` read from files are attached.
+    that `extractors` read from files are attached. Notes say what is probably wrong with the data, and with
+    `conclusions` whether they are few to draw any from.
     """
     parallel = bool(source or references or translations)
     if references and no_references:
@@ -186,24 +193,19 @@ def read_input(
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
         raise OptionError("no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)")
-    from ranker.corpora import catalogue
+    from ranker.corpora import catalogue, sanity
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
     from ranker.corpora.own_references import without_only_references
 
     with working("reading"):
         if parallel:
-            named = lp[0] if lp and len(lp) == 1 and "*" not in lp[0] else None
-            corpora = [read_parallel(source, references or [], translations or [], named)]
-            if lp and corpora[0].language_pairs == ["?"]:
-                raise OptionError(
-                    f"--lp {' '.join(lp)}: plain text files have one language pair; expected one, such as de-en"
-                )
+            corpora = [read_parallel(source, references or [], translations or [])]
         else:
             corpora = [catalogue.load(path) for path in data]
         if no_references:
             corpora = [corpus.without_references() for corpus in corpora]
-        whole = concatenate(corpora)
+        whole = concatenate([corpus.with_language_pair(lp or []) for corpus in corpora])
         dataset = whole.select_language_pairs(lp) if lp else whole
         if extractors:
             from ranker.extractors.given import with_given_scores
@@ -219,6 +221,9 @@ def read_input(
         _say_unused(corpora, dataset, kind)
     if parts is not None:
         parts.extend(corpora)
+    checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
+    where = " ".join(data) if data else "a corpus file of the same texts"
+    note_with_result(map(str, sanity.notes_of(dataset, checks)), f"ranker data check {where}")
     return dataset
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _quiet = ContextVar("quiet", default=False)
 _long_signatures = ContextVar("long_signatures", default=False)
 _styles = ContextVar("styles", default=True)
+_MOST_NOTES = 5
+_pending: ContextVar[tuple[tuple[Iterable[str], str], ...]] = ContextVar("pending notes", default=())
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
 """Parts of a signature that a model's digest covers, or that never differ."""
@@ -74,7 +76,8 @@ class Result:
 
 
 def emit(result: Result, form: str) -> None:
-    """Print a result in the form that ``--format`` names."""
+    """Print a result in the form that ``--format`` names, after the notes that come with it."""
+    say_pending_notes()
     if form == "json":
         typer.echo(json_text(_plain(result.document), indent=1))
     elif form == "jsonl":
@@ -122,6 +125,7 @@ def without_styles() -> None:
 def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
     be_quiet(False)
+    _pending.set(())
     _styles.set(not os.environ.get("NO_COLOR"))
     _long_signatures.set(False)
     # what prints the notes of the library where a program sets up no logging of its own
@@ -171,6 +175,25 @@ def print_text(text: str) -> None:
 def say_note(note: str) -> None:
     """Tell the user on stderr what is good to know, unless notes are unwanted."""
     say_progress(f"ranker: note: {note}")
+
+
+def note_with_result(notes: Iterable[str], rest: str) -> None:
+    """Tell the user the first of several notes before the result, not before an error, and where to read the `rest`."""
+    _pending.set((*_pending.get(), (notes, rest)))
+
+
+def say_pending_notes() -> None:
+    """Tell the user what was to be said before the result: five lines at most."""
+    said = 0
+    for notes, rest in () if _quiet.get() else _pending.get():
+        for note in notes:
+            said += 1
+            if said > _MOST_NOTES:
+                say_note(f"more notes about the data: {rest}")
+                _pending.set(())
+                return
+            say_note(note)
+    _pending.set(())
 
 
 def print_table(

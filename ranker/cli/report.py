@@ -23,7 +23,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import say, say_note
+from ranker.cli.output import say, say_note, say_pending_notes
 from ranker.cli.pages import OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, files_for
 from ranker.errors import OptionError
@@ -140,6 +140,7 @@ def command(
             for note in measured.notes:
                 say_note(f"{measured.dataset.name}: {note}")
     write_html(html, page)
+    say_pending_notes()
     say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         say(f"written: {path}")

@@ -58,9 +58,23 @@ _ALWAYS_METRICS = _table(
     "terpa wer xcomet yisi"
 )
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
+_LANG = ("lang", "language")
 HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate")
 """Names of the column or key of an output besides ``text``."""
-_ALIASES = {"src": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text")}
+SOURCE_LANGUAGE, TARGET_LANGUAGE = "source_language", "target_language"
+_LANGUAGES = {
+    **{f"{side}{join}{lang}": SOURCE_LANGUAGE for side in ("src", "source") for join in ("", "_") for lang in _LANG},
+    **{
+        f"{side}{join}{lang}": TARGET_LANGUAGE
+        for side in ("tgt", "trg", "target")
+        for join in ("", "_")
+        for lang in _LANG
+    },
+    **dict.fromkeys(("langs", "langpair", "lang_pair", "language_pair"), "lp"),
+}
+LANGUAGE_KEYS = frozenset(_LANGUAGES)
+"""Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
+_ALIASES = {"src": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

@@ -14,7 +14,7 @@ class Conversions:
     """What `Dataset` converts from and to; done by `ranker.corpora.formats.in_memory`, which is imported on use."""
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, name: str = "frame") -> Self:
+    def from_frame(cls, frame: pd.DataFrame, name: str = "frame", *, lp: str | None = None) -> Self:
         """Make a data set of a frame with one row per candidate, or per candidate and judge.
 
         Parameters
@@ -25,6 +25,8 @@ class Conversions:
             are those of CSV files; see `ranker.corpora.formats.tables`. The index is not read.
         name : str, default "frame"
             What messages and signatures call it.
+        lp : str, optional
+            Language pair, as ``de-en``, of a frame that names none.
 
         Returns
         -------
@@ -44,11 +46,13 @@ class Conversions:
         >>> Dataset.from_frame(frame.assign(text=["hello", "hi"], fluency=[5, 4]))
         <Dataset frame: 1 source, 1 reference, 2 candidates, 2 ratings, 0 preferences>
         """
-        dataset: Self = _module().from_frame(frame, name)[0]
+        dataset: Self = _module().from_frame(frame, name, lp)[0]
         return dataset
 
     @classmethod
-    def from_records(cls, records: Iterable[Mapping[str, Any]], name: str = "records") -> Self:
+    def from_records(
+        cls, records: Iterable[Mapping[str, Any]], name: str = "records", *, lp: str | None = None
+    ) -> Self:
         """Make a data set of records, each of one source with its candidates, or of one candidate.
 
         Parameters
@@ -57,6 +61,8 @@ class Conversions:
             What a line of JSONL holds; see `ranker.corpora.formats.json_lines` for the keys.
         name : str, default "records"
             What messages and signatures call it.
+        lp : str, optional
+            Language pair, as ``de-en``, of records that name none.
 
         Raises
         ------
@@ -70,7 +76,7 @@ class Conversions:
         >>> Dataset.from_records([record]).candidates["system"].tolist()
         ['A', 'B']
         """
-        dataset: Self = _module().from_records(records, name)
+        dataset: Self = _module().from_records(records, name, lp)
         return dataset
 
     @classmethod

@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
-from ranker.corpora.languages import target_language
+from ranker.corpora.languages import is_of_pair, language_pair, names_two_languages, target_language
 from ranker.corpora.schema import ALIGNMENT, SCHEMA, TEXT, table
 from ranker.errors import DataError, counted, nearest
 
@@ -278,7 +278,8 @@ class Dataset(Conversions):
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
         """Return the data set of the sources of the `wanted` language pairs.
 
-        ``xx-en`` with the wild card ``*`` on either side, as in ``*-en``, stands for all that match.
+        ``xx-en`` with the wild card ``*`` on either side, as in ``*-en``, stands for all that match, and a language
+        without a region for all its regions.
 
         Raises
         ------
@@ -287,13 +288,41 @@ class Dataset(Conversions):
         """
         keep = np.zeros(len(self.sources), dtype=bool)
         for pattern in wanted:
-            matched = [lp for lp in self.language_pairs if _matches(lp, pattern)]
+            matched = [lp for lp in self.language_pairs if is_of_pair(lp, pattern)]
             if not matched:
                 listed = ", ".join(self.language_pairs)
                 hint = nearest(pattern, self.language_pairs)
                 raise DataError(f"no sources of language pair {pattern!r}{hint}; available: {listed}", file=self.name)
             keep |= np.isin(self.source_language_pairs, matched)
         return self.select_sources(keep)
+
+    def of_language_pairs(self, wanted: Sequence[str]) -> Dataset:
+        """Return the sources of the `wanted` language pairs, all if none is; data that names none is of that pair.
+
+        Raises
+        ------
+        DataError
+            As `select_language_pairs` and `with_language_pair`.
+        """
+        return self.with_language_pair(wanted).select_language_pairs(wanted) if wanted else self
+
+    def with_language_pair(self, wanted: Sequence[str]) -> Dataset:
+        """Return the data set with the one language pair that is `wanted`, if it names none; else itself.
+
+        Raises
+        ------
+        DataError
+            If it names none, and `wanted` is not one pair of two languages.
+        """
+        if not wanted or not self.sources["lp"].isna().all():
+            return self
+        pair = language_pair(wanted[0])
+        if len(wanted) > 1 or not names_two_languages(pair):
+            what = (
+                f"names no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
+            )
+            raise DataError(what, file=self.name)
+        return dataclasses.replace(self, sources=self.sources.assign(lp=pd.array([pair] * len(self.sources), TEXT)))
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
@@ -331,12 +360,6 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
 
 def _short(key: str) -> str:
     return key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 3]}..."
-
-
-def _matches(lp: str, pattern: str) -> bool:
-    source, _, target = lp.partition("-")
-    wanted_source, _, wanted_target = pattern.partition("-")
-    return wanted_source in ("*", source) and wanted_target in ("*", target)
 
 
 def concatenate(datasets: Sequence[Dataset]) -> Dataset:

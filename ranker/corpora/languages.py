@@ -1,22 +1,35 @@
-"""Two-letter codes of languages from the names and the three-letter codes that older files use."""
+"""Language codes and language pairs in one form, whatever names and codes a file uses."""
 
 from __future__ import annotations
 
+import functools
 import re
 
 # ISO 639-1, ISO 639-2 (both codes where there are two), English name
 _LANGUAGES = """
-ar ara arabic
+af afr afrikaans
+am amh amharic
+ar ara arb arabic
+be bel belarusian
+bg bul bulgarian
 bn ben bengali
+bo bod tib tibetan
+bs bos bosnian
+ca cat catalan
 cs ces cze czech
+cy cym wel welsh
 da dan danish
 de deu ger german
 el ell gre greek
 en eng english
 es spa spanish
-et est estonian
+et est ekk estonian
+eu eus baq basque
+fa fas per pes persian
 fi fin finnish
 fr fra fre french
+ga gle irish
+gl glg galician
 gu guj gujarati
 ha hau hausa
 he heb hebrew
@@ -24,36 +37,69 @@ hi hin hindi
 hr hrv croatian
 ht hat haitian
 hu hun hungarian
+hy hye arm armenian
+id ind indonesian
 is isl ice icelandic
 it ita italian
 iu iku inuktitut
 ja jpn japanese
+ka kat geo georgian
 kk kaz kazakh
 km khm khmer
+kn kan kannada
 ko kor korean
+lo lao
 lt lit lithuanian
-lv lav latvian
+lv lav lvs latvian
+mk mkd mac macedonian
+ml mal malayalam
+mn mon khk mongolian
+mr mar marathi
+ms msa may zsm malay
+mt mlt maltese
+my mya bur burmese
+nb nob
+ne nep npi nepali
 nl nld dut dutch
+nn nno
 no nor norwegian
+pa pan punjabi
 pl pol polish
-ps pus pashto
+ps pus pbt pashto
 pt por portuguese
 ro ron rum romanian
 ru rus russian
+si sin sinhala
+sk slk slo slovak
+sl slv slovenian
+sq sqi alb albanian
+sr srp serbian
 sv swe swedish
+sw swa swh swahili
 ta tam tamil
+te tel telugu
+th tha thai
+tl tgl fil tagalog
 tr tur turkish
 uk ukr ukrainian
 ur urd urdu
+uz uzb uzn uzbek
 vi vie vietnamese
-zh zho chi chinese
+xh xho xhosa
+yo yor yoruba
+zh zho chi cmn chinese
+zu zul zulu
 """
 _CODES = {name: line.split()[0] for line in _LANGUAGES.split("\n") if line for name in line.split()}
-_CODE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]+))?\Z")
+_CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
+_REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
+_SEPARATOR = re.compile(r"\s*(?:->|→|[-_>/|\s])\s*")
+_UNKNOWN = "?"
+_ANY = "*"
 
 
 def language_code(name: str) -> str | None:
-    """Return the two-letter code of a language, with its region as in ``pt_BR``.
+    """Return the two-letter code of a language, with its region or script as in ``pt_BR`` and ``zh_Hans``.
 
     Codes that are not known stay as they are, in lower case. None for
     what is neither a known name nor of the form of a code, and for ``any``.
@@ -66,7 +112,55 @@ def language_code(name: str) -> str | None:
     if code is None or text.lower() == "any":
         return None
     language = _CODES.get(code[1].lower(), code[1].lower())
-    return f"{language}_{code[2]}" if code[2] else language
+    return language + code[2].replace("-", "_")
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language by its two-letter code; the code if it is not known."""
+    return next((line.split()[-1].capitalize() for line in _LANGUAGES.split("\n") if line.startswith(f"{code} ")), code)
+
+
+@functools.lru_cache(maxsize=4096)
+def language_pair(name: str) -> str:
+    """Return a language pair as ``en-zh``, however it is written: ``en_zh``, ``eng-zho``, ``EN>ZH``, ``en-zh-Hans``.
+
+    Regions and scripts are kept, as in ``en-zh_Hans``; ``*`` stands for any language. What is no pair of languages
+    stays as it is.
+    """
+    parts = _SEPARATOR.split(name.strip())
+    cut = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
+    # where there is one dash, it is between the two languages
+    for source, target in [tuple(name.strip().split("-")), *cut] if name.count("-") == 1 else cut:
+        codes = [_side(source), _side(target)]
+        if all(codes):
+            return "-".join(map(str, codes))
+    return name
+
+
+def _side(language: str) -> str | None:
+    if language in (_ANY, _UNKNOWN):
+        return language
+    return language_code(language) if _REGION_OR_SCRIPT.match(language) else None
+
+
+def pair_of(source: str | None, target: str | None) -> str | None:
+    """Return the language pair of two languages by any of their names; ``?`` for one that is not known."""
+    codes = [language_code(side or "") or _UNKNOWN for side in (source, target)]
+    return None if codes == [_UNKNOWN] * 2 else "-".join(codes)
+
+
+def is_of_pair(pair: str, pattern: str) -> bool:
+    """Tell whether a language pair is one that `pattern` stands for, as ``de-en``, ``*-en`` or ``en-zh``.
+
+    A language without a region is that of all regions.
+    """
+    sides = zip(pair.partition("-")[::2], language_pair(pattern).partition("-")[::2], strict=True)
+    return all(wanted in (_ANY, side, side.partition("_")[0]) for side, wanted in sides)
+
+
+def names_two_languages(pair: str) -> bool:
+    """Tell whether a language pair is of two languages, none of them ``*`` or ``?``."""
+    return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 
 def target_language(pair: str) -> str | None:
@@ -74,5 +168,5 @@ def target_language(pair: str) -> str | None:
 
     None where it is not known.
     """
-    code = language_code(pair.partition("-")[2])
+    code = language_code(language_pair(pair).partition("-")[2])
     return code.partition("_")[0] if code else None

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import language_pair
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
@@ -158,8 +159,8 @@ def build_dataset(
     """Make a `Dataset` of columns; missing ``seg_id`` are numbered.
 
     An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
-    format can tell these apart. A system that is a reference throughout is marked as one
-    (`ranker.corpora.own_references.mark_references`).
+    format can tell these apart. Language pairs are written as ``en-zh``. A system that is a reference throughout is
+    marked as one (`ranker.corpora.own_references.mark_references`).
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def build_dataset(
     size = len(keys["text"])
     if not size:
         raise DataError("contains no source, expected at least one", file=file or name)
-    keys["lp"], keys["doc"] = _unless(keys["lp"], "", "-"), _unless(keys["doc"], "")
+    keys["lp"], keys["doc"] = _in_one_form(_unless(keys["lp"], "", "-")), _unless(keys["doc"], "")
     keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
     _check_keys(keys, arrays["candidates"], file, lines, unit)
     judged["judge"] = _unless(judged["judge"], "")
@@ -225,6 +226,16 @@ def _unless(values: Any, *unknown: str) -> Any:
     text = _text(values)
     replaced = pc.is_in(text, pa.array(unknown, text.type))
     return pd.array(pc.if_else(replaced, None, text), dtype=TEXT) if pc.any(replaced).as_py() else values
+
+
+def _in_one_form(pairs: Any) -> Any:
+    """Return a column of language pairs as `language_pair` writes them."""
+    encoded = _text(pairs).combine_chunks().dictionary_encode()
+    written = encoded.dictionary.to_pylist()
+    known = [language_pair(pair) for pair in written]
+    if known == written:
+        return pairs
+    return pd.array(pa.array(known, pa.large_string()).take(encoded.indices), dtype=TEXT)
 
 
 def _numbered(values: Any, first: int) -> Any:

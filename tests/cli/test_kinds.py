@@ -141,7 +141,7 @@ def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed:
     write(folder, "x.csv", grade=(1, 2, 3))
     printed("train", "-d", "sample", "-F", "length", "-M", "x.model", "--folds", "0")
     _, err = printed("evaluate", "-d", "sample", "-d", "x.csv", "-M", "x.model", "--resamples", "0")
-    assert err.splitlines() == [
+    assert err.splitlines()[:-1] == [
         "ranker: note: x: skipped, no judgements of kind 'fluency' (it has grade)",
         "ranker: note: this model was trained on 91% of the sources of sample+x, which it is evaluated on",
     ]

@@ -216,9 +216,7 @@ def test_score_files_are_named_after_references_and_without_slashes(score: Score
     assert sorted(path.name for path in Path("y").glob("*.score")) == ["bleu-all.seg.score", "bleu-all.sys.score"]
 
 
-@pytest.mark.parametrize(
-    "pair", ["../../../up", "/absolute", "..", "a/b", "a\\b", "nul", "de-en ", "a\tb", "a\0b", "x" * 300]
-)
+@pytest.mark.parametrize("pair", ["../../../up", "/absolute", "..", "a/b", "a\\b", "nul", "a\tb", "a\0b", "x" * 300])
 def test_score_files_never_leave_their_directory(refused: Refused, folder: Path, pair: str) -> None:
     single = {"lp": pair, "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"A": "t"}}
     (folder / "evil.json").write_text(json.dumps([single]))

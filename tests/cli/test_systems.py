@@ -195,7 +195,10 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
         (("-t", "B"), "comparing systems requires at least two, but src has the output of only one system, 'B'"),
         (("-t", "B", "A", "--baseline", "D"), "--baseline: no system 'D' in src; available: 'A', 'B'"),
         (("-t", "B", "A", "--resamples", "0"), "'--resamples': "),
-        (("-t", "B", "A", "--lp", "*-en"), r"--lp \*-en: plain text files have one language pair; expected"),
+        (
+            ("-t", "B", "A", "--lp", "*-en"),
+            r"src: names no language pair; expected the one that it is of, such as --lp de-en, found \*-en",
+        ),
         (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
         (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),
         (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; available: none"),

@@ -94,7 +94,7 @@ def test_ye07_with_word_order_is_declared():
 
 def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
-    assert err == (
+    assert err.startswith(
         "ranker: note: no parser for 'de': using the feature set standard-any, which has no dependency triplets\n"
     )
     assert "|features:standard-any#" in printed
@@ -111,7 +111,7 @@ def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_few_sources_are_learnt_from_without_a_language_model(train, count):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(count))
-    assert err == (
+    assert err.startswith(
         f"ranker: note: {count} reference sentences are too few for a language model, which needs 100: using the "
         "features of standard without perp\n"
     )

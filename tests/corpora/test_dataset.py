@@ -111,7 +111,8 @@ def test_language_pairs():
     ("wanted", "kept"),
     [
         (["de-en"], ["first", "second"]),
-        (["*-en"], ["first", "second"]),
+        (["*-en"], ["first", "second", "third"]),
+        (["deu_eng"], ["first", "second"]),
         (["fr-*"], ["third"]),
         (["fr-*", "de-en"], ["first", "second", "third"]),
         (["?"], ["fourth"]),

@@ -32,7 +32,7 @@ Texts = Sequence[str]
 References = Sequence[str | Texts] | Mapping[Any, Texts]
 
 
-def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64Array]:
+def from_frame(frame: pd.DataFrame, name: str = "frame", lp: str | None = None) -> tuple[Dataset, Int64Array]:
     """Return the data set that a frame holds, and which of its candidates every row is, shape (rows,).
 
     See `Dataset.from_frame`.
@@ -52,10 +52,10 @@ def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64
         values = [_arrow(frame.iloc[:, column]) for column in range(len(header))]
         rows = np.arange(len(frame))
         dataset, candidates = long_table(header, values, rows, name, "row").dataset_and_candidates(name)
-    return dataset, candidates
+    return dataset.with_language_pair([lp] if lp else []), candidates
 
 
-def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") -> Dataset:
+def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", lp: str | None = None) -> Dataset:
     """Return the data set that records hold; see `Dataset.from_records`."""
     values = [records] if isinstance(records, Mapping) else records
     if isinstance(values, str) or not isinstance(values, Iterable):
@@ -65,7 +65,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") ->
         dataset = assemble(parsed, name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
-    return dataset
+    return dataset.with_language_pair([lp] if lp else [])
 
 
 def from_texts(

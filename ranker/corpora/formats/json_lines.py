@@ -8,9 +8,10 @@ A record is one source::
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
 one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
-are. A source may be missing where there are references. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``,
-and in a candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``;
-word alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
+are. A source may be missing where there are references. Optional: ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``,
+``seg_id``, ``reference_names``, and in a candidate ``human`` (``{"fluency": 3}`` or, with judges,
+``{"fluency": {"judge1": 3}}``) and ``is_reference``; word alignments with the source in Pharaoh format, ``alignment``
+of a candidate and ``reference_alignments``.
 A file holds one record a line, a list of records, or a single record.
 
 Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata (`ranker.corpora.columns`)
@@ -29,6 +30,7 @@ from operator import itemgetter
 from typing import Any, NoReturn
 
 from ranker.corpora import columns as names
+from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (
     Candidate,
     Record,
@@ -73,7 +75,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     left_out: dict[str, None] = {}
     for line, value in values:
         reader = RecordReader(file, line, left_out)
-        fields = reader.mapping(value, "record")
+        fields = reader.with_language_pair(reader.mapping(value, "record"))
         source, candidates = (
             reader.spelling(fields, "source", "src"),
             reader.spelling(fields, *_CANDIDATES, *_CANDIDATE),
@@ -191,7 +193,11 @@ def source_key(value: object) -> str | None:
     """Return what tells the source of a record of one candidate from others, None for any other record."""
     if not isinstance(value, dict) or any(key in value for key in _CANDIDATES):
         return None
-    keys = [key for key in value if key in _SOURCE_KEYS or names.canonical(key).startswith("reference")]
+    keys = [
+        key
+        for key in value
+        if key in (*_SOURCE_KEYS, *names.LANGUAGE_KEYS) or names.canonical(key).startswith("reference")
+    ]
     return repr([(key, value[key]) for key in sorted(keys)])
 
 
@@ -278,6 +284,17 @@ class RecordReader:
             what = f"keys {filled[0]!r} and {filled[1]!r} mean the same; keep one of them"
             raise DataError(what, file=self.file, line=self.line)
         return next(iter(filled or present), None)
+
+    def with_language_pair(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a record with ``lp`` in place of other keys for the languages."""
+        if names.LANGUAGE_KEYS.isdisjoint(fields):
+            return fields
+        stated = {
+            names.canonical(key): self.optional_text(fields, key, key) for key in fields if key in names.LANGUAGE_KEYS
+        }
+        others = {key: value for key, value in fields.items() if key not in names.LANGUAGE_KEYS}
+        pair = stated.get("lp") or pair_of(stated.get(names.SOURCE_LANGUAGE), stated.get(names.TARGET_LANGUAGE))
+        return {**others, "lp": others.get("lp") or pair}
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
         """Return an object."""

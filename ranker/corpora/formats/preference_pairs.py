@@ -19,6 +19,7 @@ import pandas as pd
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import language_pair
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import table
 from ranker.errors import DataError
@@ -181,7 +182,7 @@ def _candidates(columns: Mapping[str, npt.NDArray[np.object_]], side: str, datas
     sources = dataset.sources
     source = _find(
         [sources["lp"].fillna("-").to_numpy(object), sources["seg_id"].to_numpy(object)],
-        [columns["lp"], columns["seg_id"]],
+        [np.array([*map(language_pair, columns["lp"])], dtype=object), columns["seg_id"]],
     )
     unknown = np.flatnonzero(source < 0)
     if len(unknown):

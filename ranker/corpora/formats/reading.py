@@ -80,9 +80,8 @@ def read_parallel(
     source: str | Path | None,
     references: Sequence[str | Path],
     translations: Sequence[str | Path],
-    lp: str | None = None,
 ) -> Dataset:
-    """Read parallel files, one sentence per line, of language pair `lp`; a system is called by its file's name.
+    """Read parallel files, one sentence per line; a system is called by its file's name.
 
     Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
     SGML or XML; see `ranker.corpora.documents.testsets`.
@@ -112,7 +111,7 @@ def read_parallel(
     )
     return build_dataset(
         _stem(first),
-        {"lp": [lp] * size, "text": [""] * size if source is None else first_lines},
+        {"text": [""] * size if source is None else first_lines},
         side_by_side(reference_lines, size),
         side_by_side(system_lines, size, system=systems),
         {},

@@ -26,6 +26,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import kinds_of
+from ranker.corpora.languages import language_pair
 from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, nearest
 from ranker.files import display_name, read_text, sha256
@@ -213,7 +214,7 @@ class SegmentScores:
             assert row.seg_id is not None
             places = by_id.get(row.seg_id, [])
             if row.lp is not None:
-                places = [place for place in places if pairs[place] == row.lp]
+                places = [place for place in places if pairs[place] == language_pair(row.lp)]
             if len(places) != 1:
                 named = f"seg_id {shown(row.seg_id)}{'' if row.lp is None else f' of {shown(row.lp)}'}"
                 if not places:
@@ -233,7 +234,13 @@ class SegmentScores:
         pairs = dataset.source_language_pairs
         every = np.ones(len(pairs), dtype=bool)
         for (name, lp), rows in groups.items():
-            parts = [pairs == lp] if lp is not None else [every, np.isin(pairs, wanted)] if wanted else [every]
+            parts = (
+                [pairs == language_pair(lp)]
+                if lp is not None
+                else [every, np.isin(pairs, wanted)]
+                if wanted
+                else [every]
+            )
             translated = np.zeros(len(dataset.sources), dtype=bool)
             translated[dataset.candidate_source[names == name]] = True
             sizes = [np.flatnonzero(part & more) for part in parts for more in (translated, every)]

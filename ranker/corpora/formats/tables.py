@@ -1,7 +1,8 @@
 """Tables in long form, one row a candidate (or a candidate and a judge): CSV, TSV and Parquet.
 
 Columns ``text`` and ``source`` or ``reference`` (or ``reference1``, ``reference2``, ...) are required; ``system``,
-``lp``, ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are optional; every other column is a rating
+``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are
+optional; every other column is a rating
 and holds numbers or nothing. Which ratings are judgements, and in which direction, is decided where they are used; see
 `ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
 may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
@@ -31,6 +32,7 @@ import pyarrow.parquet
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import columns as names
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (
     build_dataset,
     first_repeated,
@@ -232,7 +234,7 @@ def delimiter_of(header: str, file: str) -> Delimiter:
 
 def kinds_of(columns: list[str]) -> list[str]:
     """Return the columns that hold ratings."""
-    not_kinds = {*names.TEXT_COLUMNS, *names.reference_columns(columns)}
+    not_kinds = {*names.TEXT_COLUMNS, names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE, *names.reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
 
@@ -245,7 +247,7 @@ class LongTable:
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
     ) -> None:
-        self.columns, self.lines, self.file, self.unit = dict(columns), lines, file, unit
+        self.columns, self.lines, self.file, self.unit = _with_pairs(columns), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
@@ -428,6 +430,23 @@ class LongTable:
             "kind": pd.Series([*numeric], dtype=TEXT).repeat([*map(len, rows.values())]).reset_index(drop=True),
             "value": np.concatenate([np.zeros(0), *(numeric[kind][0][rated] for kind, rated in rows.items())]),
         }
+
+
+def _with_pairs(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
+    """Return the columns with one of language pairs in place of those of source and target languages."""
+    taken = dict(columns)
+    sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
+    if all(side is None for side in sides):
+        return taken
+    codes, texts = zip(*(([-1], []) if side is None else _encode(side) for side in sides), strict=True)
+    size = len(next(side for side in sides if side is not None))
+    both = np.stack([np.broadcast_to(code, size) for code in codes], axis=1)
+    distinct, row = np.unique(both, axis=0, return_inverse=True)
+    named = [[*map(str, text), None] for text in texts]
+    pairs = [pair_of(*(name[code] for name, code in zip(named, pair, strict=True))) for pair in distinct.tolist()]
+    made = pa.chunked_array([pa.array(pairs, pa.large_string()).take(pa.array(row.ravel()))])
+    stated = taken.get("lp", pa.chunked_array([pa.nulls(size, pa.large_string())]))
+    return {**taken, "lp": pc.coalesce(stated, made)}
 
 
 def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:

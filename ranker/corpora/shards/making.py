@@ -42,7 +42,8 @@ def make_shards(
     name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
-            chosen = part.select_language_pairs([wanted for wanted in lp if _has(part, wanted)]) if lp else part
+            stated = part.with_language_pair(lp)
+            chosen = stated.select_language_pairs([wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
             if not len(chosen.sources):
                 continue
             name, count = chosen.name, count + len(chosen)

@@ -19,7 +19,7 @@ import pyarrow.parquet
 
 from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
-from ranker.corpora.columns import canonical
+from ranker.corpora.columns import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_line, read_records, source_key
 from ranker.corpora.formats.preference_pairs import companion
@@ -31,7 +31,7 @@ from ranker.errors import DataError
 from ranker.files import STDIN, display_name
 from ranker.storage.text_lines import line_batches
 
-_OF_SOURCES = ("lp", "doc", "seg_id", "source")
+_OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source")
 
 
 class Part(NamedTuple):

@@ -11,7 +11,7 @@ from ranker.extractors.text.tokens import TokenBatch, missing_tokenizer, token_b
 
 def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
     """Return the words of `dataset`, split as suits the language as far as that is installed."""
-    return token_batch(dataset, "13a" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
+    return token_batch(dataset, "any" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
 
 
 def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:

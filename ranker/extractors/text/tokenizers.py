@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
+from ranker.corpora.scripts import WITHOUT_SPACES
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor, tokenize_meteor_words
 from ranker.extractors.text.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
 from ranker.storage.kernels import kernel
@@ -33,6 +34,7 @@ _CHINESE_BLOCKS = (
     *("\u2001\u2a6d", "\u2e80\u2fdf", "\u2ff0\u303f", "\u3100\u312f", "\u31a0\u31ef", "\u3200\u4db5"),
     *("\u4e00\u9fbb", "\uf900\ufa2d", "\ufa30\ufa6a", "\ufa70\ufad9", "\ufe10\ufe1f", "\ufe30\ufe4f", "\uff00\uffef"),
 )
+_EAST_ASIAN_MARKS = ("\u3001\u303f", "\uff00\uff0f", "\uff1a\uff20", "\uff3b\uff40", "\uff5b\uff65")
 _KANA_BLOCKS = ("\u3040\u309f", "\u30a0\u30ff", "\u31f0\u31ff")
 
 # Kinds of characters. White space comes first: line breaks that count as digits beside a stop, what may follow a
@@ -49,8 +51,9 @@ def _kinds(tokenizer: str) -> UInt8Array:
 
     ``none`` splits at white space, nothing else. ``13a`` splits as NIST's ``mteval-v13a``: every symbol is a token of
     its own, full stops and commas only beside a non-digit, dashes only after a digit. ``zh``, as in sacreBLEU, adds
-    every Chinese character and mark. ``terp`` is ``13a`` with a possessive 's as a token of its own, and so is
-    ``tercom``, tercom's option ``-N``, which knows no white space beyond ASCII. ``tercom-asian``, its options
+    every Chinese character and mark. ``any`` is ``13a``, and every character of a script that puts no spaces between
+    words is a token, and so are East Asian marks. ``terp`` is ``13a`` with a possessive 's as a token of its own, and
+    so is ``tercom``, tercom's option ``-N``, which knows no white space beyond ASCII. ``tercom-asian``, its options
     ``-N -A``, adds every Chinese character and East Asian mark, and every run of hiragana or of katakana.
     """
     kinds = np.full(0x110000, _LETTER, dtype=np.uint8)
@@ -61,6 +64,8 @@ def _kinds(tokenizer: str) -> UInt8Array:
 
     if tokenizer == "zh":
         set_blocks(_CHINESE_BLOCKS, _SYMBOL)
+    if tokenizer == "any":
+        set_blocks([*(chr(first) + chr(last) for first, last in WITHOUT_SPACES), *_EAST_ASIAN_MARKS], _SYMBOL)
     if tokenizer == "tercom-asian":
         for number, block in enumerate(_KANA_BLOCKS):
             set_blocks([block], _RUN + number)
@@ -282,7 +287,7 @@ def _without_mark(word: str) -> tuple[str, ...]:
     return (word,)
 
 
-SPLITTING = ("13a", "none", "zh", "terp", "tercom", "tercom-asian")
+SPLITTING = ("13a", "any", "none", "zh", "terp", "tercom", "tercom-asian")
 """Tokenizers that `split` knows."""
 TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
     "intl": tokenize_international,
@@ -294,5 +299,5 @@ TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
 }
 WORDWISE = frozenset({"chrf-words"})
 """Those of `TOKENIZERS` that never look beyond white space: a sentence has the tokens of its words, in order."""
-OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""What ``auto`` is for a target language, as in sacreBLEU; ``13a`` for all others."""
+OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab", **dict.fromkeys(("th", "lo", "bo", "my", "km"), "char")}
+"""What ``auto`` is for a target language: as in sacreBLEU, characters for other scripts without spaces, else 13a."""

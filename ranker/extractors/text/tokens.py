@@ -17,12 +17,14 @@ import pandas as pd
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.scripts import written_languages
 from ranker.errors import DataError, MissingError, OptionError, nearest
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
 
 Tokenizer = Literal[
     "auto",
     "13a",
+    "any",
     "none",
     "intl",
     "zh",
@@ -305,8 +307,11 @@ def check_sources(dataset: Dataset) -> None:
 
 @view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
-    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
-    codes, languages = pd.factorize(dataset.target_languages)
+    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has.
+
+    Where the language pair is not known, the script of the references tells the language.
+    """
+    codes, languages = pd.factorize(written_languages(dataset))
     chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
     names = sorted(set(chosen))
     by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)

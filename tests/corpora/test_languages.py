@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from ranker import Dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.segment_scores import SegmentScores
+from ranker.corpora.languages import language_pair, names_two_languages, target_language
+from ranker.corpora.shards.making import make_shards
+from ranker.corpora.shards.shards import Shards
+from ranker.errors import DataError
+
+SPELLINGS = {
+    "en-zh": [
+        "en-zh",
+        "en_zh",
+        "eng-zho",
+        "EN-ZH",
+        "en-chi",
+        "en-cmn",
+        "English-Chinese",
+        "en>zh",
+        "en -> zh",
+        "en→zh",
+    ],
+    "en-zh_CN": ["en-zh_CN", "en_zh_CN", "eng-zho_CN", "en-zh-CN"],
+    "en-zh_Hans": ["en-zh-Hans", "en-zho_Hans"],
+    "zh_CN-en": ["zh_CN-en", "zh-CN-en", "zho_CN-eng"],
+    "pt_BR-en_US": ["pt_BR-en_US", "por_BR_eng_US"],
+    "ja-ko": ["jpn-kor", "ja_ko"],
+    "en-fa": ["eng-fas", "en-per", "en-pes"],
+    "aa-bb": ["aa-bb"],
+}
+
+
+@pytest.mark.parametrize(("pair", "name"), [(pair, name) for pair, names in SPELLINGS.items() for name in names])
+def test_a_language_pair_has_one_form(name: str, pair: str) -> None:
+    assert language_pair(name) == pair
+    assert language_pair(pair) == pair
+    assert target_language(name) == pair.split("-")[1].split("_")[0]
+
+
+@pytest.mark.parametrize("name", ["?", "-", "", "news", "a-b", "de-en.x", "en-de-fr", "english_to_german", "any-en"])
+def test_what_is_no_language_pair_stays_as_it_is(name: str) -> None:
+    assert language_pair(name) == name
+    assert not names_two_languages(name)
+
+
+KEYS = [
+    {"lp": "eng_zho"},
+    {"langs": "en-zh"},
+    {"language_pair": "en-cmn"},
+    {"src_lang": "en", "tgt_lang": "zho"},
+    {"source_lang": "English", "target_lang": "Chinese"},
+    {"source_language": "eng", "target_language": "zh"},
+    {"srclang": "en", "trglang": "zh"},
+    {"lp": "en-zh", "src_lang": "de", "tgt_lang": "fr"},
+]
+ROW = {"source": "a", "reference": "b", "system": "A", "text": "c"}
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "parquet", "frame", "records", "shards"])
+def test_all_readers_know_the_names_of_languages(keys, form, tmp_path, caplog) -> None:
+    row, path = {**ROW, **keys}, tmp_path / f"data.{form}"
+    if form in ("csv", "parquet"):
+        getattr(pd.DataFrame([row]), f"to_{form}")(path, index=False)
+    elif form in ("json", "jsonl"):
+        path.write_text(json.dumps([row] if form == "json" else row))
+    elif form == "shards":
+        pd.DataFrame([row]).to_parquet(tmp_path / "data.parquet", index=False)
+        make_shards(str(tmp_path / "data.parquet"), path, 10)
+    if form == "frame":
+        dataset = Dataset.from_frame(pd.DataFrame([row]))
+    elif form == "records":
+        dataset = Dataset.from_records([{**keys, "source": "a", "references": ["b"], "candidates": {"A": "c"}}])
+    else:
+        dataset = Shards.open([str(path)]).load() if form == "shards" else read_dataset(path)
+    assert dataset.language_pairs == ["en-zh"]
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(("keys", "pair"), [({"tgt_lang": "ja"}, "?-ja"), ({"src_lang": "ja", "tgt_lang": ""}, "ja-?")])
+def test_one_language_alone_is_half_a_pair(keys, pair) -> None:
+    assert Dataset.from_frame(pd.DataFrame([{**ROW, **keys}])).language_pairs == [pair]
+    assert Dataset.from_records([{**ROW, **keys}]).language_pairs == [pair]
+
+
+def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None:
+    unstated = Dataset.from_records([ROW])
+    stated = unstated.of_language_pairs(["eng_zho"])
+    assert stated.language_pairs == ["en-zh"]
+    assert stated.fingerprint == Dataset.from_records([{**ROW, "lp": "en-zh"}]).fingerprint
+    assert Dataset.from_records([ROW], lp="en-zh").fingerprint == stated.fingerprint
+    assert Dataset.from_frame(pd.DataFrame([ROW]), lp="en-zh").fingerprint == stated.fingerprint
+    assert unstated.of_language_pairs([]) is unstated
+    with pytest.raises(DataError, match="no sources of language pair 'de-en'; available: en-zh"):
+        stated.of_language_pairs(["de-en"])
+
+
+@pytest.mark.parametrize("wanted", [["*-en"], ["de-en", "fr-en"], ["news"]])
+def test_only_one_pair_of_two_languages_can_be_stated(wanted) -> None:
+    with pytest.raises(DataError) as refused:
+        Dataset.from_records([ROW]).of_language_pairs(wanted)
+    what = "expected the one that it is of, such as --lp de-en, found"
+    assert str(refused.value) == f"records: names no language pair; {what} {' '.join(wanted)}"
+
+
+def test_scores_and_preferences_may_spell_a_language_pair_otherwise(tmp_path) -> None:
+    record = {"lp": "en-zh", "seg_id": "1", "source": "a", "references": ["b"], "candidates": {"A": "c", "B": "d"}}
+    (tmp_path / "data.jsonl").write_text(json.dumps(record))
+    header = "lp seg_id judge sysA sysB relation rankA rankB task primary".replace(" ", "\t")
+    (tmp_path / "data.pairs.tsv").write_text(f"{header}\neng_zho\t1\t-\tA\tB\t>\t-\t-\t-\t1\n")
+    dataset = read_dataset(tmp_path / "data.jsonl")
+    assert len(dataset.preferences) == 1
+    scores = tmp_path / "scores.csv"
+    scores.write_text("lp,seg_id,system,score\nen_zh,1,A,0.5\nen_zh,1,B,0.25\n")
+    assert SegmentScores.read(scores, "score").of_candidates(dataset).tolist() == [0.5, 0.25]

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker import Dataset, load_dataset
+from ranker.corpora import sanity
+from ranker.corpora.schema import table
+
+WORDS = (
+    "the a of to and in house river old small people garden winter train never sees brings water stone "
+    "quietly under after morning city letter friend music opens closes bridge table again"
+)
+GERMAN = (
+    "der die das von zu und im Haus Fluss alt klein Menschen Garten Winter Zug niemals sieht bringt Wasser Stein "
+    "leise unter nach Morgen Stadt Brief Freund Musik schliesst wieder"
+)
+
+
+def sentences(number: int, seed: int, words: str = WORDS) -> list[str]:
+    random = np.random.default_rng(seed)
+    drawn = (" ".join(random.choice(words.split(), random.integers(7, 16))) for _ in range(number))
+    return [f"{text.capitalize().replace(' ', ', ', 1)}." for text in drawn]
+
+
+def edited(texts: list[str], seed: int, share: float = 0.3) -> list[str]:
+    """Replace some words, as a translation differs from its reference."""
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(
+            word if word.istitle() or not word.isalpha() or random.random() >= share else random.choice(WORDS.split())
+            for word in text.split()
+        )
+        for text in texts
+    ]
+
+
+REFERENCES = sentences(60, 1)
+SOURCES = sentences(60, 2, GERMAN)
+CLEAN = edited(REFERENCES, 3)
+
+
+def data(output: list[str], **others: list[str]) -> Dataset:
+    size = len(output)
+    outputs = {"good": edited(REFERENCES, 4)[:size], "bad": output, **others}
+    return Dataset.from_texts(outputs, REFERENCES[:size], SOURCES[:size], name="data")
+
+
+def found(dataset: Dataset) -> list[str]:
+    return [str(note) for note in sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS))]
+
+
+DAMAGED: list[tuple[str, Callable[[], list[str]], list[str]]] = [
+    ("nothing", lambda: CLEAN, []),
+    ("reference", lambda: REFERENCES, ["60 outputs of bad equal the reference (first: data[1], bad)"]),
+    (
+        "source",
+        lambda: [*CLEAN[:20], *SOURCES[20:30], *CLEAN[30:]],
+        ["10 outputs of bad are copies of the source (first: data[21], bad)"],
+    ),
+    (
+        "shifted",
+        lambda: [*CLEAN[:20], *CLEAN[21:], ""],
+        [
+            "38 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines "
+            "shifted? (first: data[21], bad)",
+            "1 output of bad is empty (first: data[60], bad)",
+        ],
+    ),
+    (
+        "repeated",
+        lambda: [CLEAN[0] if row % 5 == 0 else text for row, text in enumerate(CLEAN)],
+        ["12 outputs of bad repeat a sentence given for other sources (first: data[1], bad)"],
+    ),
+    (
+        "language",
+        lambda: sentences(60, 5, GERMAN),
+        ["60 outputs of bad look to be in another language than the references (first: data[1], bad)"],
+    ),
+    (
+        "script",
+        lambda: [*CLEAN[:40], *["Это предложение написано по-русски, а не по-английски."] * 4, *CLEAN[44:]],
+        [],
+    ),
+    (
+        "scripts",
+        lambda: [*CLEAN[:40], *[f"Это предложение номер {row} написано по-русски." for row in range(9)], *CLEAN[49:]],
+        ["9 outputs of bad look to be in another language than the references (first: data[41], bad)"],
+    ),
+    (
+        "short",
+        lambda: [text[:5] if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
+        ["8 outputs of bad are more than three times as long as the reference, or as short (first: data[11], bad)"],
+    ),
+    (
+        "long",
+        lambda: [" ".join([text] * 4) if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
+        ["8 outputs of bad are more than three times as long as the reference, or as short (first: data[11], bad)"],
+    ),
+    (
+        "lower",
+        lambda: [text.lower() for text in CLEAN],
+        ["60 outputs of bad are in lower case, but few references: they match less (first: data[1], bad)"],
+    ),
+    (
+        "tokenised",
+        lambda: [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
+        [
+            "60 outputs of bad are tokenised (have spaces before commas or full stops), but few references: they match "
+            "less (first: data[1], bad)"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("output", "notes"), [case[1:] for case in DAMAGED], ids=[case[0] for case in DAMAGED])
+def test_each_damage_is_noted_once_with_its_count_and_first_place(output, notes) -> None:
+    assert found(data(output())) == notes
+
+
+def test_systems_that_are_nearly_identical_are_named() -> None:
+    near = [text if row % 4 else f"Now {text}" for row, text in enumerate(CLEAN)]
+    assert found(data(CLEAN, near=near)) == ["nearly identical systems: bad and near (first: data[2])"]
+    assert found(data(CLEAN, near=near, copy=near)) == [
+        "nearly identical systems: bad and near and 2 more pairs (first: data[2])"
+    ]
+
+
+def test_few_sources_are_noted_where_conclusions_are_drawn() -> None:
+    few = data(CLEAN[:29])
+    assert found(few) == ["only 29 sources: differences may be chance"]
+    assert not list(sanity.notes_of(few))
+    assert not found(data(CLEAN[:30]))
+
+
+def test_preferences_that_are_ties_are_counted() -> None:
+    first = np.arange(60) * 2
+    relations = np.where(first < 6, ">", "=")
+    columns = {"first": first, "second": first + 1, "relation": relations, "primary": first >= 0}
+    tied = dataclasses.replace(data(CLEAN), preferences=table("preferences", columns))
+    assert found(tied) == ["57 of 60 preferences are ties"]
+    columns["relation"] = np.where(first < 8, ">", "=")
+    assert not found(dataclasses.replace(tied, preferences=table("preferences", columns)))
+
+
+@pytest.mark.parametrize("size", range(1, 5))
+def test_nothing_is_said_of_fewer_than_five_outputs(size: int) -> None:
+    assert not list(sanity.notes_of(data(REFERENCES[:size])))
+
+
+def test_without_references_or_sources_the_other_checks_remain() -> None:
+    texts = Dataset.from_texts({"A": CLEAN, "B": ["", *CLEAN[1:]]}, name="data")
+    assert found(texts) == [
+        "1 output of B is empty (first: data[1], B)",
+        "nearly identical systems: A and B (first: data[2])",
+    ]
+
+
+def test_the_bundled_sample_is_clean() -> None:
+    assert not list(sanity.notes_of(load_dataset("sample")))
+
+
+SHARED = Path(os.environ.get("RANKER_SHARED") or Path(__file__).parents[3] / "shared") / "data"
+TRUE = {
+    "wmt12-rr": {"tokenised": "dfki-berlin"},
+    "wmt19-darr": {
+        "other_language": "Ju_Saarland.6525",
+        "short_or_long": "Frank_s_MT.6127",
+        "lower_case": "DBMS-KU_KKEN.6726",
+        "tokenised": "Frank_s_MT.6127",
+    },
+    "ted21-mqm": {"shifted_lines": "metricsystem5", "nearly_identical_systems": "DIDI-NLP and metricsystem2"},
+    "wmt21-mqm": {"empty": "Online-W", "nearly_identical_systems": "IIE-MT and XMU"},
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_on_outputs_of_shared_tasks_only_what_is_true_is_noted(name: str) -> None:
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"needs {path}")
+    dataset = load_dataset(str(path))
+    notes = {check.__name__: check(dataset) for check in sanity.CHECKS}
+    assert {check: found for check, found in notes.items() if found}.keys() == TRUE[name].keys()
+    for check, names in TRUE[name].items():
+        assert names in str(notes[check][0])
