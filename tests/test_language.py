@@ -6,7 +6,6 @@ Each habit has the wording to use instead. Texts are help, messages, report page
 import ast
 import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,33 +99,6 @@ def test_no_habit_is_left(habit):
         if hit and part != "95 % interval"
     ]
     assert not result, f"write instead: {HABITS[habit]}\n" + "\n".join(result)
-
-
-NAMES = {"one", "made", "found", "mine", "theirs", "ours", "lesson", "lessons", "told", "said", "asked", "kept"}
-NAMES |= {"ended", "begun", "both", "these", "those", "piece", "pieces"}
-# sub-words of encoders and tokenizers are called pieces
-PIECES = ("learning/encoder/", "extractors/semantic/", "extractors/text/trained_tokenizers.py")
-
-
-def bindings(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name of everything that a module binds: variables, attributes, parameters, functions, classes."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler):
-            yield node.lineno, node.name or ""
-
-
-def test_names_say_what_they_hold():
-    result = [
-        f"{path}:{line}: {name}"
-        for path, source in modules().items()
-        for line, name in bindings(source)
-        if name.lstrip("_") in NAMES and not (path.startswith(PIECES) and "piece" in name)
-    ]
-    assert not result, "use the field's term: candidate, reference, record, result, path, ...\n" + "\n".join(result)
 
 
 def test_no_two_modules_have_a_class_of_the_same_name():

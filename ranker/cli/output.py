@@ -184,16 +184,14 @@ def note_with_result(notes: Iterable[str], rest: str) -> None:
 
 def say_pending_notes() -> None:
     """Tell the user what was to be said before the result: five lines at most."""
-    said = 0
-    for notes, rest in () if _quiet.get() else _pending.get():
-        for note in notes:
-            said += 1
-            if said > _MOST_NOTES:
-                say_note(f"more notes about the data: {rest}")
-                _pending.set(())
-                return
-            say_note(note)
+    pending = () if _quiet.get() else _pending.get()
     _pending.set(())
+    lines = ((note, rest) for notes, rest in pending for note in notes)
+    for number, (note, rest) in enumerate(lines):
+        if number == _MOST_NOTES:
+            say_note(f"more notes about the data: {rest}")
+            return
+        say_note(note)
 
 
 def print_table(

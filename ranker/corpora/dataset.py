@@ -318,9 +318,7 @@ class Dataset(Conversions):
             return self
         pair = language_pair(wanted[0])
         if len(wanted) > 1 or not names_two_languages(pair):
-            what = (
-                f"names no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
-            )
+            what = f"has no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
             raise DataError(what, file=self.name)
         return dataclasses.replace(self, sources=self.sources.assign(lp=pd.array([pair] * len(self.sources), TEXT)))
 

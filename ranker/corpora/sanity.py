@@ -132,18 +132,18 @@ def _numbered(*columns: pd.Series) -> list[Int64Array]:
 
 
 def _place(dataset: Dataset, at: int) -> str:
-    found = outputs(dataset)
-    return f"{dataset.where(int(found.source[at]))}, {found.names[found.group[at]][1]}"
+    arrays = outputs(dataset)
+    return f"{dataset.where(int(arrays.source[at]))}, {arrays.names[arrays.group[at]][1]}"
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, groups: BoolArray, what: Callable[[int, str], str]) -> list[Note]:
     """Return one note about the flagged outputs of the `groups` where they are too many, or none."""
-    found = outputs(dataset)
-    chosen = flagged & groups[found.group]
+    arrays = outputs(dataset)
+    chosen = flagged & groups[arrays.group]
     if not chosen.any():
         return []
-    names = [found.names[group] for group in np.unique(found.group[chosen]).tolist()]
-    several = len({pair for pair, _ in found.names}) > 1
+    names = [arrays.names[group] for group in np.unique(arrays.group[chosen]).tolist()]
+    several = len({pair for pair, _ in arrays.names}) > 1
     listed = [f"{system} ({pair})" if several else system for pair, system in names]
     shown = ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
     count = int(chosen.sum())
@@ -152,9 +152,9 @@ def _of_systems(dataset: Dataset, flagged: BoolArray, groups: BoolArray, what: C
 
 def equal_to_the_reference(dataset: Dataset) -> list[Note]:
     """Find systems whose outputs are the reference."""
-    found = outputs(dataset)
-    flagged = (found.text == found.reference_text) & (found.reference >= 0)
-    counts, shares = found.shares(flagged)
+    arrays = outputs(dataset)
+    flagged = (arrays.text == arrays.reference_text) & (arrays.reference >= 0)
+    counts, shares = arrays.shares(flagged)
     groups = (shares >= _EQUAL) & (counts >= _FEWEST)
     return _of_systems(
         dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} equal the reference"
@@ -163,10 +163,10 @@ def equal_to_the_reference(dataset: Dataset) -> list[Note]:
 
 def copies_of_the_source(dataset: Dataset) -> list[Note]:
     """Find systems that leave many sources untranslated."""
-    found = outputs(dataset)
-    long = pc.greater(pc.utf8_length(_arrow(dataset.sources["text"])), 20).to_numpy()[found.source]
-    flagged = (found.text == found.source_text) & (found.text != found.reference_text) & long
-    counts, shares = found.shares(flagged)
+    arrays = outputs(dataset)
+    long = pc.greater(pc.utf8_length(_arrow(dataset.sources["text"])), 20).to_numpy()[arrays.source]
+    flagged = (arrays.text == arrays.source_text) & (arrays.text != arrays.reference_text) & long
+    counts, shares = arrays.shares(flagged)
     groups = (shares >= _COPIED) & (counts >= _FEWEST)
     return _of_systems(
         dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} are copies of the source"
@@ -175,26 +175,26 @@ def copies_of_the_source(dataset: Dataset) -> list[Note]:
 
 def shifted_lines(dataset: Dataset) -> list[Note]:
     """Find runs of outputs that agree with the reference of the line before or after, not with their own."""
-    found = outputs(dataset)
+    arrays = outputs(dataset)
     if not len(dataset.references):
         return []
     texts, sketches = _arrow(dataset.candidates["text"]), _sketches(_arrow(dataset.references["text"]))
     sketches = np.concatenate([sketches, np.zeros_like(sketches[:1])])
-    flagged = np.zeros(len(found.rows), dtype=bool)
-    bounds = np.searchsorted(found.group, np.arange(len(found.names) + 1))
+    flagged = np.zeros(len(arrays.rows), dtype=bool)
+    bounds = np.searchsorted(arrays.group, np.arange(len(arrays.names) + 1))
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         every = np.arange(start, stop)
         some = every if len(every) < _FEW_LINES else every[(every - start) % _EACH < _WINDOW]
         for at in (some, every) if len(every) >= _FEWEST else ():
-            own = _sketches(texts.take(pa.array(found.rows[at])))
+            own = _sketches(texts.take(pa.array(arrays.rows[at])))
             agreement, before, after = (
-                _overlaps(own, sketches[found.reference[np.clip(at + step, start, stop - 1)]]) for step in (0, -1, 1)
+                _overlaps(own, sketches[arrays.reference[np.clip(at + step, start, stop - 1)]]) for step in (0, -1, 1)
             )
             closer = _runs(agreement, before) | _runs(agreement, after)
             if not closer.any():
                 break
             flagged[at] = closer
-    groups = np.ones(len(found.names), dtype=bool)
+    groups = np.ones(len(arrays.names), dtype=bool)
     return _of_systems(
         dataset,
         flagged,
@@ -254,17 +254,17 @@ def _byte_runs(
 
 def one_sentence_repeated(dataset: Dataset) -> list[Note]:
     """Find systems that give one text for many sources whose references differ."""
-    found = outputs(dataset)
-    size = int(found.text.max(initial=0)) + 1
-    key = found.group * size + found.text
+    arrays = outputs(dataset)
+    size = int(arrays.text.max(initial=0)) + 1
+    key = arrays.group * size + arrays.text
     keys, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
     pairs = np.unique(
-        np.stack([inverse, found.reference_text, found.source_text], axis=1)[counts[inverse] >= _FEWEST], axis=0
+        np.stack([inverse, arrays.reference_text, arrays.source_text], axis=1)[counts[inverse] >= _FEWEST], axis=0
     )
     different = np.bincount(pairs[:, 0], minlength=len(keys))
-    often = (counts >= np.maximum(_FEWEST, _REPEATED * found.sizes[keys // size])) & (2 * different > counts)
-    flagged = often[inverse] & (found.text >= 0)
-    groups = np.ones(len(found.names), dtype=bool)
+    often = (counts >= np.maximum(_FEWEST, _REPEATED * arrays.sizes[keys // size])) & (2 * different > counts)
+    flagged = often[inverse] & (arrays.text >= 0)
+    groups = np.ones(len(arrays.names), dtype=bool)
     return _of_systems(
         dataset,
         flagged,
@@ -274,12 +274,12 @@ def one_sentence_repeated(dataset: Dataset) -> list[Note]:
 
 
 def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray], what: str) -> list[Note]:
-    found = outputs(dataset)
-    with_reference = found.reference >= 0
-    own = _truth(has(_arrow(dataset.candidates["text"])))[found.rows] & with_reference
-    of_references = np.append(_truth(has(_arrow(dataset.references["text"]))), False)[found.reference]
-    counts, shares = found.shares(own)
-    _, expected = found.shares(of_references & with_reference)
+    arrays = outputs(dataset)
+    with_reference = arrays.reference >= 0
+    own = _truth(has(_arrow(dataset.candidates["text"])))[arrays.rows] & with_reference
+    of_references = np.append(_truth(has(_arrow(dataset.references["text"]))), False)[arrays.reference]
+    counts, shares = arrays.shares(own)
+    _, expected = arrays.shares(of_references & with_reference)
     groups = (shares >= _STYLED) & (expected <= _UNSTYLED) & (counts >= _FEWEST)
     return _of_systems(
         dataset,
@@ -315,16 +315,16 @@ def _longer(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def other_language(dataset: Dataset) -> list[Note]:
     """Find systems that write in another script or language than the references."""
-    found = outputs(dataset)
+    arrays = outputs(dataset)
     if not len(dataset.references):
         return []
     own, reference = _bytes_per_letter(dataset.candidates["text"]), _bytes_per_letter(dataset.references["text"])
-    width, expected = own[found.rows], np.append(reference, np.nan)[found.reference]
+    width, expected = own[arrays.rows], np.append(reference, np.nan)[arrays.reference]
     flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
-    counts, shares = found.shares(flagged)
+    counts, shares = arrays.shares(flagged)
     groups = (shares >= _FOREIGN) & (counts >= _FEWEST)
     alike = _likeness(dataset)
-    flagged |= (alike < _LEAST_SIMILAR)[found.group]
+    flagged |= (alike < _LEAST_SIMILAR)[arrays.group]
     groups |= alike < _LEAST_SIMILAR
     return _of_systems(
         dataset,
@@ -346,18 +346,18 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 def _likeness(dataset: Dataset) -> FloatArray:
     """Return how alike a sample of every system and its references are in runs of three bytes; NaN for few texts."""
-    found = outputs(dataset)
-    alike = np.full(len(found.names), np.nan)
+    arrays = outputs(dataset)
+    alike = np.full(len(arrays.names), np.nan)
     texts, references = (_arrow(table["text"]) for table in (dataset.candidates, dataset.references))
-    bounds = np.searchsorted(found.group, np.arange(len(found.names) + 1))
+    bounds = np.searchsorted(arrays.group, np.arange(len(arrays.names) + 1))
     for group, (start, stop) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
         at = np.arange(start, stop, max(1, (stop - start) // _PROFILED))
-        at = at[found.reference[at] >= 0]
+        at = at[arrays.reference[at] >= 0]
         if len(at) < FEWEST_SOURCES:
             continue
         profiles = [
             np.bincount(_byte_runs(column.take(pa.array(rows[at])), _PROFILE_BYTES, 3, _PROFILE)[1], minlength=_PROFILE)
-            for column, rows in ((texts, found.rows), (references, found.reference))
+            for column, rows in ((texts, arrays.rows), (references, arrays.reference))
         ]
         norms = [float(np.linalg.norm(profile)) for profile in profiles]
         if min(norms) > 0:
@@ -367,12 +367,12 @@ def _likeness(dataset: Dataset) -> FloatArray:
 
 def empty(dataset: Dataset) -> list[Note]:
     """Find outputs without any text."""
-    found = outputs(dataset)
+    arrays = outputs(dataset)
     blank = _truth(pc.equal(pc.utf8_trim_whitespace(_arrow(dataset.candidates["text"])), ""))
-    groups = np.ones(len(found.names), dtype=bool)
+    groups = np.ones(len(arrays.names), dtype=bool)
     return _of_systems(
         dataset,
-        blank[found.rows],
+        blank[arrays.rows],
         groups,
         lambda count, names: f"{counted(count, 'output')} of {names} {'is' if count == 1 else 'are'} empty",
     )
@@ -380,12 +380,12 @@ def empty(dataset: Dataset) -> list[Note]:
 
 def short_or_long(dataset: Dataset) -> list[Note]:
     """Find systems with many outputs of less than a third, or more than three times, the length of the reference."""
-    found = outputs(dataset)
-    own = pc.utf8_length(_arrow(dataset.candidates["text"])).to_numpy()[found.rows]
-    expected = np.append(pc.utf8_length(_arrow(dataset.references["text"])).to_numpy(), -1)[found.reference]
+    arrays = outputs(dataset)
+    own = pc.utf8_length(_arrow(dataset.candidates["text"])).to_numpy()[arrays.rows]
+    expected = np.append(pc.utf8_length(_arrow(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
     longer, shorter = np.maximum(own, expected), np.minimum(own, expected)
     flagged = (expected > 0) & (own > 0) & (longer > _LONG) & (longer > _TIMES * shorter)
-    counts, shares = found.shares(flagged)
+    counts, shares = arrays.shares(flagged)
     groups = (shares >= _EXTREME) & (counts >= _FEWEST)
     return _of_systems(
         dataset,
@@ -399,24 +399,24 @@ def short_or_long(dataset: Dataset) -> list[Note]:
 
 def nearly_identical_systems(dataset: Dataset) -> list[Note]:
     """Find systems of one language pair whose outputs are mostly the same."""
-    found = outputs(dataset)
+    arrays = outputs(dataset)
     notes: list[str] = []
     first = ""
-    for pair in dict.fromkeys(pair for pair, _ in found.names):
-        groups = [number for number, (own, _) in enumerate(found.names) if own == pair]
+    for pair in dict.fromkeys(pair for pair, _ in arrays.names):
+        groups = [number for number, (own, _) in enumerate(arrays.names) if own == pair]
         if not 2 <= len(groups) <= _MOST_SYSTEMS:
             continue
         number = {group: place for place, group in enumerate(groups)}
-        at = np.flatnonzero(np.isin(found.group, groups))
-        sources, column = np.unique(found.source[at], return_inverse=True)
+        at = np.flatnonzero(np.isin(arrays.group, groups))
+        sources, column = np.unique(arrays.source[at], return_inverse=True)
         texts = np.full((len(groups), len(sources)), -1, dtype=np.int64)
-        texts[[number[group] for group in found.group[at].tolist()], column] = found.text[at]
+        texts[[number[group] for group in arrays.group[at].tolist()], column] = arrays.text[at]
         for place, row in enumerate(texts):
             both = (row >= 0) & (texts >= 0)
             equal = ((row == texts) & both).sum(axis=1)
             close = (equal >= _NEARLY_EQUAL * np.maximum(both.sum(axis=1), 1)) & (equal >= 2 * _FEWEST)
             for other in np.flatnonzero(close[:place]).tolist():
-                notes.append(f"{found.names[groups[other]][1]} and {found.names[groups[place]][1]}")
+                notes.append(f"{arrays.names[groups[other]][1]} and {arrays.names[groups[place]][1]}")
                 if not first:
                     same = int(np.argmax(row == texts[other]))
                     first = dataset.where(int(sources[same]))

@@ -51,7 +51,7 @@ def long_output(folder: Path) -> str:
 
 @pytest.mark.parametrize("output", ["table", further("jsonl")])
 def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
-    command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -f {output} | head -n 1"
+    command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -q -m bleu -f {output} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert len(done.stdout.splitlines()) == 1
     # 0 if everything had been written before the reader closed the pipe
@@ -63,7 +63,11 @@ def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
 def test_output_that_cannot_be_written(long_output: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*COMMAND, "rank", long_output, "-m", "bleu"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*COMMAND, "rank", long_output, "-q", "-m", "bleu"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 2
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)

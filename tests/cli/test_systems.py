@@ -197,7 +197,7 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
         (("-t", "B", "A", "--resamples", "0"), "'--resamples': "),
         (
             ("-t", "B", "A", "--lp", "*-en"),
-            r"src: names no language pair; expected the one that it is of, such as --lp de-en, found \*-en",
+            r"src: has no language pair; expected the one that it is of, such as --lp de-en, found \*-en",
         ),
         (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
         (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),

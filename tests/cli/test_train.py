@@ -38,7 +38,7 @@ def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[s
         reference = f"the boat number {index} sails on the river near the old town"
         words = reference.split()
         candidates = []
-        for place, selected in enumerate((12, 8, 4)):
+        for place, selected in enumerate((11, 8, 4)):
             grade = 5 - 2 * place
             several = {f"judge{judge}": grade + judge % 2 for judge in range(judges)}
             human = {"fluency": several or grade}

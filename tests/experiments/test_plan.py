@@ -50,7 +50,7 @@ def emit(monkeypatch, made, *arguments):
 
 
 def test_a_failure_costs_one_table():
-    error = DataError("too few\nsources", file="wmt12")
+    error = DataError("too few sources", file="wmt12")
     outcomes = list(plan(error).outcomes())
     assert outcomes == [table("first"), table("before"), Failure("second", error), table("third")]
     assert outcomes[2].reason == "wmt12: too few sources"

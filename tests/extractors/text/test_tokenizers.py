@@ -63,7 +63,7 @@ def separated(line: str, *, possessive: bool = False) -> str:
     return re.sub(r"([0-9])(-)", r"\1 \2 ", line)
 
 
-@pytest.mark.parametrize("name", SPLITTING)
+@pytest.mark.parametrize("name", [name for name in SPLITTING if name != "any"])
 @settings(deadline=None, max_examples=examples(300))
 @given(texts)
 @example(["1.5 1..5 a.,5 .5 5. 1.,5 ...5 1...5", ",5", "5,", "5-5 5--5 -5 a-5"])
