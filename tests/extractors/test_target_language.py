@@ -250,7 +250,7 @@ def test_commands_say_it_once_on_stderr(tmp_path, capsys):
     ]
     model = tmp_path / "a.model"
     trained = stderr_of(capsys, "train", "--data", path, "--features", "bleu,ngrams[match=stem]", "--model", model)
-    assert [line.split(":")[2] for line in trained] == [" ngrams[match=stem] (stemmer=english)"]
+    assert [line.split(":")[2] for line in trained if "stem" in line] == [" ngrams[match=stem] (stemmer=english)"]
     assert stderr_of(capsys, "rank", path, "--model", model) == []
     (tmp_path / "de.nbest").write_text("".join(f"{n} ||| {GERMAN_OUTPUTS[0]} ||| f= 1 ||| 1\n" for n in range(9)))
     (tmp_path / "de.ref").write_text(f"{GERMAN}\n" * 9)
