@@ -127,6 +127,14 @@ def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[
     return files
 
 
+_SCOPES = {
+    # it finds out which systems are related
+    "consensus": ", whose scores depend on all the data that are ranked",
+    "full-any": " (out of English it is not better than chrF on outputs of recent systems)",
+}
+"""What to know about included models before using them."""
+
+
 def suited_model(dataset: Dataset) -> str:
     """Return the name of the ranker that ships for such data, and tell the user."""
     from ranker import shipped
@@ -136,8 +144,7 @@ def suited_model(dataset: Dataset) -> str:
     own = [*map(printable, models_in(Path()))]
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
-    # it finds out which systems are related
-    scope = ", whose scores depend on all the data that are ranked" if name == shipped.UNREFERENCED else ""
+    scope = _SCOPES.get(name, "")
     say_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
     return name
 

@@ -13,6 +13,7 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
+from ranker.corpora.own_references import without_only_references
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
@@ -58,7 +59,7 @@ def compare_systems(
     Parameters
     ----------
     dataset : Dataset
-        All systems of a language pair translate the same sources.
+        All systems of a language pair translate the same sources. Those that are the only reference are left out.
     scorers : mapping of str to Scorer
         Metrics and rankers by name; systems are scored by their `Scorer.for_systems`.
     baseline : str, optional
@@ -103,6 +104,8 @@ def compare_systems(
     if number < 1:
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    # the rows of statistics that are known are those of the data set as it is
+    dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
     ]
@@ -128,7 +131,7 @@ def compare_systems(
         tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
         tuple(comparisons),
         human,
-        (*notes, *dict.fromkeys(filter(None, few))),
+        (*filter(None, [left_out]), *notes, *dict.fromkeys(filter(None, few))),
     )
 
 

@@ -164,6 +164,12 @@ def test_every_language_pair_has_its_own_baseline():
         compare_systems(joined, scorers("bleu"), baseline="A")
 
 
+def test_a_system_that_is_the_only_reference_is_left_out():
+    result = compare_systems(made({"a": 0.1, "b": 0.3, "ref": 0.0}, sources=40), scorers("chrf"))
+    assert [system.system for system in result.comparisons[0].systems] == ["a", "b"]
+    assert result.notes[0] == "made: left out 40 candidates of ref, each the only reference of its source"
+
+
 def test_too_few_resamples_are_noted():
     result = compare_systems(made(SYSTEMS), scorers("chrf"), correction="holm", resamples=100)
     assert result.notes == (
