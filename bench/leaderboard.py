@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import with_less
+from bench import system_accuracy, with_less
 from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read, say
 from ranker import shipped
 from ranker.corpora.dataset import Dataset
@@ -214,6 +214,7 @@ def page(
         if corpus.name == NORMALISED and more is not None:
             lines += corpus_table(more, read(TWO_SYSTEMS), rows, [])
     lines += ["", *with_less.section(board, with_less.CORPORA, settings.resamples)]
+    lines += ["", *system_accuracy.section(resamples=settings.resamples)]
     return "\n".join([*lines, "", f"`{found.signature}`"]) + "\n"
 
 

@@ -1,8 +1,6 @@
-"""How models order systems, with and without consensus: `python bench/system_accuracy.py`.
+"""How models order systems, with and without consensus; `python bench/system_accuracy.py` prints the section.
 
-Prints system-level pairwise accuracy and soft pairwise accuracy, the mean over the language pairs of a corpus, of chrF,
-BLEU and the included models, for the corpora in $RANKER_SHARED/data. With consensus, a system's score is the mean of
-the scores of its translations, which is not how `ranker` scores systems. Models were trained on wmt12 to wmt14.
+Makes a part of the page of `bench/leaderboard.py`. Corpora are in $RANKER_SHARED/data.
 """
 
 from __future__ import annotations
@@ -10,20 +8,28 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ranker import shipped
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
-from ranker.errors import RankerError
+from ranker.errors import RankerError, counted
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.run import ALL, compare
 from ranker.ranking import make_scorer
 
 DATA = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
-CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm", "ted-fluency")
+CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("chrf", "bleu")
 STATISTICS = ("system.accuracy", "system.spa")
+TEXT = """\
+System-level pairwise accuracy and soft pairwise accuracy (Thompson et al. 2024), the mean over all language pairs of a
+corpus, into and out of English, with 95% intervals from a bootstrap over sources, by
+`python bench/system_accuracy.py`. `ranker systems` scores systems without consensus. A row *with consensus* takes the
+mean of the scores that `rank` gives to translations, for comparison. The models were trained on wmt12, wmt13 and
+wmt14, so their values there are those of training data."""
 
 
 def part(dataset: Dataset, sources: int) -> Dataset:
@@ -40,7 +46,7 @@ def rows(dataset: Dataset) -> list[CandidateScores]:
         try:
             together = CandidateScores.of(scorer, dataset, name=name, levels=["segment"])
         except RankerError as error:
-            print(f"{dataset.name}, {name}: {error}")
+            print(f"{dataset.name}, {name}: {error}", file=sys.stderr)
             continue
         if scorer.kind == "metric":
             scored.append(together)
@@ -49,30 +55,39 @@ def rows(dataset: Dataset) -> list[CandidateScores]:
         try:
             apart = scorer.for_systems().candidate_scores(dataset)
         except RankerError as error:
-            print(f"{dataset.name}, {name}: {error}")
+            print(f"{dataset.name}, {name}: {error}", file=sys.stderr)
             continue
         scored.append(dataclasses.replace(together, name=name, scores=apart))
     return scored
 
 
+def section(corpora: Sequence[str] = CORPORA, sources: int = 0, resamples: int = 1000) -> list[str]:
+    """Return the section of the page, Markdown."""
+    lines = ["## Systems", "", TEXT]
+    for corpus in corpora:
+        dataset = part(catalogue.load(str(DATA / f"{corpus}.jsonl.gz")), sources)
+        comparison = compare([(dataset, rows(dataset))], levels=("system",), resamples=resamples)
+        scope = next((each.id for each in comparison.scopes if each.id.endswith(f"/{ALL}")), comparison.scopes[0].id)
+        pairs = len([each for each in comparison.scopes if each.type == "language-pair"])
+        counts = f"{counted(pairs, 'language pair')}, {counted(len(dataset.sources), 'source')}"
+        lines += ["", f"### {corpus.removesuffix('-rr')}: systems", "", f"{counts}.", ""]
+        lines += ["| row | accuracy | soft accuracy |", "|---|---|---|"]
+        for metric in comparison.metrics:
+            cells = [comparison.cell(statistic, scope, metric.name) for statistic in STATISTICS]
+            shown = [f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell else "-" for cell in cells]
+            name, _, consensus = metric.name.partition(" ")
+            lines.append(f"| `{name}`{f' {consensus}' if consensus else ''} | {' | '.join(shown)} |")
+    return lines
+
+
 def main() -> None:
-    """Print a table for every corpus."""
+    """Print the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", nargs="+", default=CORPORA)
     parser.add_argument("--sources", type=int, default=0, help="of every language pair (default: all)")
     parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()
-    for corpus in options.corpora:
-        dataset = part(catalogue.load(str(DATA / f"{corpus}.jsonl.gz")), options.sources)
-        comparison = compare([(dataset, rows(dataset))], levels=("system",), resamples=options.resamples)
-        scope = next((each.id for each in comparison.scopes if each.id.endswith(f"/{ALL}")), comparison.scopes[0].id)
-        pairs = len([each for each in comparison.scopes if each.type == "language-pair"])
-        print(f"\n{corpus}: {pairs} language pairs, {len(dataset.sources):,} sources\n")
-        print("| row | accuracy | soft accuracy |\n|---|---|---|")
-        for metric in comparison.metrics:
-            cells = [comparison.cell(statistic, scope, metric.name) for statistic in STATISTICS]
-            shown = [f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell else "-" for cell in cells]
-            print(f"| {metric.name} | {' | '.join(shown)} |", flush=True)
+    print("\n".join(section(options.corpora, options.sources, options.resamples)))
 
 
 if __name__ == "__main__":
