@@ -20,7 +20,7 @@ import numpy as np
 from bench.board import Board, everything, read, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import resolve_kind
+from ranker.corpora.judgements import judged, resolve_kind
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker

@@ -29,9 +29,9 @@ from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
 if TYPE_CHECKING:
-    from ranker.arrays import BoolArray
     from collections.abc import Sequence
 
+    from ranker.arrays import BoolArray
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.compare.result import Comparison, Scope, Statistic
     from ranker.extractors.scorers import Scorer

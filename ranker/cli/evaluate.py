@@ -141,7 +141,9 @@ def command(
         more["references_as_candidates"] = "true"
     if exclude_self:
         more["exclude_self"] = "true"
-    signature = result_signature(scorer, dataset, scored=(dataset, rows), **more, **({"seed": seed} if resamples else {}))
+    signature = result_signature(
+        scorer, dataset, scored=(dataset, rows), **more, **({"seed": seed} if resamples else {})
+    )
     _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 

@@ -12,9 +12,9 @@ from ranker.errors import OptionError, nearest
 from ranker.files import printable
 
 if TYPE_CHECKING:
-    from ranker.arrays import BoolArray
     from collections.abc import Callable, Iterable, Sequence
 
+    from ranker.arrays import BoolArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
@@ -144,7 +144,11 @@ def suited_model(dataset: Dataset) -> str:
 
 
 def result_signature(
-    scorer: Scorer, dataset: Dataset, *levels: str, scored: tuple[Dataset, BoolArray | None] | None = None, **more: object
+    scorer: Scorer,
+    dataset: Dataset,
+    *levels: str,
+    scored: tuple[Dataset, BoolArray | None] | None = None,
+    **more: object,
 ) -> str:
     """Return the signature of results on `dataset` at `levels`, by default of segments.
 

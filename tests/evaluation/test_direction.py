@@ -67,9 +67,9 @@ def test_few_pairs_of_much_data_are_scored(monkeypatch: pytest.MonkeyPatch) -> N
     scored: list[int] = []
     score = Ranker.candidate_scores
 
-    def counted(self: Ranker, part: Dataset) -> np.ndarray:
+    def counted(self: Ranker, part: Dataset, rows: np.ndarray) -> np.ndarray:
         scored.append(len(part.sources))
-        return score(self, part)
+        return score(self, part, rows)
 
     monkeypatch.setattr(Ranker, "candidate_scores", counted)
     notes = [direction_note(ranker, dataset, seed=seed) for seed in (1, 1, 2)]

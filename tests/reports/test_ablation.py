@@ -47,14 +47,19 @@ def test_intervals_are_paired(sample):
 
 def test_one_extractor_cannot_be_left_out(sample):
     ranker = Ranker("bleu").fit(sample)
-    assert ablate(TrainingColumns.of(ranker, sample), [sample], ["fluency"], [np.zeros((840, 1))], [np.ones(1, bool)]) == ()
+    assert (
+        ablate(TrainingColumns.of(ranker, sample), [sample], ["fluency"], [np.zeros((840, 1))], [np.ones(1, bool)])
+        == ()
+    )
 
 
 def test_columns_that_cannot_learn_from_the_data_are_left_out(sample):
     ranker = Ranker("bleu,chrf,perp").fit(sample)
     few = sample.select_sources(np.arange(120) < 10)
     columns = [(ranker.feature_set.transform(few) - ranker.mean) / ranker.scale]
-    result = ablate(TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, [np.array([True, True, False])], resamples=5)
+    result = ablate(
+        TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, [np.array([True, True, False])], resamples=5
+    )
     assert [item.extractor for item in result] == ["bleu", "chrf"]
 
 
