@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.board import Board, read, say
+from bench.board import Board, everything, read, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import resolve_kind
+from ranker.corpora.judgements import judged, resolve_kind
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
@@ -41,9 +41,10 @@ class Corpus:
     @classmethod
     def of(cls, base: Ranker, corpus: str, lp: str, board: Board) -> Corpus:
         """Make the columns of the judged candidates of a corpus, or take them from the directory; all of them vote."""
-        everything = read(corpus)
-        dataset = everything.select_language_pairs([lp])
-        columns = board.keeping(base, (everything,)).feature_set.transform(dataset)
+        whole = everything(corpus).select_language_pairs([lp])
+        rows = judged(whole)
+        dataset = whole.select_candidates(rows)
+        columns = board.keeping(base, (read(corpus),)).feature_set.transform(whole, rows=rows)
         statistic = "segment.tau.primary" if len(dataset.preferences) else "segment.spearman"
         return cls(dataset, (columns - base.mean) / base.scale, statistic)
 
@@ -78,7 +79,7 @@ def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
     sets = base.weight_sets
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
     targets = TrainingTargets.of(training.dataset, kind, DEFAULTS.pairs)
-    table = TrainingTable(training.dataset, kind, targets, training.columns)
+    table = TrainingTable(training.dataset, None, kind, targets, training.columns)
     near = learn_weights(table, sets, DEFAULTS, base=base.name)
     mean, scale = standardiser(training.columns)
     anew = learn_weights(replace(table, columns=(training.columns - mean) / scale), sets, DEFAULTS)

@@ -65,16 +65,22 @@ def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
     return concatenate([_load(name, lp) for name in corpora])
 
 
-def read(name: str) -> Dataset:
-    """Read a corpus of the page: into English, what was judged; other outputs are there to compare with."""
+@functools.lru_cache(maxsize=6)
+def everything(name: str) -> Dataset:
+    """Read a corpus of the page, into English: all its outputs, with which those that were judged are compared."""
     source = NORMALISED if name == TWO_SYSTEMS else name
     dataset = load((source,), (INTO_ENGLISH,))
     if source == NORMALISED:
         dataset = normalised(dataset)
     if name == TWO_SYSTEMS:
         dataset = dataset.select_candidates(~dataset.candidates["system"].str.startswith("ar").to_numpy(bool))
-    dataset = dataclasses.replace(dataset, name=name)
-    return dataset.select_candidates(judged(dataset), peers=True)
+    return dataclasses.replace(dataset, name=name)
+
+
+def read(name: str) -> Dataset:
+    """Read what was judged of a corpus of the page."""
+    whole = everything(name)
+    return whole.select_candidates(judged(whole))
 
 
 def normalised(dataset: Dataset) -> Dataset:
@@ -127,14 +133,15 @@ class KeptColumns(FeatureSet):
     ----------
     work : Path
     corpora : tuple of Dataset
-        Judged candidates. Data sets to transform are one of them, or candidates of one of them.
+        Judged candidates, as `read` returns them. Data sets to transform are one of them, or candidates of one of them.
     """
 
     work: Path = field(default=Path("work"))
     corpora: tuple[Dataset, ...] = ()
 
-    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
+    def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
         """Return what is fitted to all corpora together, and their columns."""
+        dataset = dataset if rows is None else dataset.select_candidates(rows)
         assert [len(dataset)] == [sum(map(len, self.corpora))]
         self.check_ready()
         fitted, parts = [], []
@@ -147,23 +154,30 @@ class KeptColumns(FeatureSet):
             parts.append(columns)
         return dataclasses.replace(self, extractors=tuple(fitted)), np.concatenate(parts, axis=1)
 
-    def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
+    def transform(
+        self,
+        dataset: Dataset,
+        *,
+        partial: bool = False,
+        used: BoolArray | None = None,
+        rows: BoolArray | None = None,
+    ) -> FloatArray:
         """Return all columns; only those that depend on which other candidates there are, or were learnt, are new."""
         whole = next((one for one in self.corpora if one.name == dataset.name), None)
         if whole is None:
-            return super().transform(dataset, partial=partial, used=used)
-        rows = rows_in(whole, dataset)
-        alike = len(rows) == len(whole) and dataset.peers[0] is whole.peers[0]
+            return super().transform(dataset, partial=partial, used=used, rows=rows)
+        part = dataset if rows is None else dataset.select_candidates(rows)
+        places = rows_in(whole, part)
         parts = []
         for one, kept in zip(
             self.extractors, np.ones(len(self.extractors), bool) if used is None else used, strict=True
         ):
             if not kept:
-                parts.append(np.zeros((len(dataset), len(one.columns))))
-            elif one.compares_candidates and not alike:
+                parts.append(np.zeros((len(part), len(one.columns))))
+            elif one.compares_candidates and rows is None:
                 parts.append(one.fit_ranked(dataset).transform(dataset))
             else:
-                parts.append(self._columns(one, whole)[rows])
+                parts.append(self._columns(one, whole)[places])
         return np.concatenate(parts, axis=1)
 
     def _columns(self, one: Extractor, corpus: Dataset) -> FloatArray:
@@ -172,7 +186,8 @@ class KeptColumns(FeatureSet):
 
         def made() -> FloatArray:
             say(f"{corpus.name}: {one}")
-            return one.fit_ranked(corpus).transform(corpus)
+            whole = everything(corpus.name)
+            return FeatureSet((one,)).transform(whole, rows=judged(whole))
 
         return remembered(path, made)
 
@@ -214,8 +229,10 @@ class Board:
         """Return the scores of a metric."""
         metric = make_metric(text)
         signature = f"{VERSION}|{metric.signature()}"
-        scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
-        note = metric.note(corpus)
+        whole = everything(corpus.name)
+        features, rows = FeatureSet((metric,)), judged(whole)
+        scores = self._scores(corpus, text, signature, lambda: features.transform(whole, rows=rows)[:, 0])
+        note = features.note(whole, rows)
         return CandidateScores(
             text,
             scores if metric.higher_is_better else -scores,
@@ -226,8 +243,10 @@ class Board:
 
     def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
         used = self.unseen(name, ranker, corpus)
-        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(corpus))
-        note = used.note(corpus)
+        whole = everything(corpus.name)
+        rows = judged(whole)
+        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(whole, rows))
+        note = used.note(whole, rows)
         return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
 
     def unseen(self, name: str, ranker: Ranker, corpus: Dataset) -> Ranker:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.board import TWO_SYSTEMS, Board, corpora_of, read, rows_in
+from bench.board import TWO_SYSTEMS, Board, corpora_of, everything, read, rows_in
 from ranker import shipped
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged
 from ranker.errors import DataError
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.evaluation import evaluate
@@ -52,10 +53,10 @@ def uses_consensus(ranker: Ranker) -> bool:
     return any(extractor.compares_candidates for extractor in ranker.feature_set.extractors)
 
 
-def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray]]:
+def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> Iterator[tuple[str, FloatArray]]:
     """Yield what is missing, nothing first, and the weights of every candidate where that is missing."""
     sets = ranker.weight_sets
-    yield "", sets.of_candidates(dataset)
+    yield "", sets.of_candidates(dataset, selected)
     parts = ranker.feature_set.extractors
     if not any(part.needs_references for part in parts):
         return
@@ -65,21 +66,22 @@ def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray
         yield ALONE, sets.weights[rows[0]]
     # two candidates alone may be too little to rank by
     with contextlib.suppress(DataError):
-        yield BLIND, sets.of_candidates(dataset.without_references())
+        yield BLIND, sets.of_candidates(dataset.without_references(), selected)
 
 
 def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict[str, FloatArray]:
     """Return the scores of all rows for a corpus, or for some of its candidates."""
-    dataset = corpus if fresh is None else fresh
-    place = rows_in(corpus, dataset)
+    dataset = everything(corpus.name) if fresh is None else fresh
+    selected = judged(dataset) if fresh is None else None
+    place = rows_in(corpus, corpus if fresh is None else fresh)
     rows = {CHRF: board.by_metric(corpus, CHRF).scores[place]}
     rows["consensus.mean"] = board.by_metric(corpus, "consensus[trust=source].mean").scores
     if fresh is not None:
         rows["consensus.mean"] = make_metric("consensus[trust=source].mean").transform(fresh)[:, 0]
     for name, ranker in board.rankers.items():
         used = board.unseen(name, ranker, corpus)
-        columns = (used.feature_set.transform(dataset, partial=True) - used.mean) / used.scale
-        for title, weights in variants(used, dataset):
+        columns = (used.feature_set.transform(dataset, partial=True, rows=selected) - used.mean) / used.scale
+        for title, weights in variants(used, dataset, selected):
             rows[f"{name} {title}".strip()] = (columns * weights).sum(axis=1)
     return rows
 
@@ -108,7 +110,7 @@ def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:
     scope, statistic = scope_of(comparison, corpus.name).id, main_statistic(corpus)
     official = comparison.values(OFFICIAL, scope) if statistic == PRIMARY else np.array([np.nan])
     has_both = statistic == PRIMARY and not np.allclose(official, comparison.values(PRIMARY, scope))
-    sizes, voting = (np.diff(item.candidate_offsets) for item in (corpus, corpus.peers[0]))
+    sizes, voting = (np.diff(item.candidate_offsets) for item in (corpus, everything(corpus.name)))
     seen = sizes > 0
     named = "Spearman" if statistic == SPEARMAN else "tau primary" if has_both else "tau"
     unseen = [name for name, ranker in board.rankers.items() if name in rows and corpus.name in corpora_of(ranker)]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
@@ -122,17 +122,15 @@ class Ranker(LabelledScores):
         settings = self.settings
         kind = resolve_kind(dataset, settings.kind)
         scored = with_given_scores(dataset, self.feature_set.members)
-        judged_candidates = scored.select_candidates(judged(dataset, kind), peers=True)
-        added = None
+        rows, added = judged(dataset, kind), None
         if settings.references_as_candidates:
-            added = ReferenceCandidates.of(judged_candidates, kind, exclude_self=settings.exclude_self)
-        outputs = added.outputs if added else judged_candidates
+            added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
         notes: tuple[str, ...] = ()
         if settings.features == AUTO and self.base is None:
-            features, notes = standard_features(outputs)
+            features, notes = standard_features(added.outputs if added else scored.select_candidates(rows))
             self.feature_set = FeatureSet.parse(features)
         start = self.base.weight_sets if self.base else None
-        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
+        self.feature_set, table = TrainingTable.of(self.feature_set, scored, rows, kind, settings.pairs, added, start)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=standardised(table.columns, self.mean, self.scale))
@@ -157,7 +155,7 @@ class Ranker(LabelledScores):
             return float(training.data_hash == dataset.fingerprint)
         return share_among(dataset, self._sources)
 
-    def contributions(self, candidates: Candidates) -> FloatArray:
+    def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what every column adds to the score of every row of a frame, else of every candidate.
 
         The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly.
@@ -168,10 +166,11 @@ class Ranker(LabelledScores):
             If a source lacks what all features need.
         """
         self._trained()
-        rows = candidate_rows(candidates)
-        weights = self.weight_sets.of_candidates(rows.dataset)
-        columns = self.feature_set.transform(rows.dataset, partial=True, used=self.weight_sets.used_in(rows.dataset))
-        return rows.by_row(weights * ((columns - self.mean) / self.scale))
+        read = candidate_rows(candidates)
+        weights, used = self.weight_sets.of_candidates(read.dataset, rows), self.weight_sets.used_in(read.dataset, rows)
+        columns = self.feature_set.transform(read.dataset, partial=True, used=used, rows=rows)
+        parts = weights * ((columns - self.mean) / self.scale)
+        return read.by_row(parts) if rows is None else parts
 
     def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
@@ -186,7 +185,7 @@ class Ranker(LabelledScores):
         """The weights where nothing is missing, shape (columns,)."""
         return np.asarray(self.weight_sets.weights[0])
 
-    def note(self, dataset: Dataset) -> str | None:
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None.
 
         Which sources are not ranked by all features, and why; and that the translations are in another language than
@@ -195,8 +194,9 @@ class Ranker(LabelledScores):
         self._trained()
         everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
         used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
-        notes = [self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)]
-        return join_notes([*notes, *self._given_notes(dataset)])
+        notes = [self.weight_sets.note(dataset, rows), self._language_note(dataset) or used.note(dataset, rows)]
+        selected = dataset if rows is None else dataset.select_candidates(rows)
+        return join_notes([*notes, *self._given_notes(selected)])
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
         """Say which scores from elsewhere are mostly far outside those of the training data."""
@@ -436,9 +436,9 @@ class RankerScorer(Scorer):
         """Return the scorer of the ranker with these files."""
         return RankerScorer(self.ranker.with_files(files), self.whole.with_files(files) if self.whole else None)
 
-    def statistics(self, dataset: Dataset) -> FloatArray:
+    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
         """Return score and 1 of every candidate."""
-        scores = self.ranker.candidate_scores(dataset)
+        scores = self.ranker.candidate_scores(dataset, rows)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -459,15 +459,15 @@ class RankerScorer(Scorer):
         """Return the signature, which begins with the version."""
         return self.signature()
 
-    def note(self, dataset: Dataset) -> str | None:
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the ranker, and what is left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
-        return join_notes([left_out, self.ranker.note(dataset)])
+        return join_notes([left_out, self.ranker.note(dataset, rows)])
 
-    def unusable(self, dataset: Dataset) -> str | None:
+    def unusable(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return which sources are not scored by all features, and why, or None."""
-        return self.ranker.weight_sets.note(dataset)
+        return self.ranker.weight_sets.note(dataset, rows)
 
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that the ranker learnt from."""

@@ -158,8 +158,10 @@ class TrainingTable:
 
     Parameters
     ----------
-    dataset : Dataset
-        Its candidates are the rows of the table.
+    whole : Dataset
+        What was given: candidates are compared with all of it.
+    rows : bool array, shape (candidates,), or None
+        Its candidates that are learnt from, the rows of the table; None for all.
     kind : str
         Kind of judgement.
     targets : TrainingTargets
@@ -171,35 +173,44 @@ class TrainingTable:
         Number of the set of weights that most sources are scored by.
     """
 
-    dataset: Dataset
+    whole: Dataset
+    rows: BoolArray | None
     kind: str
     targets: TrainingTargets
     columns: FloatArray
     references: int | None = None
     place: int = 0
 
+    @property
+    def dataset(self) -> Dataset:
+        """The candidates that are learnt from."""
+        return self.whole if self.rows is None else self.whole.select_candidates(self.rows)
+
     @classmethod
     def of(
         cls,
         features: FeatureSet,
-        outputs: Dataset,
+        dataset: Dataset,
+        rows: BoolArray,
         kind: str,
         pairs: PairCounting,
         added: ReferenceCandidates | None = None,
         start: WeightSets | None = None,
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features` to outputs that are all judged; return them and what is to be learnt.
+        """Fit `features` to the judged candidates of a data set; return them and what is to be learnt.
 
         Parameters
         ----------
         features : FeatureSet
-        outputs : Dataset
+        dataset : Dataset
+        rows : bool array, shape (candidates,)
+            Which candidates are judged.
         kind : str
             Kind of judgement.
         pairs : {"judgements", "aggregated", "balanced"}
             How preferences are counted.
         added : ReferenceCandidates, optional
-            Learn from the references of `outputs` as candidates too.
+            Learn from these outputs, and from their references as candidates too.
         start : WeightSets, optional
             Those of a ranker to adapt: the features keep what they learnt before, and each source teaches only the
             columns that it is scored by.
@@ -211,6 +222,9 @@ class TrainingTable:
             nothing can score it.
         """
         if added:
+            dataset, rows = added.whole, added.rows
+        outputs = dataset.select_candidates(rows)
+        if added:
             human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
             group = added.together.candidate_source
             targets = TrainingTargets(group, human, block=same_source(added.together)[group])
@@ -221,16 +235,17 @@ class TrainingTable:
             reason = features.unusable(outputs)
             if reason:
                 raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
-            features, matrix = features.fit_transform(outputs)
-            known, place = usable(features.extractors, outputs), 0
+            features, matrix = features.fit_transform(dataset, rows)
+            known, place = usable(features.extractors, dataset), 0
         else:
-            known, place = start.used_by(outputs), start.commonest(outputs, targets.sources)
-            matrix = features.transform(outputs, partial=True, used=start.used_in(outputs))
+            known, place = start.used_by(dataset, rows), start.commonest(dataset, targets.sources, rows)
+            matrix = features.transform(dataset, partial=True, used=start.used_in(dataset, rows), rows=rows)
         if added:
-            matrix = added.merge(matrix, features.transform_references(outputs, exclude_self=added.exclude_self))
-        together = added.together if added else outputs
-        matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
-        return features, cls(together, kind, targets, matrix, int(added.is_reference.sum()) if added else None, place)
+            matrix = added.merge(matrix, features.transform_references(dataset, exclude_self=added.exclude_self))
+        matrix = _filled(matrix, features.columns_of(known)[targets.group])
+        if added:
+            return features, cls(added.together, None, kind, targets, matrix, int(added.is_reference.sum()), place)
+        return features, cls(dataset, rows, kind, targets, matrix, place=place)
 
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:

@@ -31,6 +31,7 @@ from ranker.evaluation.choices import LEVELS, Correction, Test
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ranker.arrays import BoolArray
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.compare.result import Comparison, Scope, Statistic
     from ranker.extractors.scorers import Scorer
@@ -117,20 +118,18 @@ def command(
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
-        judged_outputs = (
-            dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
-        )
+        rows = judged(dataset, used) if levels == ["segment"] else None
         if direction := judgements_note(dataset, used):
             say_note(direction)
-        notes = {name: _notes(name, each, dataset, judged_outputs) for name, each in scorers_used.items()}
+        notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [
                 CandidateScores.of(
-                    scorer, judged_outputs, name=name, signature=signatures[name], notes=notes[name], levels=levels
+                    scorer, dataset, rows=rows, name=name, signature=signatures[name], notes=notes[name], levels=levels
                 )
                 for name, scorer in scorers.items()
             ]
-            scored.append((judged_outputs, candidate_scores))
+            scored.append((dataset if rows is None else dataset.select_candidates(rows), candidate_scores))
     with working("comparing"):
         comparison = compare(
             scored,
@@ -176,11 +175,11 @@ def _named(models: list[Path]) -> dict[str, Path]:
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 
 
-def _notes(name: str, scorers: list[Scorer], dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
+def _notes(name: str, scorers: list[Scorer], dataset: Dataset, rows: BoolArray | None) -> tuple[str, ...]:
     notes = []
     if trained := scorers[0].trained_on(dataset):
         notes.append(trained)
-    for note in dict.fromkeys(filter(None, [scorer.note(judged_outputs) for scorer in scorers])):
+    for note in dict.fromkeys(filter(None, [scorer.note(dataset, rows) for scorer in scorers])):
         notes.append(f"{dataset.name}: {note}")
     for text in notes:
         say_note(f"{name}: {text}")

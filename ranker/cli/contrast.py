@@ -155,7 +155,7 @@ def command(
     for note in result.notes:
         say_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
-    signature = result_signature(scorer, dataset, "system", scored=scored, **options)
+    signature = result_signature(scorer, dataset, "system", scored=(scored, None), **options)
 
     if html is not None:
         from ranker.reports.systems.contrast import contrast_report

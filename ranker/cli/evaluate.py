@@ -116,16 +116,21 @@ def command(
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
-        judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
-        say_notes([scorer], judged_outputs)
+        rows = judged(dataset, kind)
+        judged_outputs = dataset.select_candidates(rows)
+        say_notes([scorer], dataset, rows)
         if direction := judgements_note(judged_outputs, kind):
             say_note(direction)
         if references_as_candidates:
-            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed, exclude_self=exclude_self)
+            comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
             comparisons = {
                 "": evaluate(
-                    judged_outputs, scorer.candidate_scores(judged_outputs), kind=kind, resamples=resamples, seed=seed
+                    judged_outputs,
+                    scorer.candidate_scores(dataset, rows),
+                    kind=kind,
+                    resamples=resamples,
+                    seed=seed,
                 )
             }
     trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
@@ -137,7 +142,7 @@ def command(
     if exclude_self:
         more["exclude_self"] = "true"
     signature = result_signature(
-        scorer, dataset, scored=judged_outputs, **more, **({"seed": seed} if resamples else {})
+        scorer, dataset, scored=(dataset, rows), **more, **({"seed": seed} if resamples else {})
     )
     _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
@@ -203,8 +208,8 @@ def _with_references(
     from ranker.extractors.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
-    scores, human = scorer.candidate_scores(added.outputs), human_scores(added.outputs, kind)
-    merged = added.merge(scores, scorer.score_references(added.outputs, exclude_self=exclude_self))
+    scores, human = scorer.candidate_scores(added.whole, added.rows), human_scores(added.outputs, kind)
+    merged = added.merge(scores, scorer.score_references(added.whole, exclude_self=exclude_self))
     return {
         "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": evaluate(

@@ -14,6 +14,7 @@ from ranker.files import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ranker.arrays import BoolArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
@@ -150,24 +151,28 @@ def suited_model(dataset: Dataset) -> str:
 
 
 def result_signature(
-    scorer: Scorer, dataset: Dataset, *levels: str, scored: Dataset | None = None, **more: object
+    scorer: Scorer,
+    dataset: Dataset,
+    *levels: str,
+    scored: tuple[Dataset, BoolArray | None] | None = None,
+    **more: object,
 ) -> str:
     """Return the signature of results on `dataset` at `levels`, by default of segments.
 
-    `scored` is the part of the data set that was scored, if that is not all of it.
+    `scored` is what was scored, as `Scorer.unusable` takes it, if that is not all of it.
     """
     parts = [
         scorer.head(dataset),
         f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
         *(f"{key}:{value}" for key, value in more.items()),
-        *(["fallback"] if scorer.unusable(scored or dataset) else []),
+        *(["fallback"] if scorer.unusable(*(scored or (dataset, None))) else []),
     ]
     return "|".join(parts) + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
-def say_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
+def say_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
-    notes = [scorer.note(dataset) for scorer in scorers]
+    notes = [scorer.note(dataset, rows) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
         say_note(note)
 

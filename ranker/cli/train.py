@@ -138,7 +138,10 @@ def command(
         ranker.save(target)
         direction = direction_note(ranker, dataset, seed=seed)
     language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
-    notes = [*ranker.training_notes, *filter(None, [language, ranker.weight_sets.note(table.dataset), direction])]
+    notes = [
+        *ranker.training_notes,
+        *filter(None, [language, ranker.weight_sets.note(table.whole, table.rows), direction]),
+    ]
     cross_validation = None
     if folds and len(table.targets.blocks) < 2:
         notes.append("no cross-validation: all judgements are of one source")

@@ -73,7 +73,6 @@ class Dataset(Conversions):
     preferences: pd.DataFrame
     places: pd.DataFrame | None = None
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
-    _peers: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -92,14 +91,6 @@ class Dataset(Conversions):
         sources = self.sources.iloc[self.candidate_source[:5]].reset_index(drop=True)
         head = self.candidates[["system", "text"]].head(5)
         return f"<p>{html.escape(summary)}</p>{head.assign(source=sources['text']).to_html(notebook=True)}"
-
-    @property
-    def peers(self) -> tuple[Dataset, Int64Array]:
-        """The data set of all candidates that these are compared with, and the row of every one of these there.
-
-        It has the same sources. Only `select_candidates` with ``peers=True`` makes it another than this one.
-        """
-        return self._peers or (self, np.arange(len(self)))
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -171,31 +162,16 @@ class Dataset(Conversions):
             self.preferences,
             None if self.places is None else self.places[chosen],
         )
-        rows = chosen[self.candidate_source]
-        selected = selected._keep_candidates(rows)
-        if self._peers is None:
-            return selected
-        peers, place = self._peers
-        code = np.cumsum(chosen[peers.candidate_source]) - 1
-        return selected._compared_with(peers.select_sources(chosen), code[place[rows]])
+        return selected._keep_candidates(chosen[self.candidate_source])
 
-    def select_candidates(self, keep: npt.ArrayLike, *, peers: bool = False) -> Dataset:
+    def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
         """Return the data set without the candidates where the mask `keep` (candidates,) is false.
 
         Sources that keep no candidate stay, with their references. Where all are kept it is this very data set, with
         its views.
-
-        Parameters
-        ----------
-        keep : array-like of bool, shape (candidates,)
-        peers : bool, default False
-            Whether the other candidates are still there to compare with; see `peers`.
         """
         rows = np.asarray(keep, dtype=bool)
-        if rows.all() and (peers or self._peers is None):
-            return self
-        selected = self._keep_candidates(rows)
-        return selected._compared_with(self.peers[0], self.peers[1][rows]) if peers else selected
+        return self if rows.all() else _selected(self, rows.tobytes())
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
@@ -213,10 +189,6 @@ class Dataset(Conversions):
             ).reset_index(drop=True),
             self.places,
         )
-
-    def _compared_with(self, peers: Dataset, rows: Int64Array) -> Dataset:
-        object.__setattr__(self, "_peers", (peers, rows))
-        return self
 
     def with_references_as_candidates(self) -> Dataset:
         """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
@@ -271,9 +243,7 @@ class Dataset(Conversions):
 
     def without_references(self) -> Dataset:
         """Return the data set without its references."""
-        none = self.references.iloc[:0]
-        without = dataclasses.replace(self, references=none)
-        return without if self._peers is None else without._compared_with(*self._peers)
+        return dataclasses.replace(self, references=self.references.iloc[:0])
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
         """Return the data set of the sources of the `wanted` language pairs.
@@ -342,6 +312,12 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
         return value
 
     return get
+
+
+@view
+def _selected(dataset: Dataset, rows: bytes) -> Dataset:
+    """Return some candidates, the same data set each time, so that its views are made once."""
+    return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:

@@ -18,7 +18,6 @@ from typing import cast
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, counted
@@ -126,11 +125,11 @@ def cross_validate(
     parts = min(folds, judged_sources)
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
     note = None
-    if _can_be_scored(FeatureSet.parse(BASELINE), table.dataset):
+    if _can_be_scored(FeatureSet.parse(BASELINE), table):
         scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
     included = Ranker.load(suited(table.dataset))
-    if _can_be_scored(included, table.dataset):
-        scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.dataset)))
+    if _can_be_scored(included, table):
+        scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.whole, table.rows)))
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
         note = f"was trained on this data ({', '.join(seen)})" if seen else None
@@ -199,13 +198,13 @@ def corpora_in_common(trained_on: str, data: str) -> list[str]:
     ]
 
 
-def _can_be_scored(by: FeatureSet | Ranker, dataset: Dataset) -> bool:
-    """Return whether `dataset` has the references, or the candidates, that scores by features or a ranker need."""
+def _can_be_scored(by: FeatureSet | Ranker, table: TrainingTable) -> bool:
+    """Return whether a data set has the references, or the candidates, that scores by features or a ranker need."""
     try:
         if isinstance(by, Ranker):
-            by.weight_sets.choose(dataset)
+            by.weight_sets.choose(table.whole, table.rows)
         else:
-            by.check_references(dataset)
+            by.check_references(table.dataset)
     except DataError:
         return False
     return True

@@ -25,8 +25,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     if training is None:
         raise ModelError("the ranker is not trained; call fit or load")
     kind = Kind.parse(training.kind).directed()
-    learnt_from = dataset.select_candidates(judged(dataset, str(kind)), peers=True)
-    share = opposed_to_chrf(learnt_from, ranker.candidate_scores, seed=seed)
+    share = opposed_to_chrf(dataset, ranker.candidate_scores, judged(dataset, str(kind)), seed=seed)
     if share is None:
         return None
     what = f"the model prefers candidates with lower chrF in {share:.0%} of the training sources"
@@ -37,7 +36,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
 
 def judgements_note(dataset: Dataset, kind: str, *, seed: int = 0) -> str | None:
     """Return what to tell the user if judgements of `kind`, with its direction, are opposed to chrF."""
-    share = opposed_to_chrf(dataset, lambda part: human_scores(part, kind), seed=seed)
+    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), kind), seed=seed)
     if share is None:
         return None
     what = f"{dataset.name}: people prefer candidates with lower chrF in {share:.0%} of the sources"

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
-from ranker.arrays import FloatArray
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
@@ -168,6 +168,15 @@ class Extractor(ABC):
     def compares_candidates(self) -> bool:
         """Whether the columns of a candidate depend on the other candidates, so that they say nothing of a system."""
         return any(part.compares_candidates for part in self.members if part is not self)
+
+    def computed_on(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
+        """Return the data set that the columns of the candidates of a mask are computed on, and their rows there.
+
+        It is the whole `dataset` for what compares candidates, and the selected candidates alone for all else.
+        """
+        if rows is None or not self.compares_candidates:
+            return dataset if rows is None else dataset.select_candidates(rows), slice(None)
+        return dataset, rows
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""

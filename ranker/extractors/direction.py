@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ranker.arrays import FloatArray
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranks import group_spearman, merge_ties
@@ -21,7 +21,9 @@ LEVEL = 0.001
 """Two-sided p-value of a sign test over sources below which scores count as opposed to chrF."""
 
 
-def opposed_to_chrf(dataset: Dataset, score: Callable[[Dataset], FloatArray], *, seed: int = 0) -> float | None:
+def opposed_to_chrf(
+    dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], rows: BoolArray | None = None, *, seed: int = 0
+) -> float | None:
     """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them.
 
     Parameters
@@ -29,7 +31,10 @@ def opposed_to_chrf(dataset: Dataset, score: Callable[[Dataset], FloatArray], *,
     dataset : Dataset
         Candidates that are references, and sources without references, do not count.
     score : callable
-        Returns the scores of the candidates of a part of `dataset`, higher is better, NaN where there is none.
+        Returns the scores of the candidates of a mask in some sources of `dataset`, higher is better, NaN where there
+        is none.
+    rows : bool array, shape (candidates,), optional
+        Candidates to look at. Default: all.
     seed : int, default 0
         Draws at most `MOST_SOURCES` sources.
 
@@ -38,14 +43,15 @@ def opposed_to_chrf(dataset: Dataset, score: Callable[[Dataset], FloatArray], *,
     float or None
         Of the sources in which Spearman's correlation with chrF is not 0.
     """
-    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
+    kept = ~dataset.candidates["is_reference"].to_numpy(bool) & (True if rows is None else rows)
+    outputs = dataset.select_candidates(kept)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
     if not len(usable):
         return None
     chosen = np.zeros(len(outputs.sources), dtype=bool)
     chosen[np.random.default_rng(seed).permutation(usable)[:MOST_SOURCES]] = True
     part = outputs.select_sources(chosen)
-    scores = score(part)
+    scores = score(dataset.select_sources(chosen), kept[chosen[dataset.candidate_source]])
     known = ~np.isnan(scores)
     part, scores = part.select_candidates(known), scores[known]
     chrf = Chrf().transform(part)[:, 0]

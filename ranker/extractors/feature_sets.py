@@ -143,11 +143,11 @@ class FeatureSet:
             )
         )
 
-    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
+    def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
         """Return what `fit` returns, and all columns of `dataset` for a ranker to learn from.
 
         They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
-        `Extractor.fit_transform`.
+        `Extractor.fit_transform`. What is learnt is learnt from the candidates of the mask `rows`, by default from all.
 
         Raises
         ------
@@ -155,15 +155,16 @@ class FeatureSet:
             As `transform`.
         """
         self.check_ready()
-        self.check_references(dataset)
+        learnt_from = dataset if rows is None else dataset.select_candidates(rows)
+        self.check_references(learnt_from)
         results = [
-            extractor.fit_transform(dataset) if extractor.fit_scope == "train" else None
+            extractor.fit_transform(learnt_from) if extractor.fit_scope == "train" else None
             for extractor in self.extractors
         ]
         pairs = zip(self.extractors, results, strict=True)
         fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
         return fitted, fitted._matrix(
-            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool)
+            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool), rows
         )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
@@ -195,11 +196,18 @@ class FeatureSet:
         """What the extractors are made of."""
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
-    def note(self, dataset: Dataset) -> str | None:
-        """Return what a user should know about the columns of `dataset`, each thing once, or None."""
-        return join_notes(extractor.note(dataset) for extractor in self.extractors)
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return what a user should know about the columns of `transform`, each thing once, or None."""
+        return join_notes(extractor.note(extractor.computed_on(dataset, rows)[0]) for extractor in self.extractors)
 
-    def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
+    def transform(
+        self,
+        dataset: Dataset,
+        *,
+        partial: bool = False,
+        used: BoolArray | None = None,
+        rows: BoolArray | None = None,
+    ) -> FloatArray:
         """Return all columns, shape (candidates, columns).
 
         Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
@@ -212,6 +220,8 @@ class FeatureSet:
             Make columns 0 in the sources that lack the reference that they need, instead of refusing.
         used : bool array, shape (extractors,), optional
             Make only the columns of these extractors; the others are 0.
+        rows : bool array, shape (candidates,), optional
+            Return these candidates only. All of `dataset` are there to be compared with them.
 
         Raises
         ------
@@ -221,11 +231,28 @@ class FeatureSet:
             If an extractor must learn in training first, and has not.
         """
         if not partial:
-            self.check_references(dataset)
+            self.check_references(dataset if rows is None else dataset.select_candidates(rows))
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
-        return self._matrix(dataset, [None] * len(self.extractors), is_used)
+        return self._matrix(dataset, [None] * len(self.extractors), is_used, rows)
 
-    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
+    def _matrix(
+        self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None
+    ) -> FloatArray:
+        """Put the columns of the `selected` candidates side by side; those in `known` are made already."""
+        if selected is None or selected.all():
+            return self._whole_matrix(dataset, known, used)
+        dataset = with_given_scores(dataset, self.members)
+        matrix = np.zeros((int(selected.sum()), len(self.columns)))
+        places: dict[bool, list[int]] = {}
+        for place, extractor in enumerate(self.extractors):
+            places.setdefault(extractor.compares_candidates and known[place] is None, []).append(place)
+        for whole, chosen in places.items():
+            now = np.isin(np.arange(len(self.extractors)), chosen) & used
+            computed_on, rows = (dataset, selected) if whole else (dataset.select_candidates(selected), slice(None))
+            matrix += self._whole_matrix(computed_on, known, now)[rows] if now.any() else 0.0
+        return matrix
+
+    def _whole_matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
         """Put the columns of all extractors side by side; those in `known` are made already.
 
         Candidates that are references are scored against the other references of their source.
@@ -270,7 +297,7 @@ class FeatureSet:
         self.check_ready()
         check_new_texts(self.extractors, "references")
         others = references_apart(dataset)
-        together, rows = dataset.peers[0].references_among_candidates()
+        together, rows = dataset.references_among_candidates()
         parts = []
         for extractor in self.extractors:
             if extractor.unusable(dataset):

@@ -120,7 +120,7 @@ class Given(SentenceMean):
         """Return which scores are taken to be better, and whether they are opposed to chrF on `dataset`, or None."""
         opposite = "lower" if self.higher_is_better else "higher"
         sign, opposed = (1.0 if self.higher_is_better else -1.0), None
-        if opposed_to_chrf(dataset, lambda part: sign * self.sentence_scores(part)) is not None:
+        if opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows]) is not None:
             opposed = f"{self}: prefers candidates with lower chrF in most sources: check the direction"
         if opposed and self.direction == "auto":
             opposed = f"{opposed}; if {opposite} scores are better, add direction={opposite}"

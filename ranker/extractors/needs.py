@@ -55,9 +55,8 @@ class Supply:
 @view
 def supply_of(dataset: Dataset) -> Supply:
     """Return what there is in a data set."""
-    everyone = dataset.peers[0]
-    voting = ~everyone.candidates["is_reference"].to_numpy(bool)
-    candidates = np.bincount(everyone.candidate_source[voting], minlength=len(dataset.sources))
+    voting = ~dataset.candidates["is_reference"].to_numpy(bool)
+    candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
     if not len(dataset):
         # sources to which the candidates come later
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)

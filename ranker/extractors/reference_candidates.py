@@ -27,21 +27,24 @@ class ReferenceCandidates:
 
     Parameters
     ----------
-    outputs : Dataset
-        Judged outputs of sources with a reference; with two or more if `exclude_self`.
+    whole : Dataset
+        All outputs of judged sources with a reference; with two or more if `exclude_self`.
+    rows : bool array, shape (outputs,)
+        Which of them are judged.
     together : Dataset
-        The outputs, those of each source followed by its references.
+        The judged outputs, those of each source followed by its references.
     exclude_self : bool
         Whether references are scored against the others only, instead of against all.
     """
 
-    outputs: Dataset
+    whole: Dataset
+    rows: BoolArray
     together: Dataset
     exclude_self: bool
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Take the references of a data set whose candidates are all judged.
+        """Take the references of the judged sources of a data set.
 
         Candidates that are references already give way to them. Sources with too few references are left out, which a
         note says, as it does where a reference is the only one.
@@ -54,8 +57,9 @@ class ReferenceCandidates:
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
-        outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
-        outputs = outputs.select_candidates(judged(outputs, kind), peers=True)
+        whole = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+        rows = judged(whole, kind)
+        outputs = whole.select_candidates(rows)
         has_outputs = np.diff(outputs.candidate_offsets) > 0
         references, fewest = np.diff(outputs.reference_offsets), 2 if exclude_self else 1
         used = has_outputs & (references >= fewest)
@@ -75,8 +79,13 @@ class ReferenceCandidates:
                 _LOG.warning(
                     "ranker: note: %s: %s: %s of %s", dataset.name, what, f"{number:,}", f"{has_outputs.sum():,}"
                 )
-        outputs = outputs.select_sources(used)
-        return cls(outputs, outputs.with_references_as_candidates(), exclude_self)
+        rows, whole = rows[used[whole.candidate_source]], whole.select_sources(used)
+        return cls(whole, rows, whole.select_candidates(rows).with_references_as_candidates(), exclude_self)
+
+    @property
+    def outputs(self) -> Dataset:
+        """The judged outputs."""
+        return self.whole.select_candidates(self.rows)
 
     @property
     def is_reference(self) -> BoolArray:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
@@ -49,8 +49,8 @@ class Scorer(ABC):
     """Kinds of judgement that it was trained on."""
 
     @abstractmethod
-    def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the additive statistics of every candidate, shape (candidates, k).
+    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the additive statistics of every candidate, or those of the mask `rows`, shape (candidates, k).
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Scorer(ABC):
         """Return all that changes the scores (of `dataset`), in one line."""
 
     @abstractmethod
-    def note(self, dataset: Dataset) -> str | None:
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None."""
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -94,7 +94,7 @@ class Scorer(ABC):
         """
         return {}
 
-    def unusable(self, dataset: Dataset) -> str | None:
+    def unusable(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return why it scores `dataset` by a part of itself only, or None."""
         return None
 
@@ -163,21 +163,22 @@ class Scorer(ABC):
         scores = self.sign * self.score(statistics)
         return np.where(np.isnan(scores), -np.inf, scores)
 
-    def candidate_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, higher is better, shape (candidates,).
+    def candidate_scores(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the score of every candidate, or those of the mask `rows`, higher is better, shape (candidates,).
 
         Raises
         ------
         DataError
             If a reference is missing, or a score is no finite number.
         """
-        return self.scores_of(dataset, self.statistics(dataset))
+        return self.scores_of(dataset, self.statistics(dataset, rows), rows)
 
-    def scores_of(self, dataset: Dataset, statistics: FloatArray) -> FloatArray:
+    def scores_of(self, dataset: Dataset, statistics: FloatArray, rows: BoolArray | None = None) -> FloatArray:
         """Return `candidate_scores` from the statistics of `dataset`."""
         scores = self.sign * self.score(statistics)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
+            dataset = dataset if rows is None else dataset.select_candidates(rows)
             raise DataError(
                 f"the score by {self.name} is {self.sign * scores[bad[0]]} for system "
                 f"{dataset.candidates['system'].iloc[bad[0]]!r} of {dataset.where(dataset.candidate_source[bad[0]])}"
@@ -236,16 +237,17 @@ class MetricScorer(Scorer):
         """Return the scorer of the metric with these files."""
         return dataclasses.replace(self, metric=self.metric.with_files(files))
 
-    def statistics(self, dataset: Dataset) -> FloatArray:
+    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
         """Return the statistics of the metric; candidates that are references are scored against the others."""
         self.metric.check_ready()
+        dataset, chosen = self.metric.computed_on(dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
         statistics = np.array(fitted.statistics(dataset), dtype=np.float64)
         apart, own = scored_apart(dataset)
         if len(apart) and self.metric.needs_references:
             statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
-        return statistics
+        return statistics[chosen]
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""
@@ -273,8 +275,9 @@ class MetricScorer(Scorer):
         names, _ = language_tokenizers(dataset)
         return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
 
-    def note(self, dataset: Dataset) -> str | None:
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the metric, for scores from elsewhere with their direction."""
+        dataset, _ = self.metric.computed_on(dataset, rows)
         return self.metric.metric_note(dataset) if isinstance(self.metric, Given) else self.metric.note(dataset)
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:

@@ -101,8 +101,10 @@ class WeightSets:
             for place, title in enumerate(short, 1)
         )
 
-    def choose(self, dataset: Dataset) -> Int64Array:
+    def choose(self, dataset: Dataset, rows: BoolArray | None = None) -> Int64Array:
         """Return the set by which each source is scored: the first whose extractors have what they need there.
+
+        Sources without a candidate of the mask `rows` are of no account.
 
         Returns
         -------
@@ -120,9 +122,9 @@ class WeightSets:
         anywhere = self._fits(supply.suffices(self.extractors))
         fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
         lost = ~np.asarray(fits.any(axis=1))
-        scorable = _scored(dataset)
+        scorable = _scored(dataset, rows)
         if (lost & scorable).any():
-            FeatureSet(self.extractors).check_references(dataset, lost)
+            FeatureSet(self.extractors).check_references(dataset, lost & scorable)
             if lost[scorable].all():
                 fewest = max(extractor.fewest_candidates for extractor in self.extractors)
                 reason = join_notes(extractor.unusable(dataset) for extractor in self.extractors)
@@ -135,36 +137,37 @@ class WeightSets:
         """Return which sets have all they need, given that of the extractors: (sources, sets)."""
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
 
-    def used_by(self, dataset: Dataset) -> BoolArray:
+    def used_by(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
         """Return which extractors each source is scored by, shape (sources, extractors); raises as `choose`."""
-        place = self.choose(dataset)
+        place = self.choose(dataset, rows)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
-    def used_in(self, dataset: Dataset) -> BoolArray:
+    def used_in(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
         """Return which extractors have a part in the scores of `dataset`, shape (extractors,); raises as `choose`."""
-        return np.asarray(self.used_by(dataset).any(axis=0))
+        return np.asarray(self.used_by(dataset, rows).any(axis=0))
 
-    def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
+    def commonest(self, dataset: Dataset, sources: Int64Array, rows: BoolArray | None = None) -> int:
         """Return the set that most of the `sources`, by number, are scored by; raises as `choose`."""
-        place = self.choose(dataset)[sources]
+        place = self.choose(dataset, rows)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
-    def of_candidates(self, dataset: Dataset) -> FloatArray:
-        """Return the weights that every candidate is scored by, shape (candidates, columns).
+    def of_candidates(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the weights that every candidate of the mask `rows` is scored by, shape (candidates, columns).
 
         Raises
         ------
         DataError
             As `choose`.
         """
-        return self.of_sources(dataset)[dataset.candidate_source]
+        source = dataset.candidate_source
+        return self.of_sources(dataset, rows)[source if rows is None else source[rows]]
 
-    def of_sources(self, dataset: Dataset) -> FloatArray:
+    def of_sources(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
         """Return the weights that every source is scored by, shape (sources, columns); raises as `choose`."""
-        place = self.choose(dataset)
+        place = self.choose(dataset, rows)
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
-    def note(self, dataset: Dataset) -> str | None:
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return which sources are not scored by all extractors, and why, in one line, or None.
 
         Raises
@@ -172,14 +175,14 @@ class WeightSets:
         DataError
             As `choose`.
         """
-        scorable = _scored(dataset)
-        place = np.where(scorable, self.choose(dataset), 0)
+        scorable = _scored(dataset, rows)
+        place = np.where(scorable, self.choose(dataset, rows), 0)
         supply = supply_of(dataset)
         notes = []
         for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
-            rows = place == number
+            sources = place == number
             missing = self.extractors if number == NONE else self.without(number)
-            reasons = _reasons(dataset, supply, missing, rows, int(scorable.sum()))
+            reasons = _reasons(dataset, supply, missing, sources, int(scorable.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
@@ -261,9 +264,12 @@ def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], r
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 
-def _scored(dataset: Dataset) -> BoolArray:
-    """Return which sources have candidates; all of them if they are still to come."""
-    return np.asarray(np.diff(dataset.candidate_offsets) > 0) if len(dataset) else np.ones(len(dataset.sources), bool)
+def _scored(dataset: Dataset, rows: BoolArray | None) -> BoolArray:
+    """Return which sources have candidates of the mask `rows`; all of them if they are still to come."""
+    if not len(dataset):
+        return np.ones(len(dataset.sources), bool)
+    source = dataset.candidate_source if rows is None else dataset.candidate_source[rows]
+    return np.asarray(np.bincount(source, minlength=len(dataset.sources)) > 0)
 
 
 def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:

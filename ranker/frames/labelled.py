@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_frame
@@ -97,7 +97,7 @@ class LabelledScores(ABC):
     feature_set: FeatureSet
 
     @abstractmethod
-    def contributions(self, candidates: Candidates) -> FloatArray:
+    def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what every column adds to the score of every row, shape (rows, columns); see `candidate_scores`."""
 
     @abstractmethod
@@ -117,15 +117,17 @@ class LabelledScores(ABC):
         table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
-    def candidate_scores(self, candidates: Candidates) -> FloatArray:
+    def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what `score` does as an array: one score per row of a frame, else per candidate.
+
+        With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
 
         Raises
         ------
         DataError, MissingError
             As `score`.
         """
-        scores: FloatArray = self.contributions(candidates).sum(axis=1)
+        scores: FloatArray = self.contributions(candidates, rows).sum(axis=1)
         return scores
 
     def score(self, candidates: Candidates) -> pd.DataFrame:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import source_spearman, tau_counts
-from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.breakdown import within
@@ -55,6 +54,7 @@ def ablate(
     datasets: Sequence[Dataset],
     kinds: Sequence[str],
     columns: Sequence[FloatArray],
+    usable: Sequence[BoolArray],
     *,
     resamples: int = 1000,
     seed: int = 0,
@@ -70,6 +70,8 @@ def ablate(
         Kind of judgement, by data set.
     columns : sequence of float array, shape (candidates, columns)
         Standardised, by data set.
+    usable : sequence of bool array, shape (extractors,)
+        Which extractors have what they need in some source, by data set.
     resamples : int, default 1000
         Paired bootstrap over sources within language pairs.
     seed : int, default 0
@@ -81,9 +83,7 @@ def ablate(
         data sets are left out of all training.
     """
     ranker = training.ranker
-    extractors = ranker.feature_set.extractors
-    somewhere = [usable(extractors, dataset).any(axis=0) for dataset in datasets]
-    used = ranker.feature_set.columns_of(np.all(somewhere, axis=0))
+    used = ranker.feature_set.columns_of(np.all(usable, axis=0))
     owner = extractor_columns(ranker)
     places = [int(place) for place in np.unique(owner[used])]
     if len(places) < 2:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.comparison import SystemsResult
+from ranker.extractors.needs import usable
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
@@ -38,6 +39,8 @@ class DatasetFindings:
     ----------
     dataset : Dataset
         The judged candidates, or all candidates if none is judged.
+    usable : bool array, shape (extractors,)
+        Which extractors have what they need in some source.
     columns : float array, shape (candidates, columns)
         Standardised as in training.
     contributions : float array, shape (candidates, columns)
@@ -54,6 +57,7 @@ class DatasetFindings:
     """
 
     dataset: Dataset
+    usable: BoolArray
     columns: FloatArray
     contributions: FloatArray
     human: FloatArray
@@ -69,7 +73,7 @@ class DatasetFindings:
         assert training is not None
         notes = []
         compared = kind != AUTO or bool(kinds(dataset))
-        judged_outputs, human = dataset, np.full(len(dataset), np.nan)
+        judged_outputs, human, rows = dataset, np.full(len(dataset), np.nan), None
         if not compared:
             notes.append("has no human judgements, so this report does not measure agreement")
         else:
@@ -78,19 +82,21 @@ class DatasetFindings:
             elif dataset.name in training.data.split("+"):
                 notes.append(f"the ranker was trained on {training.data}, which may overlap with this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])
-            judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
+            rows = judged(dataset, kind)
+            judged_outputs = dataset.select_candidates(rows)
             human = human_scores(judged_outputs, kind)
-        weights = ranker.weight_sets.of_candidates(judged_outputs)
-        columns = (ranker.feature_set.transform(judged_outputs, partial=True) - ranker.mean) / ranker.scale
+        weights = ranker.weight_sets.of_candidates(dataset, rows)
+        columns = (ranker.feature_set.transform(dataset, partial=True, rows=rows) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
         if compared:
             agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
         pairs = (agreement.better, agreement.worse) if agreement else None
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
-        note = ranker.note(judged_outputs)
+        note = ranker.note(dataset, rows)
         return cls(
             judged_outputs,
+            np.asarray(usable(ranker.feature_set.extractors, dataset).any(axis=0)),
             columns,
             weights * columns,
             human,
@@ -281,6 +287,7 @@ def examine(
                 [findings.dataset for findings in judged_ones],
                 [findings.kind for findings in judged_ones],
                 [findings.columns for findings in judged_ones],
+                [findings.usable for findings in judged_ones],
                 resamples=resamples,
                 seed=seed,
             )

@@ -62,13 +62,11 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        judged_outputs = dataset.select_candidates(judged(dataset, training.kind), peers=True)
-        added = None
+        rows, added = judged(dataset, training.kind), None
         if training.references is not None:
-            added = ReferenceCandidates.of(judged_outputs, training.kind, exclude_self=ranker.settings.exclude_self)
-        outputs = added.outputs if added else judged_outputs
+            added = ReferenceCandidates.of(dataset, training.kind, exclude_self=ranker.settings.exclude_self)
         start = ranker.base.weight_sets if ranker.base else None
-        _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)
+        _, table = TrainingTable.of(ranker.feature_set, dataset, rows, training.kind, training.counting, added, start)
         columns = (table.columns - ranker.mean) / ranker.scale
         codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
         return cls(ranker, columns, table.targets, codes[table.dataset.candidate_source].astype(np.int64))

@@ -67,9 +67,9 @@ def test_few_pairs_of_much_data_are_scored(monkeypatch: pytest.MonkeyPatch) -> N
     scored: list[int] = []
     score = Ranker.candidate_scores
 
-    def counted(self: Ranker, part: Dataset) -> np.ndarray:
+    def counted(self: Ranker, part: Dataset, rows: np.ndarray) -> np.ndarray:
         scored.append(len(part.sources))
-        return score(self, part)
+        return score(self, part, rows)
 
     monkeypatch.setattr(Ranker, "candidate_scores", counted)
     notes = [direction_note(ranker, dataset, seed=seed) for seed in (1, 1, 2)]
@@ -98,12 +98,12 @@ def test_nothing_is_said_unless_most_sources_are_clearly_opposed() -> None:
 
     def share(opposed: int) -> float | None:
         signed = {len(dataset.sources): np.where(source < opposed, -lengths, lengths)}
-        return opposed_to_chrf(dataset, lambda part: signed[len(part.sources)])
+        return opposed_to_chrf(dataset, lambda part, rows: signed[len(part.sources)])
 
     assert [share(opposed) for opposed in (0, 15, 24)] == [None, None, None]
     assert share(25) == pytest.approx(25 / 30)
     few = made("x", 1, sources=10)
-    assert opposed_to_chrf(few, lambda part: -part.candidates["text"].str.len().to_numpy(np.float64)) is None
+    assert opposed_to_chrf(few, lambda part, rows: -part.candidates["text"].str.len().to_numpy(np.float64)) is None
 
 
 def test_references_among_the_candidates_do_not_count() -> None:
@@ -112,9 +112,9 @@ def test_references_among_the_candidates_do_not_count() -> None:
     is_reference = dataset.candidates["text"].str.len().to_numpy() < 20
     marked = dataclasses.replace(dataset, candidates=dataset.candidates.assign(is_reference=is_reference))
 
-    def human(part: Dataset) -> np.ndarray:
+    def human(part: Dataset, rows: np.ndarray) -> np.ndarray:
         lengths = part.candidates["text"].str.len().to_numpy(np.float64)
-        return np.where(lengths < 20, 1000.0, lengths)
+        return np.where(lengths < 20, 1000.0, lengths)[rows]
 
     assert opposed_to_chrf(dataset, human) is not None
     assert opposed_to_chrf(marked, human) is None

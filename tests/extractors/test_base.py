@@ -89,7 +89,7 @@ def test_columns_are_made_once_for_all_that_keep_every_candidate(monkeypatch):
     monkeypatch.setattr(
         WordErrorRate, "transform", lambda self, dataset: items.append(self) or transform(self, dataset)
     )
-    whole = data.select_candidates([True] * len(data), peers=True).select_sources([True] * len(data.sources))
+    whole = data.select_candidates([True] * len(data)).select_sources([True] * len(data.sources))
     for features, scored in (("wer", data), ("chrf,wer", whole), ("wer[lowercase=false]", whole)):
         FeatureSet.parse(features).transform(scored)
     assert whole is data

@@ -11,6 +11,7 @@ from ranker import Ranker
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError
+from ranker.extractors.consensus.columns import FittedConsensus
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
@@ -132,16 +133,39 @@ def test_unjudged_candidates_vote_in_training_and_in_evaluation():
     rows = judged(data, "fluency")
     features = FeatureSet.parse("consensus").transform(data)[rows]
     np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, features, atol=1e-12)
-    part = data.select_candidates(rows, peers=True)
-    np.testing.assert_array_equal(ranker.candidate_scores(part), ranker.candidate_scores(data)[rows])
-    half = np.arange(30) % 2 == 0
-    some = ranker.candidate_scores(part.select_sources(half))
-    np.testing.assert_array_equal(
-        some, ranker.candidate_scores(data.select_sources(half))[rows[half[data.candidate_source]]]
-    )
+    scores = ranker.candidate_scores(data, rows)
+    np.testing.assert_array_equal(scores, ranker.candidate_scores(data)[rows])
     # three are judged, but four vote
-    assert usable(ranker.feature_set.extractors, part).all()
-    assert np.abs(ranker.candidate_scores(data.select_candidates(rows)) - ranker.candidate_scores(part)).max() > 1e-6
+    assert usable(ranker.feature_set.extractors, data).all()
+    alone = data.select_candidates(rows)
+    assert np.abs(ranker.candidate_scores(alone) - scores).max() > 1e-6
+    same = dataclasses.replace(alone)
+    assert same.fingerprint == alone.fingerprint
+    np.testing.assert_array_equal(ranker.candidate_scores(same), ranker.candidate_scores(alone))
+
+
+def test_only_what_compares_candidates_is_computed_for_those_that_are_not_selected(monkeypatch):
+    data, rows = corpus(5), np.arange(20) % 4 != 1
+    sizes = {}
+    for kind in (Chrf, FittedConsensus):
+        made = kind.transform
+
+        def transform(self, dataset, kind=kind, made=made):
+            sizes[kind] = len(dataset)
+            return made(self, dataset)
+
+        monkeypatch.setattr(kind, "transform", transform)
+    FeatureSet.parse("chrf,consensus").transform(data, rows=rows)
+    assert sizes == {Chrf: 15, FittedConsensus: 20}
+
+
+def test_sources_without_a_selected_candidate_need_no_reference():
+    data = concatenate([corpus(5), corpus(1, references=0, candidates=2)])
+    ranker = Ranker("chrf", C=0.1).fit(corpus(30))
+    rows = data.candidate_source < 5
+    np.testing.assert_array_equal(ranker.candidate_scores(data, rows), ranker.candidate_scores(corpus(5)))
+    with pytest.raises(DataError, match="has no reference"):
+        ranker.candidate_scores(data)
 
 
 def test_sources_with_few_candidates_teach_no_consensus():

@@ -39,7 +39,7 @@ def test_intervals_are_paired(sample):
     learnt = TrainingColumns.of(ranker, sample)
     learnt.columns[:, 1] = 0
     columns = [learnt.columns]
-    without_bleu, without_ter = ablate(learnt, [sample], ["fluency"], columns, resamples=20)
+    without_bleu, without_ter = ablate(learnt, [sample], ["fluency"], columns, [np.ones(2, bool)], resamples=20)
     assert (without_ter.spearman.value, without_ter.spearman.low, without_ter.spearman.high) == (0, 0, 0)
     assert np.isnan(without_bleu.spearman.value)
     assert np.isnan(without_ter.tau.value)
@@ -47,14 +47,19 @@ def test_intervals_are_paired(sample):
 
 def test_one_extractor_cannot_be_left_out(sample):
     ranker = Ranker("bleu").fit(sample)
-    assert ablate(TrainingColumns.of(ranker, sample), [sample], ["fluency"], [np.zeros((840, 1))]) == ()
+    assert (
+        ablate(TrainingColumns.of(ranker, sample), [sample], ["fluency"], [np.zeros((840, 1))], [np.ones(1, bool)])
+        == ()
+    )
 
 
 def test_columns_that_cannot_learn_from_the_data_are_left_out(sample):
     ranker = Ranker("bleu,chrf,perp").fit(sample)
     few = sample.select_sources(np.arange(120) < 10)
     columns = [(ranker.feature_set.transform(few) - ranker.mean) / ranker.scale]
-    result = ablate(TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, resamples=5)
+    result = ablate(
+        TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, [np.array([True, True, False])], resamples=5
+    )
     assert [item.extractor for item in result] == ["bleu", "chrf"]
 
 

@@ -54,12 +54,15 @@ class CandidateScores:
         scorer: Scorer,
         dataset: Dataset,
         *,
+        rows: BoolArray | None = None,
         name: str | None = None,
         signature: str = "",
         notes: tuple[str, ...] = (),
         levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
-        """Score the candidates of a data set for `levels`, under the name of the scorer unless it is given another.
+        """Score the candidates of a data set, or those of the mask `rows`, for `levels`.
+
+        They are under the name of the scorer, unless it is given another.
 
         Raises
         ------
@@ -67,14 +70,14 @@ class CandidateScores:
             As `Scorer.candidate_scores` and `Scorer.for_systems`.
         """
         of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
-        statistics = scorer.statistics(dataset)
-        scores = scorer.scores_of(dataset, statistics)
+        statistics = scorer.statistics(dataset, rows)
+        scores = scorer.scores_of(dataset, statistics, rows)
         return cls(
             name or scorer.name,
             scores,
             statistics if scorer.by_sums else None,
             (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
-            None if of_systems is scorer else of_systems.candidate_scores(dataset),
+            None if of_systems is scorer else of_systems.candidate_scores(dataset, rows),
             scorer.kind,
             signature,
             notes,

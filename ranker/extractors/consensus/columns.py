@@ -173,7 +173,7 @@ class Consensus(Extractor):
 
     def note(self, dataset: Dataset) -> str | None:
         """Say of how many sources there is no consensus, for want of candidates."""
-        sizes = np.diff(dataset.peers[0].candidate_offsets)
+        sizes = np.diff(dataset.candidate_offsets)
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
         if alone:
@@ -205,7 +205,7 @@ class Consensus(Extractor):
 
     def fit(self, dataset: Dataset) -> FittedConsensus:
         """Return the fitted form, which knows which systems of `dataset` are relatives."""
-        learnt = self._relations(dataset.peers[0]) if self.trust == "data" else None
+        learnt = self._relations(dataset) if self.trust == "data" else None
         return FittedConsensus(**self._options(), learnt=learnt)
 
     def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
@@ -290,12 +290,7 @@ class FittedConsensus(Consensus, FittedExtractor):
         return self
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features, shape (candidates, 7)."""
-        everyone, rows = dataset.peers
-        return self._features(everyone)[rows]
-
-    def _features(self, dataset: Dataset) -> FloatArray:
-        """Return the features of all candidates, each compared with the others of its source."""
+        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 7)."""
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row
@@ -343,8 +338,8 @@ class FittedConsensus(Consensus, FittedExtractor):
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the features of every reference among the candidates of its source, which alone vote."""
-        together, rows = dataset.peers[0].references_among_candidates()
-        return self._features(together)[rows]
+        together, rows = dataset.references_among_candidates()
+        return self.transform(together)[rows]
 
 
 def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:

@@ -214,17 +214,16 @@ class LengthRatio(FittedExtractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 2)."""
-        everyone, rows = (dataset, slice(None)) if self.against == "references" else dataset.peers
-        batch = token_batch(everyone, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
-        usual = closest_reference_lengths(batch) if self.against == "references" else _mean_of_others(everyone, batch)
+        batch = token_batch(dataset, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
+        usual = closest_reference_lengths(batch) if self.against == "references" else _mean_of_others(dataset, batch)
         difference = np.log1p(batch.candidate_lengths) - np.log1p(usual)
-        return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))[rows]
+        return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the columns of every reference, against the references or the candidates of its source."""
         if self.against == "references":
             return super().transform_references(dataset, others)
-        together, rows = dataset.peers[0].references_among_candidates()
+        together, rows = dataset.references_among_candidates()
         return self.transform(together)[rows]
 
 
