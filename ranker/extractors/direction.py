@@ -43,15 +43,15 @@ def opposed_to_chrf(
     float or None
         Of the sources in which Spearman's correlation with chrF is not 0.
     """
-    kept = ~dataset.candidates["is_reference"].to_numpy(bool) & (True if rows is None else rows)
-    outputs = dataset.select_candidates(kept)
+    compared = ~dataset.candidates["is_reference"].to_numpy(bool) & (True if rows is None else rows)
+    outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
     if not len(usable):
         return None
     chosen = np.zeros(len(outputs.sources), dtype=bool)
     chosen[np.random.default_rng(seed).permutation(usable)[:MOST_SOURCES]] = True
     part = outputs.select_sources(chosen)
-    scores = score(dataset.select_sources(chosen), kept[chosen[dataset.candidate_source]])
+    scores = score(dataset.select_sources(chosen), compared[chosen[dataset.candidate_source]])
     known = ~np.isnan(scores)
     part, scores = part.select_candidates(known), scores[known]
     chrf = Chrf().transform(part)[:, 0]
