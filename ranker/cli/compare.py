@@ -106,8 +106,7 @@ def command(
     scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.members]
     datasets = [
-        read_input([path], None, None, None, lp, no_references=no_references, extractors=members, conclusions=True)
-        for path in data
+        read_input([path], None, None, None, lp, no_references=no_references, extractors=members) for path in data
     ]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
     # the last of them is what documents and systems are scored by

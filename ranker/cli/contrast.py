@@ -126,9 +126,7 @@ def command(
     ].for_systems()
     named, names = _data_and_systems(words or [], elsewhere=bool(data or source or references or translations))
     check_page(html, opened=opened)
-    dataset = read_input(
-        data or named, source, references, translations, lp, extractors=scorer.members, conclusions=True
-    )
+    dataset = read_input(data or named, source, references, translations, lp, extractors=scorer.members)
     first, second = names or _only_two(dataset)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast

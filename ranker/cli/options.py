@@ -222,8 +222,8 @@ def read_input(
     if parts is not None:
         parts.extend(corpora)
     checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
-    where = " ".join(data) if data else "a corpus file of the same texts"
-    note_with_result(map(str, sanity.notes_of(dataset, checks)), f"ranker data check {where}")
+    rest = f"ranker data check {' '.join(data)}" if data else "ranker data check lists all notes about a data file"
+    note_with_result(map(str, sanity.notes_of(dataset, checks)), rest)
     return dataset
 
 

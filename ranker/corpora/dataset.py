@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
-from ranker.corpora.languages import is_of_pair, language_pair, names_two_languages, target_language
+from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages, target_language
 from ranker.corpora.schema import ALIGNMENT, SCHEMA, TEXT, table
 from ranker.errors import DataError, counted, nearest
 
@@ -287,6 +287,9 @@ class Dataset(Conversions):
         if not wanted or not self.sources["lp"].isna().all():
             return self
         pair = language_pair(wanted[0])
+        if is_locale(wanted[0]):
+            what = f"--lp {wanted[0]} is one language with its region; expected two, such as --lp en-zh_CN"
+            raise DataError(what, file=self.name)
         if len(wanted) > 1 or not names_two_languages(pair):
             what = f"has no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
             raise DataError(what, file=self.name)

@@ -158,6 +158,11 @@ def is_of_pair(pair: str, pattern: str) -> bool:
     return all(wanted in (_ANY, side, side.partition("_")[0]) for side, wanted in sides)
 
 
+def is_locale(name: str) -> bool:
+    """Tell whether a name is that of one language with its region, as ``zh-CN``."""
+    return bool(re.fullmatch(r"[a-z]{2,3}[-_][A-Z]{2}", name))
+
+
 def names_two_languages(pair: str) -> bool:
     """Tell whether a language pair is of two languages, none of them ``*`` or ``?``."""
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}

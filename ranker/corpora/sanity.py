@@ -263,7 +263,7 @@ def one_sentence_repeated(dataset: Dataset) -> list[Note]:
     )
     different = np.bincount(pairs[:, 0], minlength=len(keys))
     often = (counts >= np.maximum(_FEWEST, _REPEATED * arrays.sizes[keys // size])) & (2 * different > counts)
-    flagged = often[inverse] & (arrays.text >= 0)
+    flagged = often[inverse] & (arrays.text >= 0) & ~_blank(dataset)[arrays.rows]
     groups = np.ones(len(arrays.names), dtype=bool)
     return _of_systems(
         dataset,
@@ -285,7 +285,7 @@ def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray],
         dataset,
         own & ~of_references,
         groups,
-        lambda count, names: f"{counted(count, 'output')} of {names} {what}, but few references: they match less",
+        lambda count, names: f"{counted(count, 'output')} of {names} {what}, unlike the references",
     )
 
 
@@ -326,6 +326,8 @@ def other_language(dataset: Dataset) -> list[Note]:
     alike = _likeness(dataset)
     flagged |= (alike < _LEAST_SIMILAR)[arrays.group]
     groups |= alike < _LEAST_SIMILAR
+    # copies of the source have a note of their own
+    flagged &= arrays.text != arrays.source_text
     return _of_systems(
         dataset,
         flagged,
@@ -365,14 +367,17 @@ def _likeness(dataset: Dataset) -> FloatArray:
     return alike
 
 
+def _blank(dataset: Dataset) -> BoolArray:
+    return _truth(pc.equal(pc.utf8_trim_whitespace(_arrow(dataset.candidates["text"])), ""))
+
+
 def empty(dataset: Dataset) -> list[Note]:
     """Find outputs without any text."""
     arrays = outputs(dataset)
-    blank = _truth(pc.equal(pc.utf8_trim_whitespace(_arrow(dataset.candidates["text"])), ""))
     groups = np.ones(len(arrays.names), dtype=bool)
     return _of_systems(
         dataset,
-        blank[arrays.rows],
+        _blank(dataset)[arrays.rows],
         groups,
         lambda count, names: f"{counted(count, 'output')} of {names} {'is' if count == 1 else 'are'} empty",
     )
@@ -391,9 +396,7 @@ def short_or_long(dataset: Dataset) -> list[Note]:
         dataset,
         flagged,
         groups,
-        lambda count, names: (
-            f"{counted(count, 'output')} of {names} are more than three times as long as the reference, or as short"
-        ),
+        lambda count, names: f"{counted(count, 'output')} of {names} are much longer or shorter than the reference",
     )
 
 
@@ -418,7 +421,7 @@ def nearly_identical_systems(dataset: Dataset) -> list[Note]:
             for other in np.flatnonzero(close[:place]).tolist():
                 notes.append(f"{arrays.names[groups[other]][1]} and {arrays.names[groups[place]][1]}")
                 if not first:
-                    same = int(np.argmax(row == texts[other]))
+                    same = int(np.argmax((row == texts[other]) & (row >= 0)))
                     first = dataset.where(int(sources[same]))
     if not notes:
         return []

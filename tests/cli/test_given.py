@@ -136,7 +136,7 @@ REFUSALS = {
     "rank good.json -m given[file=directory]": "directory: is an empty directory, expected one score file per",
     "rank good.json -m given[file=good.json]": "good.json:1: expected a score under one of the keys score, COMET",
     "rank good.json -m given[file=open.csv]": "open.csv:1: badly quoted",
-    "rank good.json -m given[file=wide.csv]": "wide.csv:1: ",
+    "rank good.json -m given[file=wide.csv]": "wide.csv:2: expected 3 fields as in the first line, found 2",
     "rank good.json -m given[name=comet]": "given.name=comet.: the data has no column 'comet' .there are 'fluency'",
     "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",

@@ -70,7 +70,7 @@ def test_data_check_lists_all_notes_as_part_of_its_result(folder, capsys) -> Non
     command("data", "check", "data.json")
     out, err = capsys.readouterr()
     assert not err
-    assert len([line for line in out.splitlines() if line.startswith("note: ")]) == 7
+    assert len([line for line in out.splitlines() if line.startswith("note: ")]) == 6
     command("data", "check", "data.json", "-f", "json")
     document = json.loads(capsys.readouterr().out)
     assert document["notes"][0] == {

@@ -106,7 +106,7 @@ def test_only_one_pair_of_two_languages_can_be_stated(wanted) -> None:
     with pytest.raises(DataError) as refused:
         Dataset.from_records([ROW]).of_language_pairs(wanted)
     what = "expected the one that it is of, such as --lp de-en, found"
-    assert str(refused.value) == f"records: names no language pair; {what} {' '.join(wanted)}"
+    assert str(refused.value) == f"records: has no language pair; {what} {' '.join(wanted)}"
 
 
 def test_scores_and_preferences_may_spell_a_language_pair_otherwise(tmp_path) -> None:

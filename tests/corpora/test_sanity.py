@@ -99,24 +99,24 @@ DAMAGED: list[tuple[str, Callable[[], list[str]], list[str]]] = [
     (
         "short",
         lambda: [text[:5] if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
-        ["8 outputs of bad are more than three times as long as the reference, or as short (first: data[11], bad)"],
+        ["8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"],
     ),
     (
         "long",
         lambda: [" ".join([text] * 4) if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
-        ["8 outputs of bad are more than three times as long as the reference, or as short (first: data[11], bad)"],
+        ["8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"],
     ),
     (
         "lower",
         lambda: [text.lower() for text in CLEAN],
-        ["60 outputs of bad are in lower case, but few references: they match less (first: data[1], bad)"],
+        ["60 outputs of bad are in lower case, unlike the references (first: data[1], bad)"],
     ),
     (
         "tokenised",
         lambda: [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
         [
-            "60 outputs of bad are tokenised (have spaces before commas or full stops), but few references: they match "
-            "less (first: data[1], bad)"
+            "60 outputs of bad are tokenised (have spaces before commas or full stops), unlike the references "
+            "(first: data[1], bad)"
         ],
     ),
 ]

@@ -324,6 +324,7 @@ def _header(fields: list[str], name: str) -> dict[str, int] | None:
 
 def _fields(lines: list[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of every row of a table, with the line on which it begins."""
+    csv.field_size_limit(sys.maxsize)
     reader = csv.reader(
         lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
     )
