@@ -119,3 +119,9 @@ def test_scores_and_preferences_may_spell_a_language_pair_otherwise(tmp_path) ->
     scores = tmp_path / "scores.csv"
     scores.write_text("lp,seg_id,system,score\nen_zh,1,A,0.5\nen_zh,1,B,0.25\n")
     assert SegmentScores.read(scores, "score").of_candidates(dataset).tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("name", ["zh-CN", "pt_BR"])
+def test_one_language_with_its_region_is_no_pair(name) -> None:
+    with pytest.raises(DataError, match=f"records: --lp {name} is one language with its region; expected two"):
+        Dataset.from_records([ROW]).of_language_pairs([name])

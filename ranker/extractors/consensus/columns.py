@@ -26,6 +26,8 @@ _MOST_SYSTEMS = 500
 _FEWEST_SOURCES, _LOOKED_AT = 20, 100
 """Sources of a language pair that it takes to tell relatives for a note, and how many are looked at."""
 _RELATED = 0.3
+_FEW_SYSTEMS, _ALIKE = 8, 0.85
+"""Among fewer systems, what is usual cannot be told from relation; a note goes by their mean similarity then."""
 _KEPT = 20_000_000
 _COARSE = 2.0**26
 
@@ -40,14 +42,16 @@ class SystemRelations:
         Number of every (language pair, system).
     language_pairs : frozenset of str
         Those whose systems were compared.
-    relation, excess : float array, shape (systems + 1, systems + 1)
-        0 on the diagonal; the last row and column are those of a system that is not known.
+    relation, excess, likeness : float array, shape (systems + 1, systems + 1)
+        0 on the diagonal; the last row and column are those of a system that is not known. Likeness is the mean
+        similarity of two systems.
     """
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
     relation: FloatArray
     excess: FloatArray
+    likeness: FloatArray
 
     def codes(self, dataset: Dataset) -> Int64Array:
         """Return the number of the system of every candidate, -1 if it is not known."""
@@ -62,7 +66,9 @@ class SystemRelations:
         """Return the largest group of related systems of a language pair, sorted, and how many systems there are."""
         names = [name for pair, name in self.systems if pair == lp]
         numbers = [self.systems[lp, name] for name in names]
-        together = (self.relation[np.ix_(numbers, numbers)] > _RELATED) | np.eye(len(names), dtype=bool)
+        cells = np.ix_(numbers, numbers)
+        alike = (self.likeness[cells] > _ALIKE) & (len(names) < _FEW_SYSTEMS)
+        together = (self.relation[cells] > _RELATED) | alike | np.eye(len(names), dtype=bool)
         # relatives of relatives, until there are no more
         for _ in range(len(names).bit_length()):
             together = together @ together
@@ -248,7 +254,8 @@ class Consensus(Extractor):
         compared = {lp: keys for lp, keys in by_pair.items() if len(keys) <= _MOST_SYSTEMS}
         numbers = {key: number for number, key in enumerate(key for keys in compared.values() for key in keys)}
         size = len(numbers) + 1
-        relations = SystemRelations(numbers, frozenset(compared), np.zeros((size, size)), np.zeros((size, size)))
+        none = np.zeros((size, size))
+        relations = SystemRelations(numbers, frozenset(compared), none, none.copy(), none.copy())
         codes = relations.codes(dataset)
         total, rest, times = np.zeros((3, size * size))
         for block in self._blocks(dataset):
@@ -270,6 +277,7 @@ class Consensus(Extractor):
             of_pair = np.ix_(*2 * ([numbers[key] for key in keys],))
             related = relatives(mean[of_pair], known[of_pair])
             relations.relation[of_pair], relations.excess[of_pair] = related.relation, related.excess
+            relations.likeness[of_pair] = mean[of_pair]
         np.fill_diagonal(relations.relation, 0.0)
         return relations
 

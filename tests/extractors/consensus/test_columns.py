@@ -310,3 +310,21 @@ def test_candidates_that_are_all_related_need_no_note():
         right = sentence(rng)
         items.append((["r"], [translated(rng, right, 0.03) for _ in range(6)]))
     assert make("consensus").note(dataset_of(items)) is None
+
+
+def test_variants_of_one_system_are_a_majority_among_few_systems_too():
+    """Four of five are variants of one, so nothing tells what is usual between independent systems."""
+    generator = np.random.default_rng(0)
+    words = [f"word{number}" for number in range(60)]
+    records = []
+    for source in range(40):
+        reference = generator.choice(words, size=12)
+        own, other = (
+            np.where(generator.random(12) < p, generator.choice(words, size=12), reference) for p in (0.35, 0.15)
+        )
+        texts = {"a": other, "m": own, "m1": own, "m2": np.delete(own, 3), "m3": np.delete(own, 8)}
+        candidates = [Candidate(name, " ".join(text)) for name, text in texts.items()]
+        records.append(Record(f"source {source}", [" ".join(reference)], candidates, lp="de-en"))
+    note = make("consensus[trust=source]").note(assemble(records, "variants"))
+    assert note is not None
+    assert note.startswith("de-en: 4 of 5 systems are related (m, m1, ...) and agree with each other, right or wrong")
