@@ -203,3 +203,12 @@ def test_what_is_not_there_is_said(capsys):
     for name in ("bleu", "mymodel"):
         with pytest.raises(ModelError, match=f"{name}: no such model; included models are consensus, full, full-any"):
             Ranker.load(name)
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_included_rankers_know_their_training_sources_by_content(name, shared, tmp_path):
+    ranker = Ranker.load(name)
+    for corpus, seen in (("wmt14-rr", 1.0), ("wmt21-mqm", 0.0)):
+        path = part_of_corpus(shared / "data" / f"{corpus}.jsonl.gz", tmp_path, most=30, judged=seen == 1.0)
+        assert ranker.seen(load_dataset(path)) == seen
+    assert ranker.seen(load_dataset("sample")) == 0.0
