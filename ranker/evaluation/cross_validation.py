@@ -11,7 +11,6 @@ ranked together. The judgements of a held-out source influence its scores only t
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -26,7 +25,7 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.ranking import Ranker
+from ranker.ranking import Ranker, RankerScorer
 from ranker.settings import FOLDS, Loss
 from ranker.shipped import suited
 from ranker.training_data import TrainingTable, deal, standardiser
@@ -130,9 +129,7 @@ def cross_validate(
     included = Ranker.load(suited(table.dataset))
     if _can_be_scored(included, table):
         scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.whole, table.rows)))
-        assert included.training is not None
-        seen = corpora_in_common(included.training.data, table.dataset.name)
-        note = f"was trained on this data ({', '.join(seen)})" if seen else None
+        note = RankerScorer(included).trained_on(table.dataset)
     comparison = compare(
         [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
     )
@@ -187,15 +184,6 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
         learnt = targets.learn(columns[training_rows], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
         scores[~training_rows] = columns[~training_rows] @ learnt.coef
     return scores
-
-
-def corpora_in_common(trained_on: str, data: str) -> list[str]:
-    """Return those of the corpora ``A+B`` that the name of a data set, as ``B-rr+C``, begins a part with."""
-    return [
-        corpus
-        for corpus in trained_on.split("+")
-        if any(re.match(rf"{re.escape(corpus)}(?![0-9A-Za-z])", part) for part in data.split("+"))
-    ]
 
 
 def _can_be_scored(by: FeatureSet | Ranker, table: TrainingTable) -> bool:

@@ -79,8 +79,6 @@ class DatasetFindings:
         else:
             if trained := RankerScorer(ranker).trained_on(dataset):
                 notes.append(f"the ranker {trained}")
-            elif dataset.name in training.data.split("+"):
-                notes.append(f"the ranker was trained on {training.data}, which may overlap with this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])
             rows = judged(dataset, kind)
             judged_outputs = dataset.select_candidates(rows)

@@ -194,6 +194,12 @@ class _Bounded(io.BufferedReader):
             raise ValueError("its list of entries is too long")
         return super().read(size)
 
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, which a damaged list may put before the beginning."""
+        if whence == io.SEEK_SET and offset < 0:
+            raise ValueError("its list of entries is damaged")
+        return super().seek(offset, whence)
+
 
 def _zip_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
     with _Bounded(io.FileIO(archive)) as stream, zipfile.ZipFile(stream) as packed:

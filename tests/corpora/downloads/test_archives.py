@@ -264,3 +264,14 @@ def test_a_list_of_entries_larger_than_of_any_corpus_is_refused(tmp_path, monkey
     archive = zipped(tmp_path / "x.zip", {f"name{number}": b"" for number in range(30)})
     with pytest.raises(DataError, match="damaged or unknown archive"):
         unpack(archive, tmp_path / "target")
+
+
+def test_a_zip_archive_whose_entries_begin_before_it_is_refused(tmp_path):
+    path = zipped(tmp_path / "x.zip", {"a.txt": b"x" * 50})
+    raw = bytearray(path.read_bytes())
+    end = raw.rindex(b"PK\5\6")
+    # the list of entries is said to begin much further on than it does
+    raw[end + 16 : end + 20] = (2**31).to_bytes(4, "little")
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"x\.zip"):
+        unpack(path, tmp_path / "target")

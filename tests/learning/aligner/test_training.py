@@ -163,13 +163,16 @@ def test_one_pair_alone_is_aligned_as_among_others(text: ParallelText, model: Al
 
 @thorough
 def test_memory_grows_with_the_corpus_alone() -> None:
-    peaks = []
-    for size in (500, 2000):
+    def peak(size: int) -> int:
         text = simulate_parallel_text(size, words=300)
         tracemalloc.start()
         train(*arrays(text), iterations=(1, 1))
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
+        return most
+
+    # the first run may compile, and garbage of other tests may be among what is counted
+    peaks = [min(peak(size) for _ in range(3)) for size in (500, 2000)]
     assert peaks[1] < 4 * peaks[0]
 
 
