@@ -150,6 +150,7 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     from ranker.corpora.columns import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
+    from ranker.corpora.own_references import without_only_references
     from ranker.corpora.shards.shards import Shards
     from ranker.corpora.summary import summarise
 
@@ -164,9 +165,15 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
+    _, references = without_only_references(dataset)
     noted = "".join(f"\nnote: {note}" for note in notes)
     signature = "\n".join(
-        [f"judgements: {judgements}{unused}", *counts(dataset), f"fingerprint: {dataset.fingerprint}"]
+        [
+            f"judgements: {judgements}{unused}",
+            *counts(dataset),
+            *filter(None, [references]),
+            f"fingerprint: {dataset.fingerprint}",
+        ]
     )
     result = Result.of_rows(rows, signature=f"{signature}{noted}")
     document = {"signature": signature, "rows": rows, "notes": notes}

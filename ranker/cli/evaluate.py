@@ -71,7 +71,7 @@ def command(
     """Evaluate a ranker or metric against human judgements.
 
     Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14 variant in
-    tables, all variants in JSON). Both are computed per language pair and averaged.
+    tables; all variants, tau-b and tau-c in JSON). Both are computed per language pair and averaged.
 
     Shards (ranker data shard) are scored one at a time; the scores of judged candidates are kept in --out, if given.
 

@@ -108,8 +108,8 @@ class Scorer(ABC):
         if not share:
             return None
         # 99.6 % are not all
-        part = "" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the sources of "
-        return f"was trained on {part}{dataset.name}"
+        part = "all" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the"
+        return f"was trained on {part} sources of {dataset.name}"
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""

@@ -148,7 +148,7 @@ def test_evaluate_model_and_metric(ranker, model):
 def test_evaluate_says_when_it_was_trained_on_that(capsys, model):
     with pytest.raises(SystemExit):
         run(["evaluate", "--data", "sample", "--model", model, "--resamples", "0"])
-    assert "this model was trained on sample, which it is evaluated on" in capsys.readouterr().err
+    assert "this model was trained on all sources of sample, which it is evaluated on" in capsys.readouterr().err
 
 
 def test_explain_weights_and_contributions(ranker, model, candidates):

@@ -76,8 +76,8 @@ def test_models_metrics_json_and_csv_agree(ranker, tmp_path):
     assert [(metric.name, metric.type) for metric in comparison.metrics] == [
         *(("bleu", "metric"), ("per", "metric"), ("mine.model", "ranker")),
     ]
-    assert comparison.metrics[2].notes == ("was trained on sample",)
-    assert "ranker: note: mine.model: was trained on sample" in notes
+    assert comparison.metrics[2].notes == ("was trained on all sources of sample",)
+    assert "ranker: note: mine.model: was trained on all sources of sample" in notes
     assert comparison.settings.test == "randomisation"
     rows = list(csv.DictReader(io.StringIO(ranker(*arguments, "-f", "csv")[0])))
     assert len(rows) == len(comparison.cells)

@@ -146,7 +146,7 @@ def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed:
         "ranker: note: this model was trained on 91% of the sources of sample+x, which it is evaluated on",
     ]
     _, err = printed("evaluate", "-d", "sample", "-M", "x.model", "--resamples", "0")
-    assert err == "ranker: note: this model was trained on sample, which it is evaluated on\n"
+    assert err == "ranker: note: this model was trained on all sources of sample, which it is evaluated on\n"
 
 
 def test_one_source_is_written_in_the_singular(folder: Path, printed: Printed) -> None:

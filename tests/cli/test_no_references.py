@@ -131,7 +131,7 @@ def test_training_and_report(call, tmp_path):
     assert "consensus.weighted" in out
     assert re.search(r"^consensus +-?[01]\.\d+ \[", out, re.MULTILINE), "compared with the included ranker"
     code, _, err = call(f"report -d all.json --no-references --model {model} --resamples 0 --examples 1 --html {page}")
-    assert (code, err) == (0, "ranker: note: all: the ranker was trained on all\n")
+    assert (code, err) == (0, "ranker: note: all: the ranker was trained on all sources of all\n")
     assert "consensus.weighted" in page.read_text()
 
 

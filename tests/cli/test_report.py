@@ -63,7 +63,7 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, comman
         "zh-en: 3 sources, fewer than 30: intervals are too narrow; p-values are of exact randomisation, at least 0.25"
     )
     assert err == (
-        "ranker: note: good: the ranker was trained on good\n"
+        "ranker: note: good: the ranker was trained on all sources of good\n"
         f"ranker: note: good: {few}, so that no difference can be significant\n"
     )
     page = (folder / "report.html").read_text(encoding="utf-8")

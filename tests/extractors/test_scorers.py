@@ -33,7 +33,9 @@ def test_metrics_and_rankers_score_rows_and_sums_alike(sample, ranker):
         assert scorer.gain(statistics.sum(axis=0)) == scorer.sign * scorer.score(statistics.sum(axis=0))
         assert scorer.learnt == (() if scorer.kind == "metric" else ("fluency",))
         assert scorer.seen(sample) == (scorer.kind == "ranker")
-        assert scorer.trained_on(sample) == ("was trained on sample" if scorer.kind == "ranker" else None)
+        assert scorer.trained_on(sample) == (
+            "was trained on all sources of sample" if scorer.kind == "ranker" else None
+        )
         assert scorer.head(sample).startswith("ranker:")
 
 
@@ -95,4 +97,4 @@ def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatc
             run([*words, "--model", "m"])
         assert exit_info.value.code == 0
         assert len(requested) == 1
-    assert capsys.readouterr().err.count("trained on sample") == 1
+    assert capsys.readouterr().err.count("trained on all sources of sample") == 1

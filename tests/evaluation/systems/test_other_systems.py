@@ -155,7 +155,7 @@ def test_signature_and_one_note_say_what_systems_are_scored_without():
     assert metric.signature == scorer("trained").signature(data) + f"|systems:without {left_out}"
     assert metric.notes == (
         f"systems are scored without {left_out}: comparing candidates with one another says nothing about a system",
-        "m was trained on made",
+        "m was trained on all sources of made",
     )
     (metric,) = compare_systems(data, {"m": scorer("chrf")}, resamples=9).metrics
     assert "systems:" not in metric.signature
