@@ -16,54 +16,21 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
-    """Return where rows of `lengths` begin when they are put one after the other, and where the last one ends.
-
-    Parameters
-    ----------
-    lengths : array-like of int, shape (rows,)
-
-    Returns
-    -------
-    int64 array, shape (rows + 1,)
-        Row ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-    """
+    """Return where rows of `lengths` begin when they are put one after the other, and where the last one ends."""
     offsets = np.zeros(np.size(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return where the values of `rows` are, one row after the other, repeated where they repeat.
-
-    Parameters
-    ----------
-    offsets : int64 array, shape (all rows + 1,)
-        Where rows begin, as of `offsets_of`.
-    rows : int64 array, shape (rows,)
-
-    Returns
-    -------
-    positions : int64 array, shape (values of these rows,)
-    offsets : int64 array, shape (rows + 1,)
-        Which of `positions` belong to every row.
-    """
+    """Return where the values of `rows` are, one row after the other, repeated where they repeat."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
     return np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1]), taken
 
 
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return every two rows of one block, blocks of the same size one after the other.
-
-    Parameters
-    ----------
-    offsets : array-like of int, shape (blocks + 1,)
-
-    Returns
-    -------
-    first, second : int64 array, shape (pairs,)
-        The first row is the earlier one.
-    """
+    """Return every two rows of one block, blocks of the same size one after the other."""
     starts = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(starts)
     pairs = [np.zeros((2, 0), dtype=np.int64)]

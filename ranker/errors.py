@@ -27,19 +27,7 @@ class RankerError(Exception):
 
 
 class DataError(RankerError, ValueError):
-    """A corpus, or a file of one, does not say what its format promises.
-
-    Parameters
-    ----------
-    what : str
-        What was found and what was expected.
-    file : str, optional
-        Name of the offending file, or ``<stdin>``.
-    line : int, optional
-        1-based line; of a JSON array, the line on which the offending element starts.
-    column : int, optional
-        1-based character column.
-    """
+    """A corpus, or a file of one, does not say what its format promises."""
 
     def __init__(
         self, what: str, *, file: str | None = None, line: int | None = None, column: int | None = None

@@ -93,13 +93,7 @@ def display_name(path: str | Path) -> str:
 
 @contextmanager
 def reading(name: str, expected: str = "") -> Iterator[None]:
-    """Turn what goes wrong while the block reads the file `name` into an error that names it.
-
-    Raises
-    ------
-    DataError
-        If it is missing, a directory, or cannot be read, or its gzip stream is damaged; with what was `expected`.
-    """
+    """Turn what goes wrong while the block reads the file `name` into an error that names it."""
     try:
         yield
     except FileNotFoundError:
@@ -117,13 +111,7 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or its gzip stream is damaged or cut off.
-    """
+    """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
@@ -172,25 +160,13 @@ def _unzipped(raw: bytes, name: str) -> bytes:
 
 
 def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
-    r"""Read UTF-8 text; a byte order mark is dropped and, unless `keep_line_ends`, line endings become ``\n``.
-
-    Raises
-    ------
-    DataError
-        With the line and column of the first byte that is not UTF-8, or is zero as in no text.
-    """
+    r"""Read UTF-8 text; a byte order mark is dropped and, unless `keep_line_ends`, line endings become ``\n``."""
     text = decode_text(read_bytes(path), display_name(path))
     return text if keep_line_ends else universal_line_ends(text)
 
 
 def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
-    """Decode UTF-8 text, or what follows on a number of its lines, as `read_text` does.
-
-    Raises
-    ------
-    DataError
-        As `read_text`.
-    """
+    """Decode UTF-8 text, or what follows on a number of its lines, as `read_text` does."""
     for magic, what in _OTHER_FORMATS.items():
         if raw.startswith(magic) and not lines_before:
             raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
@@ -230,13 +206,7 @@ def _place(before: str) -> tuple[int, int]:
 
 @contextmanager
 def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a temporary binary file that becomes `path`, with that mode, if the block ends without an error.
-
-    Raises
-    ------
-    DataError
-        If the directory is missing or cannot be written to, or `path` is a directory or a device.
-    """
+    """Open a temporary binary file that becomes `path`, with that mode, if the block ends without an error."""
     target = Path(path)
     check_target(target)
     try:
@@ -262,13 +232,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_together(folder: str | Path) -> Iterator[Path]:
-    """Give a temporary folder; what the block puts there replaces what `folder` has of the same names, all at once.
-
-    Raises
-    ------
-    DataError
-        If `folder` is missing or cannot be written to.
-    """
+    """Give a temporary folder; what the block puts there replaces what `folder` has of the same names, all at once."""
     folder = Path(folder)
     try:
         finish_writing(folder)
@@ -307,13 +271,7 @@ def _commit(complete: Path, folder: Path, descriptor: int) -> None:
 
 
 def finish_writing(folder: str | Path) -> None:
-    """Move files that belong together to their places in `folder`, where a killed run has not.
-
-    Raises
-    ------
-    DataError
-        If they cannot be moved.
-    """
+    """Move files that belong together to their places in `folder`, where a killed run has not."""
     committed = Path(folder) / _COMMITTED
     while True:
         try:
@@ -407,13 +365,7 @@ def _unwritable(path: Path, error: OSError) -> DataError:
 
 
 def inside(folder: str | Path, *names: str) -> Path:
-    """Return the path of `names`, one below the other, in `folder`; for names that come from data.
-
-    Raises
-    ------
-    DataError
-        If one is no plain name of a file on every system, so that the path could leave the folder.
-    """
+    """Return the path of `names`, one below the other, in `folder`; for names that come from data."""
     for name in names:
         plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME
         if not plain or name != name.strip(". ") or _DEVICE.match(name):
@@ -453,13 +405,7 @@ def sha256(raw: bytes) -> str:
 
 
 def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
-    """Read a file of one sentence per line.
-
-    Raises
-    ------
-    DataError
-        If it is empty, or has another number of lines than `expected`, which is that of the file called `like`.
-    """
+    """Read a file of one sentence per line."""
     text = read_text(path)
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:

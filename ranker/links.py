@@ -14,15 +14,7 @@ from ranker.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Alignment links of sentence pairs in CSR form: those of pair ``p`` are ``offsets[p]:offsets[p + 1]``.
-
-    Parameters
-    ----------
-    source, target : int32 array, shape (links,)
-        Positions of the linked words in their sentences, from 0. Inside a pair the links are sorted by source, then
-        target, and each stands once.
-    offsets : int64 array, shape (pairs + 1,)
-    """
+    """Alignment links of sentence pairs in CSR form: those of pair ``p`` are ``offsets[p]:offsets[p + 1]``."""
 
     source: Int32Array
     target: Int32Array
@@ -47,13 +39,7 @@ class Links:
         return Links(self.source[positions], self.target[positions], offsets)
 
     def first_outside(self, source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> tuple[int, int] | None:
-        """Return (pair, index of the link) of the first link that points behind the end of a sentence, or None.
-
-        Parameters
-        ----------
-        source_lengths, target_lengths : array-like of int, shape (pairs,)
-            Number of words of every sentence.
-        """
+        """Return (pair, index of the link) of the first link that points behind the end of a sentence, or None."""
         sizes = np.diff(self.offsets)
         pair = np.repeat(np.arange(len(self)), sizes)
         outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])
@@ -62,13 +48,7 @@ class Links:
 
 
 def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
-    """Make `Links` from the (source, target) positions of every pair, in any order.
-
-    Raises
-    ------
-    DataError
-        If a position is negative.
-    """
+    """Make `Links` from the (source, target) positions of every pair, in any order."""
     sets = [sorted(set(links)) for links in pairs]
     offsets = offsets_of([len(links) for links in sets])
     flat = np.array([link for links in sets for link in links], dtype=np.int32).reshape(-1, 2)
@@ -80,27 +60,7 @@ def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
 
 
 def alignment_error_rate(links: Links, sure: Links, possible: Links | None = None) -> float:
-    """Alignment error rate ``1 - (|A & S| + |A & P|) / (|A| + |S|)`` (Och and Ney 2003, equation 37).
-
-    Parameters
-    ----------
-    links : Links
-        The links to judge, A.
-    sure : Links
-        Links that must be found, S.
-    possible : Links, optional
-        Links that may be found, P; the sure ones are always among them.
-
-    Returns
-    -------
-    float
-        In [0, 1], 0 best; 0 if there is neither a link found nor a sure one.
-
-    Raises
-    ------
-    DataError
-        If the numbers of pairs differ.
-    """
+    """Alignment error rate ``1 - (|A & S| + |A & P|) / (|A| + |S|)`` (Och and Ney 2003, equation 37)."""
     for gold in (sure, possible):
         if gold is not None and len(gold) != len(links):
             raise DataError(f"alignments of {len(links)} and of {len(gold)} sentence pairs, expected equal numbers")

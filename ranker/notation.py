@@ -43,16 +43,7 @@ class Spec:
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """One summand of a weighted sum.
-
-    Parameters
-    ----------
-    weight : float
-    text : str
-        The notation that it weighs.
-    place : int
-        Character, from 1, at which that notation begins in the sum.
-    """
+    """One summand of a weighted sum."""
 
     weight: float
     text: str
@@ -60,13 +51,7 @@ class Term:
 
 
 def split(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets.
-
-    Raises
-    ------
-    OptionError
-        If brackets do not match.
-    """
+    """Split at the commas that stand outside brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -81,13 +66,7 @@ def split(text: str) -> list[str]:
 
 
 def open_brackets(text: str) -> tuple[str, str]:
-    """Return the name in ``name[...]`` and what stands in its brackets.
-
-    Raises
-    ------
-    OptionError
-        If `text` is not of that form, or nested too deeply.
-    """
+    """Return the name in ``name[...]`` and what stands in its brackets."""
     text = text.strip()
     _check_depth(text)
     name, bracket, rest = text.partition("[")
@@ -106,13 +85,7 @@ def _check_depth(text: str) -> None:
 
 
 def parse(text: str) -> Spec:
-    """Parse ``name[option=value,...]``.
-
-    Raises
-    ------
-    OptionError
-        If `text` is not of that form; the message shows the form.
-    """
+    """Parse ``name[option=value,...]``."""
     name, inner = open_brackets(text)
     text = text.strip()
     options: dict[str, str] = {}
@@ -131,11 +104,6 @@ def parse_sum(text: str) -> tuple[Term, ...]:
 
     Spaces mean nothing outside brackets. A name ends at a ``+`` or ``-``, so names that hold these cannot stand in a
     sum.
-
-    Raises
-    ------
-    OptionError
-        If `text` is no such sum; the message gives the character at which it is not.
     """
     terms: list[Term] = []
     at = _skip(text, 0)
@@ -209,13 +177,7 @@ def _misplaced(text: str, at: int, expected: str) -> OptionError:
 
 
 def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
-    """Make the dataclass `kind` from `options`; its fields declare their names, types and defaults.
-
-    Raises
-    ------
-    OptionError
-        For an unknown option or a value of the wrong type; known options and the nearest name are given.
-    """
+    """Make the dataclass `kind` from `options`; its fields declare their names, types and defaults."""
     hints = field_types(kind)  # type: ignore[arg-type]
     known = {option: hints[option] for option in options_of(kind)}
     values = {}

@@ -382,12 +382,6 @@ class RankerScorer(Scorer):
 
     Scores of different sources are not comparable, so a mean is no quality; its differences between two choices for
     the same sentences are what counts.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    whole : Ranker, optional
-        The one that `ranker` is the part of by which systems are scored.
     """
 
     ranker: Ranker
@@ -484,13 +478,7 @@ class RankerScorer(Scorer):
 
 
 def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
-    """Return the scorer that a metric's notation, or a ranker's file or name, stands for.
-
-    Raises
-    ------
-    OptionError
-        If both or neither is given, or the metric is not known.
-    """
+    """Return the scorer that a metric's notation, or a ranker's file or name, stands for."""
     if (metric is None) == (model is None):
         raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
     if metric is not None:

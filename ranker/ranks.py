@@ -28,17 +28,6 @@ def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> F
     1e-10 tie, and ties chain. A tie takes its lowest score. Scores that differ by rounding noise alone therefore tie
     wherever they lie, and noise far below 1e-10 makes or breaks no tie. A group is what is compared: the candidates of
     a source, the systems of a language pair, or all values that one correlation is taken over.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,), or (..., k) without `offsets`
-        NaN ties with nothing and stays.
-    offsets : array-like of int, shape (n_groups + 1,), optional
-        Groups are blocks of rows. Default: the last axis is a group, for every index before it.
-
-    Returns
-    -------
-    float array, of the shape of `values`
     """
     scores = np.ascontiguousarray(values, dtype=np.float64)
     if offsets is None:
@@ -129,19 +118,7 @@ def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
 
 
 def group_offsets(groups: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return a stable order that makes equal `groups` adjacent, and the offsets of the blocks.
-
-    Parameters
-    ----------
-    groups : array-like, shape (n,)
-        Any sortable labels.
-
-    Returns
-    -------
-    order : int array, shape (n,)
-        ``groups[order]`` is sorted; rows of one group keep their order.
-    offsets : int array, shape (n_groups + 1,)
-    """
+    """Return a stable order that makes equal `groups` adjacent, and the offsets of the blocks."""
     labels = np.asarray(groups)
     _, codes = np.unique(labels, return_inverse=True)
     order = np.argsort(codes, kind="stable").astype(np.int64)
@@ -200,25 +177,7 @@ def _correlate(
 
 
 def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float = TIE) -> FloatArray:
-    """Rank the rows of every group from 1 for the smallest value; what ties shares its mean rank.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-    offsets : array-like of int, shape (n_groups + 1,)
-    tie : float, default `TIE`
-        Neighbours that differ by at most this tie, as in `merge_ties`; 0 for values that were merged already.
-
-    Returns
-    -------
-    float array, shape (n,)
-        NaN where the value is.
-
-    Raises
-    ------
-    ValueError
-        If the offsets do not run from 0 to the number of rows.
-    """
+    """Rank the rows of every group from 1 for the smallest value; what ties shares its mean rank."""
     rows, bounds = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(offsets, dtype=np.int64)
     if bounds[0] != 0 or bounds[-1] != len(rows):
         raise ValueError(
@@ -235,30 +194,7 @@ def group_spearman(
     tie_corrected: bool = True,
     constant: bool = False,
 ) -> FloatArray:
-    """Spearman's rank correlation of two sets of values inside every group.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n,)
-        Values without NaN; only their order inside a group counts, and what ties (see `merge_ties`).
-    offsets : array-like of int, shape (n_groups + 1,)
-    tie_corrected : bool, default True
-        True: Pearson correlation of average ranks. False: ``1 - 6 sum D^2 / (N (N^2 - 1))`` on average ranks,
-        the form of Ye, Zhou and Lin (2007), equation 1. They differ only where there are ties.
-    constant : bool, default False
-        With ``tie_corrected=False``, also evaluate the formula where a side is constant: it gives 0.5 to 1, whatever
-        the other side is.
-
-    Returns
-    -------
-    float array, shape (n_groups,)
-        In [-1, 1]; NaN in groups of one row and, without `constant`, where either side is constant.
-
-    Raises
-    ------
-    ValueError
-        If `constant` is asked for in the tie-corrected form, which is undefined there.
-    """
+    """Spearman's rank correlation of two sets of values inside every group."""
     if constant and tie_corrected:
         raise ValueError("constant=True needs tie_corrected=False")
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)

@@ -24,40 +24,7 @@ GIVEN, SEARCHED, ONE_SOURCE = "given", "cross-validation", "one source"
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a ranker.
-
-    Parameters
-    ----------
-    features : str, default "auto"
-        Extractors in their notation and names of declared feature sets, separated by commas; ``auto`` is the standard
-        set that suits the training data (`ranker.shipped.standard_features`).
-    C : float or "auto", default "auto"
-        Penalty of a wrongly ordered pair; ``auto`` chooses it by cross-validation over sources. With one source it is
-        1 / number of pairs.
-    loss : {"hinge", "squared_hinge"}, default "squared_hinge"
-    kind : str, default "auto"
-        Kind of judgement to learn from; see `ranker.corpora.judgements`.
-    pairs : {"judgements", "aggregated", "balanced"}, default "aggregated"
-        How preferences become training pairs: one a judgement; one for two candidates, weighted by how much the judges
-        agree (see `ranker.corpora.judgements.preference_pairs`); or these with weights that give every language pair
-        the same say, however much of it was judged.
-    seed : int, default 0
-        Splits the folds of the cross-validation.
-    references_as_candidates : bool, default False
-        Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
-        `ranker.extractors.reference_candidates`.
-    exclude_self : bool, default False
-        Score each of these references against the others of its source only, instead of against all as published.
-    base : str or None, default None
-        Name or file of a ranker to adapt: its features, means and scales are kept, and its weights are what the norm
-        is measured from (`ranker.training_data`), so C = ``auto`` may keep them too.
-
-    Raises
-    ------
-    OptionError
-        If `C` or `seed` is out of range, there are features besides a base, or `exclude_self` has no references to
-        apply to.
-    """
+    """The options of a ranker."""
 
     features: str = AUTO
     C: float | Literal["auto"] = AUTO  # type: ignore[assignment]
@@ -92,13 +59,7 @@ class Settings:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
-        """Take settings from the model of a file.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If the values are not what `document` returns.
-        """
+        """Take settings from the model of a file."""
         # models made before the choice learnt from references without themselves
         return record(cls, {"exclude_self": document.get("references_as_candidates", False), **document})
 
@@ -108,38 +69,7 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True)
 class Training:
-    """What a ranker was trained on and how: all that changes its weights.
-
-    Parameters
-    ----------
-    data : str
-        Names of the corpora.
-    data_hash : str
-        Fingerprint of the data set.
-    kind : str
-        Kind of judgement learnt from.
-    pairs : str
-        ``graded`` (scores), or how preferences were counted.
-    sources, candidates, preferences : int
-        Sizes; `preferences` is the number of training pairs, None for graded judgements.
-    C : float
-        Penalty used; found by cross-validation if it was ``auto``.
-    chosen_by : str
-        ``given``, ``cross-validation``, or ``one source`` where ``auto`` had nothing to hold out.
-    loss : str
-    objective, duality_gap : float
-        Of the solution.
-    seed : int or None
-        Only where it made a difference.
-    targets : str or None
-        Languages of the translations, as ``de`` or ``de+fr``; None where they are not known, or not kept.
-    references : int or None
-        Number of references learnt from as candidates, None if they were not.
-    base : str or None
-        The ranker that was adapted, as ``full#ade34f3a``; None if it was trained from nothing.
-    gain : float or None
-        Agreement with held-out judgements that adapting gained in the choice of C; None if nothing was chosen.
-    """
+    """What a ranker was trained on and how: all that changes its weights."""
 
     data: str
     data_hash: str

@@ -25,13 +25,7 @@ def names() -> list[str]:
 
 
 def locate(model: str | Path) -> Path:
-    """Return the file or directory `model`, or the included ranker of that name if there is no such file.
-
-    Raises
-    ------
-    ModelError
-        If there is neither, and the name is no file name, or is similar to that of an included ranker.
-    """
+    """Return the file or directory `model`, or the included ranker of that name if there is no such file."""
     path = Path(model)
     if path.exists():
         return path
@@ -59,19 +53,7 @@ def suited(dataset: Dataset) -> str:
 
 
 def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Choose the standard features that can be had of a data set to train on.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    features : str
-        A name or a list of extractors, as `FeatureSet.parse` takes them.
-    notes : tuple of str
-        What is left out, and why.
-    """
+    """Choose the standard features that can be had of a data set to train on."""
     if not len(dataset.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []

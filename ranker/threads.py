@@ -81,14 +81,6 @@ def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math
 
     Threads take the next block as they finish one: a division in advance waits for the slowest thread, which on a busy
     machine cost more than the threads saved. Inside a block there are no further threads.
-
-    Parameters
-    ----------
-    run : callable
-        Takes the number of a block.
-    n_blocks : int
-    work : float
-        Cost of all blocks together, in units of about a nanosecond.
     """
     most = jobs()
     n_threads = 1 if _thread.busy or work < SMALL_WORK else min(n_blocks, most)

@@ -43,18 +43,7 @@ FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 
 @dataclass(frozen=True)
 class TrainingTargets:
-    """What there is to learn about the candidates of a data set: graded scores, or strict preferences.
-
-    Parameters
-    ----------
-    group : int array, shape (candidates,)
-        Source of every candidate.
-    target : float array, shape (candidates,), or None
-        Human scores, higher is better.
-    pairs : PreferencePairs or None
-    block : int array, shape (candidates,), or None
-        What is held out together: the first source with the same text; None if that is the source itself.
-    """
+    """What there is to learn about the candidates of a data set: graded scores, or strict preferences."""
 
     group: Int64Array
     target: FloatArray | None = None
@@ -63,13 +52,7 @@ class TrainingTargets:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> TrainingTargets:
-        """Take the judgements of `kind` from a data set whose candidates all have one.
-
-        Raises
-        ------
-        DataError
-            If they order no two candidates of one source.
-        """
+        """Take the judgements of `kind` from a data set whose candidates all have one."""
         group = dataset.candidate_source
         block = same_source(dataset)[group]
         if kind == PREFERENCES:
@@ -154,24 +137,7 @@ class TrainingTargets:
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """What a ranker learnt from.
-
-    Parameters
-    ----------
-    whole : Dataset
-        What was given: candidates are compared with all of it.
-    rows : bool array, shape (candidates,), or None
-        Its candidates that are learnt from, the rows of the table; None for all.
-    kind : str
-        Kind of judgement.
-    targets : TrainingTargets
-    columns : float array, shape (candidates, columns)
-        As the extractors made them, or standardised.
-    references : int or None, default None
-        Number of references among the candidates, None if they were not added.
-    place : int, default 0
-        Number of the set of weights that most sources are scored by.
-    """
+    """What a ranker learnt from."""
 
     whole: Dataset
     rows: BoolArray | None
@@ -197,30 +163,7 @@ class TrainingTable:
         added: ReferenceCandidates | None = None,
         start: WeightSets | None = None,
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features` to the judged candidates of a data set; return them and what is to be learnt.
-
-        Parameters
-        ----------
-        features : FeatureSet
-        dataset : Dataset
-        rows : bool array, shape (candidates,)
-            Which candidates are judged.
-        kind : str
-            Kind of judgement.
-        pairs : {"judgements", "aggregated", "balanced"}
-            How preferences are counted.
-        added : ReferenceCandidates, optional
-            Learn from these outputs, and from their references as candidates too.
-        start : WeightSets, optional
-            Those of a ranker to adapt: the features keep what they learnt before, and each source teaches only the
-            columns that it is scored by.
-
-        Raises
-        ------
-        DataError
-            If the judgements order nothing; or an extractor can say nothing about the data set; with `start`, if
-            nothing can score it.
-        """
+        """Fit `features` to the judged candidates of a data set; return them and what is to be learnt."""
         if added:
             dataset, rows = added.whole, added.rows
         outputs = dataset.select_candidates(rows)
@@ -258,15 +201,7 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What an adapted ranker keeps of the one that it comes from, besides features, means and scales.
-
-    Parameters
-    ----------
-    name : str
-        Name or file and beginning of the digest, as ``full#ade34f3a``.
-    weight_sets : WeightSets
-        The adapted ranker has the same sets.
-    """
+    """What an adapted ranker keeps of the one that it comes from, besides features, means and scales."""
 
     name: str
     weight_sets: WeightSets
@@ -283,13 +218,7 @@ class Base:
 
     @classmethod
     def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> Base:
-        """Take the base from the model of a file.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If the values are not what `document` returns.
-        """
+        """Take the base from the model of a file."""
         name, by_language = document["name"], document["by_language"]
         if not (isinstance(name, str) and isinstance(by_language, bool)):
             raise ValueError("base")
@@ -297,13 +226,7 @@ class Base:
 
 
 def read_weights(features: FeatureSet, model: Mapping[str, Any], training: Training) -> tuple[WeightSets, Base | None]:
-    """Take the weights of a ranker and its base from the model of a file.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If they are not what `document` returns, or the base has another name or other sets.
-    """
+    """Take the weights of a ranker and its base from the model of a file."""
     if training.base is None:
         return WeightSets.read(features, model, by_language=training.targets == ENGLISH), None
     base = Base.read(features, model["base"])
@@ -315,20 +238,7 @@ def read_weights(features: FeatureSet, model: Mapping[str, Any], training: Train
 
 @dataclass(frozen=True, eq=False)
 class LearntWeights:
-    """The weights of a ranker, and how they were learnt.
-
-    Parameters
-    ----------
-    weight_sets : WeightSets
-    fitted : FittedWeights
-        The fit of the set that C was chosen for.
-    chosen_by : str
-        How C was chosen, as in `ranker.settings.Training`.
-    gain : float or None
-        Agreement with held-out judgements by the chosen C, less that of the base; None if there was no choice.
-    note : str or None
-        What a user should know about the choice.
-    """
+    """The weights of a ranker, and how they were learnt."""
 
     weight_sets: WeightSets
     fitted: FittedWeights
@@ -365,22 +275,7 @@ class LearntWeights:
 def learn_weights(
     table: TrainingTable, sets: WeightSets, settings: Settings, *, base: str | None = None
 ) -> LearntWeights:
-    """Learn the weights of every set.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        With standardised columns.
-    sets : WeightSets
-    settings : Settings
-    base : str, optional
-        Name of the ranker that `sets` are of: stay near its weights, with one C for all sets, chosen for the one that
-        most sources are scored by. By default the weights of `sets` are of no account, and C is chosen for each.
-
-    Returns
-    -------
-    LearntWeights
-    """
+    """Learn the weights of every set."""
     targets = table.targets
     C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
     if C == AUTO and len(targets.blocks) < 2:
@@ -445,21 +340,7 @@ def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> Flo
 
 
 def deal(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
-    """Deal units to parts at random, as evenly as can be, and those of every stratum too.
-
-    Parameters
-    ----------
-    strata : array-like of int, shape (units,)
-    parts : int
-    seed : int
-    together : int array, shape (units,), optional
-        Units with equal numbers come into one part; by default each unit has a number of its own.
-
-    Returns
-    -------
-    int array, shape (units,)
-        Part of every unit, from 0.
-    """
+    """Deal units to parts at random, as evenly as can be, and those of every stratum too."""
     labels = np.asarray(strata)
     if together is not None:
         _, first, place = np.unique(together, return_index=True, return_inverse=True)

@@ -108,15 +108,7 @@ class Group(TyperGroup):
 
 
 class Commands(typer.Typer):
-    """A group of commands.
-
-    Parameters
-    ----------
-    help : str
-        What they do.
-    completion : bool, default False
-        Offer the completion of commands in shells.
-    """
+    """A group of commands."""
 
     def __init__(self, help: str, *, completion: bool = False) -> None:
         super().__init__(

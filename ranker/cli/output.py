@@ -43,19 +43,7 @@ _LONGEST_LINE = 680
 
 @dataclass(frozen=True)
 class Result:
-    """What a command has to print, in every form of output.
-
-    Parameters
-    ----------
-    document : object
-        The whole as one JSON value; numbers that are not finite become null.
-    rows : sequence of mappings
-        Rows of one shape for CSV, which has a header line and leaves empty what is missing or not a number.
-    show : callable
-        Prints the tables for people.
-    lines : iterable, optional
-        What JSON lines hold, one value a line; by default the rows.
-    """
+    """What a command has to print, in every form of output."""
 
     document: object
     rows: Sequence[Mapping[str, Any]]
@@ -296,17 +284,7 @@ def _natural_width(table: Any, console: Any) -> int:
 
 
 def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str) -> list[dict[str, str]]:
-    """Return the rows of a win matrix, whose columns are the numbers of its rows.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Best first.
-    ahead : callable
-        Whether the first of two names is significantly ahead of the second.
-    what : str
-        What the names are of.
-    """
+    """Return the rows of a win matrix, whose columns are the numbers of its rows."""
     rows = []
     for number, name in enumerate(names, 1):
         marks = {

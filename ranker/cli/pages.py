@@ -22,15 +22,7 @@ OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in a w
 
 
 def check_page(html: Path | None, plots: Path | None = None, *, opened: bool) -> None:
-    """Refuse to begin where no page could be written.
-
-    Raises
-    ------
-    OptionError
-        If a page is to be opened but none is to be written.
-    MissingError, DataError
-        If a package that reports need is missing, or the page or the plots cannot be written there.
-    """
+    """Refuse to begin where no page could be written."""
     if html is None:
         if opened:
             raise OptionError("--open needs a report: add --html FILE")

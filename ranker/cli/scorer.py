@@ -54,13 +54,7 @@ def listed(metrics: list[str] | None) -> list[str]:
 
 
 def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
-    """Return the metric of an option that takes one, None without any.
-
-    Raises
-    ------
-    OptionError
-        If there are several.
-    """
+    """Return the metric of an option that takes one, None without any."""
     names = listed(metrics)
     if len(names) > 1:
         several = "ranker score takes several, and ranker compare evaluates several"
@@ -90,25 +84,13 @@ def chosen(
 
 
 def supplied(scorers: Sequence[Scorer], given: list[str] | None) -> list[Scorer]:
-    """Return scorers with the files of --given.
-
-    Raises
-    ------
-    OptionError
-        As `files_for`.
-    """
+    """Return scorers with the files of --given."""
     files = files_for([part for scorer in scorers for part in scorer.members], given)
     return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
 
 
 def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[str, str]:
-    """Return the files of --given by the names of the scores in them.
-
-    Raises
-    ------
-    OptionError
-        For what is not of the form NAME=FILE, and for scores that none of the `extractors` asks for.
-    """
+    """Return the files of --given by the names of the scores in them."""
     if not given:
         return {}
     from ranker.extractors.given import given_files
@@ -178,13 +160,7 @@ def say_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | Non
 
 
 def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
-    """Return metrics and a ranker by their names, with the files of --given.
-
-    Raises
-    ------
-    OptionError
-        If there is none, or a metric is given twice.
-    """
+    """Return metrics and a ranker by their names, with the files of --given."""
     from ranker.ranking import make_scorer
 
     scorers = [make_scorer(name, None) for name in listed(metrics)] + ([make_scorer(None, model)] if model else [])

@@ -30,23 +30,7 @@ _LOG = note_logger(__name__)
 
 @dataclass(frozen=True)
 class Download:
-    """A file of a corpus that can be fetched.
-
-    Parameters
-    ----------
-    address : str
-        Of HTTPS or HTTP.
-    sha256 : str
-        Digest of the file; empty if its makers publish none.
-    size : int
-        Its bytes; 0 if not known.
-    below : str
-        Of an archive: the folder in it that is unpacked; by default all.
-    only : tuple of str
-        Names in that folder that are unpacked; by default all.
-    into : str
-        Folder, in that of the corpus, into which an archive is unpacked.
-    """
+    """A file of a corpus that can be fetched."""
 
     address: str
     sha256: str = ""
@@ -63,23 +47,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Card:
-    """Facts of one corpus, as its card file gives them.
-
-    Parameters
-    ----------
-    name, title, description, languages, licence : str
-    files : tuple of str
-        Files that hold it, any one of which is enough, relative to its folder (the bundled: to the card); a name that
-        ends in ``/`` is a folder.
-    obtain : str
-        How to get it; empty for what is bundled.
-    homepage : str
-        Where it is described.
-    bundled : bool
-        It ships with the package.
-    download : tuple of Download
-        What ``ranker data get`` fetches.
-    """
+    """Facts of one corpus, as its card file gives them."""
 
     name: str
     title: str
@@ -141,13 +109,7 @@ def _card(name: str, text: str, file: str) -> Card:
 
 
 def card(name: str) -> Card:
-    """Return the card of one corpus.
-
-    Raises
-    ------
-    MissingError
-        If no corpus has that name.
-    """
+    """Return the card of one corpus."""
     known = cards()
     if name not in known:
         raise MissingError(f"unknown corpus {name!r}{nearest(name, known)}; known corpora: {', '.join(known)}")
@@ -208,13 +170,7 @@ def _read(path: str | Path, name: str | None = None) -> Dataset:
 
 
 def load_all(names_or_paths: list[str]) -> Dataset:
-    """Load several corpora as one.
-
-    Raises
-    ------
-    DataError
-        If none is named.
-    """
+    """Load several corpora as one."""
     if not names_or_paths:
         raise DataError("no corpus named; give --data NAME or --data PATH")
     return concatenate([load(name_or_path) for name_or_path in names_or_paths])

@@ -43,27 +43,14 @@ _LOG = note_logger(__name__)
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of judgement, and which of its values are better.
-
-    Parameters
-    ----------
-    name : str
-    lower : bool or None
-        Whether lower values are better; None if nobody has said so, and always of preferences.
-    """
+    """A kind of judgement, and which of its values are better."""
 
     name: str
     lower: bool | None = None
 
     @classmethod
     def parse(cls, text: str) -> Kind:
-        """Read ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name.
-
-        Raises
-        ------
-        OptionError
-            If there is no name, or one that takes no direction.
-        """
+        """Read ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name."""
         name, colon, direction = text.rpartition(":")
         if not colon or direction not in _DIRECTIONS:
             return cls(text)
@@ -81,18 +68,7 @@ class Kind:
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Return the kind with its direction: as given, else as rankers learnt it, else as its name says.
-
-        Parameters
-        ----------
-        learnt : sequence of str
-            Kinds that trained rankers learnt from.
-
-        Raises
-        ------
-        OptionError
-            If the rankers learnt it in different directions.
-        """
+        """Return the kind with its direction: as given, else as rankers learnt it, else as its name says."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -104,14 +80,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class PreferencePairs:
-    """Strict preferences as rows of the candidate table.
-
-    Parameters
-    ----------
-    better, worse : int array, shape (pairs,)
-    weight : float array, shape (pairs,)
-        Positive.
-    """
+    """Strict preferences as rows of the candidate table."""
 
     better: Int64Array
     worse: Int64Array
@@ -134,24 +103,6 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
     ``auto`` is preferences if there are any, else the first known kind, else what a ranker learnt from, else the only
     rating there is.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str, default "auto"
-        ``auto``, a kind, or any rating, with a direction or without.
-    scores : bool, default False
-        Take a kind that gives each candidate a score: win rates for preferences.
-    learnt : sequence of str
-        Kinds that the rankers in use learnt from; they say which direction is meant if `kind` does not.
-
-    Raises
-    ------
-    DataError
-        If the data set has no such judgements, or there are several ratings that ``auto`` could mean; the message
-        lists what there is.
-    OptionError
-        If a direction is asked for where there is none.
     """
     wanted = Kind.parse(kind)
     available = kinds(dataset)
@@ -172,13 +123,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Return a kind of penalties with its direction; unless that is given, those of which none is above 0 are negated.
-
-    Raises
-    ------
-    DataError
-        For MQM on both sides of 0 of which nobody says what is better.
-    """
+    """Return the kind of penalties with a direction; if that is not given, those none above 0 are negated."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:
@@ -229,19 +174,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
-    """Return a human score for every candidate, higher is better.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str
-        As `resolve_kind` takes it; ``preferences`` gives win rates.
-
-    Returns
-    -------
-    float array, shape (candidates,)
-        NaN where nobody judged the candidate.
-    """
+    """Return a human score for every candidate, higher is better."""
     wanted = Kind.parse(resolve_kind(dataset, kind, scores=True)).directed()
     sign = -1.0 if wanted.lower else 1.0
     ratings = ratings_of(dataset, wanted.name)
@@ -263,18 +196,7 @@ def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) ->
 
 
 def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool = False) -> PreferencePairs:
-    """Return the strict preferences of `dataset`.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    primary : bool, default True
-        Leave out rows that repeat a judgement for another system with the same output.
-    aggregated : bool, default False
-        False: one pair of weight 1 a judgement. True: one pair for two candidates, towards the majority of
-        the judgements on them, weighted by (votes for - votes against) / judgements, ties counted in the
-        denominator; even votes give no pair.
-    """
+    """Return the strict preferences of `dataset`."""
     preferences = dataset.preferences
     if primary:
         preferences = preferences[preferences["primary"].to_numpy(bool)]
@@ -309,14 +231,7 @@ def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePai
 
 
 def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
-    """Return `pairs` with weights that add up to the same in every group, and to as much as before in all.
-
-    Parameters
-    ----------
-    pairs : PreferencePairs
-    group : array-like, shape (pairs,)
-        Label of the group of every pair, as its language pair.
-    """
+    """Return `pairs` with weights that add up to the same in every group, and to as much as before in all."""
     labels, code = np.unique(np.asarray(group).astype(str), return_inverse=True)
     total = np.bincount(code.reshape(-1), weights=pairs.weight, minlength=len(labels))
     share = pairs.weight.sum() / max(len(labels), 1)

@@ -20,11 +20,6 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
     """Return the sources without an id of their own that equal an earlier one but for white space or a blank reference.
 
     Only where no system translated two of them, as where the rows of one source became two.
-
-    Returns
-    -------
-    list of (int, int)
-        Such a source, and the first one that it equals.
     """
     sources = dataset.sources
     if len(dataset) == len(sources) * dataset.candidates["system"].nunique():

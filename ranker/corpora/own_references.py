@@ -85,12 +85,6 @@ def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any]
 
     That is one whose texts all equal the first reference of their source, or all the second, ..., if they are
     `FEWEST_TEXTS` different ones or these references are called like the system.
-
-    Parameters
-    ----------
-    candidates, references : mapping of str to column
-        Of the tables of a data set, sorted by source.
-    sources : int
     """
     marked = np.asarray(candidates["is_reference"], dtype=bool)
     source, offsets = np.asarray(candidates["source"]), block_offsets(references["source"], sources)

@@ -96,13 +96,7 @@ class Record:
 def assemble(
     records: Iterable[Record], name: str, file: str | None = None, unit: str = "line", *, first: int = 1
 ) -> Dataset:
-    """Make a `Dataset` of `records`, in their order, as `build_dataset` does.
-
-    Raises
-    ------
-    DataError
-        As `build_dataset`.
-    """
+    """Make a `Dataset` of `records`, in their order, as `build_dataset` does."""
     record_list = list(records)
     outputs = [(code, candidate) for code, record in enumerate(record_list) for candidate in record.candidates]
     ratings = [(row, *rating) for row, (_, candidate) in enumerate(outputs) for rating in candidate.ratings]
@@ -161,26 +155,6 @@ def build_dataset(
     An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
     format can tell these apart. Language pairs are written as ``en-zh``. A system that is a reference throughout is
     marked as one (`ranker.corpora.own_references.mark_references`).
-
-    Parameters
-    ----------
-    name : str
-    sources, references, candidates, ratings : mapping of str to column
-        Columns of the tables of `ranker.corpora.dataset`; references and candidates are sorted by source.
-    file : str, optional
-        The file for messages.
-    lines : sequence of int or None, optional
-        Line of every source in `file`.
-    unit : str, default "line"
-        What `lines` counts; the data set remembers the places in files only.
-    first : int, default 1
-        Number of the first source.
-
-    Raises
-    ------
-    DataError
-        If there is no source, a text or name holds a NUL, a system has no name or is listed twice under one source,
-        or a (lp, seg_id) is duplicated.
     """
     columns = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
     arrays = {kind: typed_columns(kind, given) for kind, given in columns.items()}

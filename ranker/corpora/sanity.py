@@ -52,22 +52,7 @@ Check = Callable[[Dataset], list[Note]]
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The outputs of the systems of a data set, in the order of systems and sources, beside their first references.
-
-    Parameters
-    ----------
-    rows : int array, shape (outputs,)
-        Candidate of every output; references among the candidates are left out.
-    group : int array, shape (outputs,)
-        Which system of which language pair it is of, not decreasing.
-    names : list of (str, str)
-        Language pair and system of every group.
-    source : int array, shape (outputs,)
-    reference : int array, shape (outputs,)
-        Row of its first reference, -1 if it has none.
-    text, reference_text : int array, shape (outputs,)
-        Equal numbers are equal texts; -1 for no reference.
-    """
+    """The outputs of the systems of a data set, in the order of systems and sources, beside their first references."""
 
     rows: Int64Array
     group: Int64Array

@@ -45,13 +45,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator[tuple[int, Int64Array]]:
-    """Yield blocks of bootstrap weights: how often each of `size` units was drawn, shape (block, size).
-
-    Yields
-    ------
-    (start, weights)
-        Number of the first resample of the block, and its weights; every row sums to `size`.
-    """
+    """Yield blocks of bootstrap weights: how often each of `size` units was drawn, shape (block, size)."""
     chunk = max(1, _CHUNK // max(size, 1))
     for start in range(0, resamples, chunk):
         count = min(chunk, resamples - start)

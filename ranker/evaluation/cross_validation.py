@@ -39,19 +39,7 @@ _TITLES = {TAU: "tau", SPEARMAN: "Spearman"}
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The figures of one row of the report.
-
-    Parameters
-    ----------
-    name : str
-        `THIS_MODEL`, `BASELINE` or the name of an included ranker.
-    tau : Estimate or None
-        Kendall's tau, wmt14 variant, over strict preferences without repeated judgements; None of graded judgements.
-    spearman : Estimate
-        Mean over sources of the tie-corrected rho.
-    note : str or None
-        What a reader should know of the row.
-    """
+    """The figures of one row of the report."""
 
     name: str
     tau: Estimate | None
@@ -61,17 +49,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What `cross_validate` found.
-
-    Parameters
-    ----------
-    data, kind : str
-    folds, sources, resamples, seed : int
-    rows : tuple of HeldOut
-        The model first. Figures are means over language pairs, with 95% bootstrap intervals over sources.
-    verdicts : tuple of str
-        One sentence for everything that ranks the held-out sources better than the model.
-    """
+    """What `cross_validate` found."""
 
     data: str
     kind: str
@@ -86,33 +64,7 @@ class CrossValidation:
 def cross_validate(
     ranker: Ranker, table: TrainingTable, *, folds: int = FOLDS, resamples: int = 1000, seed: int = 0
 ) -> CrossValidation:
-    """Cross-validate a trained ranker.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    table : TrainingTable
-        What it learnt from, as `Ranker.fit_table` returned it.
-    folds : int, default 5
-        At least 2; fewer if fewer sources hold a preference or different grades.
-    resamples : int, default 1000
-        Bootstrap samples of sources.
-    seed : int, default 0
-        Deals the sources to the folds, and resamples them.
-
-    Returns
-    -------
-    CrossValidation
-
-    Raises
-    ------
-    OptionError
-        If there are fewer than two folds.
-    DataError
-        If fewer than two sources hold something to learn.
-    ModelError
-        If the ranker is not trained.
-    """
+    """Cross-validate a trained ranker."""
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | None:
-    """Return what to tell the user if a ranker is opposed to chrF on the candidates of `dataset` that it learnt from.
-
-    Raises
-    ------
-    ModelError
-        If the ranker is not trained.
-    """
+    """Return what to tell the user if a ranker is opposed to chrF on the candidates of `dataset` it learnt from."""
     training = ranker.training
     if training is None:
         raise ModelError("the ranker is not trained; call fit or load")

@@ -24,21 +24,7 @@ _ROUNDING = 1e-12
 def bootstrap_interval(
     values: npt.ArrayLike, *, resamples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of independent values.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        NaN is left out.
-    resamples : int, default 1000
-    seed : int, default 0
-    level : float, default 0.95
-
-    Returns
-    -------
-    (low, high) : float
-        NaN if there is no value.
-    """
+    """Percentile bootstrap interval of the mean of independent values."""
     known = _known(values)
     if not len(known) or not resamples:
         return float("nan"), float("nan")
@@ -56,21 +42,7 @@ def bootstrap_interval(
 def paired_permutation(
     first: npt.ArrayLike, second: npt.ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
-    """Two-sided p-value of the difference of two means of paired values, by random sign flips.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n,)
-        Values of the same items; a pair with a NaN is left out.
-    permutations : int, default 10000
-    seed : int, default 0
-
-    Returns
-    -------
-    float
-        ``(1 + flips at least as extreme) / (1 + permutations)``; 1 if the values are identical, NaN if there are
-        none.
-    """
+    """Two-sided p-value of the difference of two means of paired values, by random sign flips."""
     difference = _known(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
     difference = difference[difference != 0] if len(difference) else difference
     if not len(difference):
@@ -87,20 +59,7 @@ def paired_permutation(
 
 
 def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
-    """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds.
-
-    Parameters
-    ----------
-    sample : array-like, shape (resamples, ...)
-        Differences in the resamples; NaN is left out.
-    observed : array-like, shape (...)
-
-    Returns
-    -------
-    float array, shape (...)
-        ``(1 + count) / (1 + resamples)``, counting resamples with ``|d* - mean(d*)| >= |d|``; NaN where the difference
-        is undefined. Moses and sacreBLEU count those with ``|d*| - mean(|d*|) >= |d|``, about half as many.
-    """
+    """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds."""
     return resampled_p(centred(sample), observed)
 
 
@@ -113,19 +72,7 @@ def centred(sample: npt.ArrayLike) -> FloatArray:
 
 
 def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
-    """Two-sided p-values of differences from resamples for which the null hypothesis holds.
-
-    Parameters
-    ----------
-    null : array-like, shape (resamples, ...)
-        Differences in the resamples; NaN is left out.
-    observed : array-like, shape (...)
-
-    Returns
-    -------
-    float array, shape (...)
-        ``(1 + resamples at least as extreme) / (1 + resamples)``; NaN where the difference is undefined.
-    """
+    """Two-sided p-values of differences from resamples for which the null hypothesis holds."""
     size, wanted = np.abs(np.asarray(null, dtype=np.float64)), np.asarray(observed, dtype=np.float64)
     count = (~np.isnan(size)).sum(axis=0)
     with np.errstate(invalid="ignore"):
@@ -142,11 +89,6 @@ def sign_test(wins: int, comparisons: int) -> float:
     """Two-sided binomial p-value of winning `wins` of `comparisons` without ties if both sides were equally good.
 
     1 without comparisons.
-
-    Raises
-    ------
-    OptionError
-        If there are more wins than comparisons.
     """
     from scipy import stats
 
@@ -161,22 +103,7 @@ def williams(
     between: npt.ArrayLike,
     size: int,
 ) -> FloatArray:
-    """Two-sided p-values of Williams' test (1959) of two Pearson correlations with people (Graham and Baldwin 2014).
-
-    Parameters
-    ----------
-    first, second : array-like
-        Correlations of the two metrics with people.
-    between : array-like
-        Correlation of the two metrics with each other.
-    size : int
-        Number of scores, at least 4.
-
-    Returns
-    -------
-    float array
-        1 where the two metrics are the same up to scale and shift; NaN below four scores.
-    """
+    """Two-sided p-values of Williams' test (1959) of two Pearson correlations with people (Graham and Baldwin 2014)."""
     from scipy import stats
 
     r1, r2, r12 = (np.asarray(values, dtype=np.float64) for values in (first, second, between))
@@ -191,18 +118,7 @@ def williams(
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
-    """Correct p-values of several hypotheses by Holm's step-down procedure (1979).
-
-    Parameters
-    ----------
-    p : array-like, shape (hypotheses,)
-        NaN is left out and stays.
-
-    Returns
-    -------
-    float array, shape (hypotheses,)
-        A hypothesis is rejected at a level if its corrected value is below it; at most 1.
-    """
+    """Correct p-values of several hypotheses by Holm's step-down procedure (1979)."""
     values = np.asarray(p, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
@@ -219,25 +135,6 @@ def westfall_young(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
     each resample (algorithms 2.8 and 4.1 of the book; Ge, Dudoit and Speed 2003); a p-value is never below that of a
     more significant difference. Unlike with Holm's procedure, the smallest possible value does not grow with the number
     of differences, and correlated differences are corrected less.
-
-    Parameters
-    ----------
-    null : array-like, shape (resamples, differences)
-        Differences in resamples for which the null hypothesis holds; NaN is left out. Each row is one resample of all
-        differences together: columns that were resampled separately give no valid values.
-    observed : array-like, shape (differences,)
-
-    Returns
-    -------
-    float array, shape (differences,)
-        At least `resampled_p`, and the same for a single difference; 1 for a difference that is always 0; NaN where the
-        difference is undefined, which then counts for nothing.
-
-    Notes
-    -----
-    The family-wise error rate is controlled if the rows of `null` are distributed as the differences would be if none
-    were real. For the bootstrap this holds for many units. For random swaps, made for all pairs of metrics at once, it
-    holds exactly if the differences of each unit are jointly symmetric about 0, and otherwise for many units too.
     """
     # pairs in rows, of which a block at a time is copied
     values, wanted = np.asarray(null, dtype=np.float64).T, np.asarray(observed, dtype=np.float64)
@@ -324,20 +221,7 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Group competitors so that whoever is significantly behind one of a cluster starts the next (WMT metrics tasks).
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Higher is better; NaN gets no cluster.
-    ahead : array-like of bool, shape (n, n)
-        Whether the one of the row is significantly ahead of the one of the column.
-
-    Returns
-    -------
-    int array, shape (n,)
-        1 for the best cluster; 0 for NaN.
-    """
+    """Group competitors: whoever is significantly behind one of a cluster starts the next (WMT metrics tasks)."""
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

@@ -23,13 +23,7 @@ _TOKENIZER = "13a"
 
 @dataclass(frozen=True, eq=False)
 class WordAligner:
-    """A trained aligner, and what it was trained on.
-
-    Parameters
-    ----------
-    model : AlignmentModel
-    learnt_from : str
-    """
+    """A trained aligner, and what it was trained on."""
 
     model: AlignmentModel
     learnt_from: str
@@ -49,17 +43,7 @@ class WordAligner:
 
 @dataclass(frozen=True)
 class Aligners:
-    """Where the aligner of each language pair comes from; by default from the corpus that it aligns.
-
-    Parameters
-    ----------
-    files : mapping of str to path
-        Trained aligners by language pair; the one of the empty name is for all other pairs.
-    bitexts : mapping of str to tuple of path
-        Files of sources and of their translations to learn from, named in the same way.
-    candidates : bool, default False
-        An aligner that is learnt from a corpus learns from its candidates too, not only from its references.
-    """
+    """Where the aligner of each language pair comes from; by default from the corpus that it aligns."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
@@ -69,13 +53,7 @@ class Aligners:
 
     @classmethod
     def parse(cls, files: Sequence[str], bitexts: Sequence[str], *, candidates: bool = False) -> Aligners:
-        """Read options: ``FILE`` or ``de-en=FILE``, and two words for each text, ``SOURCE`` or ``de-en=SOURCE`` first.
-
-        Raises
-        ------
-        OptionError
-            If a language pair has two aligners, or a text lacks its translation.
-        """
+        """Read options: ``FILE`` or ``de-en=FILE``, and two words per text, ``SOURCE`` or ``de-en=SOURCE`` first."""
         if len(bitexts) % 2:
             raise OptionError(
                 f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
@@ -94,17 +72,7 @@ class Aligners:
         return cls(found_files, found_bitexts, candidates)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
-        """Read all files, and refuse language pairs that none of the data sets holds.
-
-        Raises
-        ------
-        ModelError
-            If a file is no aligner.
-        DataError
-            If the files of a text have not as many lines.
-        OptionError
-            If an aligner does not split words as an experiment does, or its language pair is in none of the data sets.
-        """
+        """Read all files, and refuse language pairs that none of the data sets holds."""
         known = language_pairs_of(datasets)
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
@@ -117,15 +85,7 @@ class Aligners:
             self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
-        """Return the aligner of one language pair, to which `dataset` belongs; equal files are read once.
-
-        Raises
-        ------
-        ModelError, DataError
-            If a file is no aligner, or a text cannot be learnt from.
-        OptionError
-            If an aligner does not split words as this experiment does.
-        """
+        """Return the aligner of one language pair, to which `dataset` belongs; equal files are read once."""
         key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
         if key not in self._aligners:
             if key in self.files:
@@ -146,13 +106,7 @@ class Aligners:
         return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:
-        """Return what belongs into a signature, files by their content.
-
-        Parameters
-        ----------
-        datasets : sequence of Dataset
-            What is aligned.
-        """
+        """Return what belongs into a signature, files by their content."""
         named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
         for pair, texts in self.bitexts.items():
             named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
@@ -166,15 +120,7 @@ class Aligners:
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Say what the word aligners of a corpus learnt from.
-
-    Parameters
-    ----------
-    name : str
-        Of the corpus.
-    rows : sequence of mapping
-        As of `WordAligner.row`.
-    """
+    """Say what the word aligners of a corpus learnt from."""
     return Table(f"word aligners, {name}", tuple(rows))
 
 

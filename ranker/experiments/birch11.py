@@ -49,18 +49,7 @@ _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 @dataclass(frozen=True)
 class BirchSettings:
-    """What the experiment depends on besides the data.
-
-    Parameters
-    ----------
-    restarts : int, default 20
-        Random starts of the hill climbing.
-    seed : int, default 0
-    aligners : Aligners
-        Where the word aligners come from.
-    mert : TuningSettings, optional
-        Tune the choice among outputs to BLEU and LRscore too, with these settings.
-    """
+    """What the experiment depends on besides the data."""
 
     restarts: int = 20
     seed: int = 0
@@ -70,22 +59,7 @@ class BirchSettings:
 
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """One language pair of a corpus: sentence scores of the candidates, and what people preferred.
-
-    Parameters
-    ----------
-    name : str
-    monotonicity : float
-        Mean d_k between references and source order, the paper's amount of reordering.
-    offsets : int array, shape (sources + 1,)
-        Block of candidates of every source.
-    pairs : PreferencePairs
-    baselines : dict of float array, shape (candidates,)
-        Other metrics by their names in the tables, negated where lower is better; BLEU1 and BLEU are in LRscore too.
-    order : dict of float array, shape (candidates,)
-        Distance times brevity penalty, Hamming (H) and Kendall (K).
-    aligner : WordAligner
-    """
+    """One language pair of a corpus: sentence scores of the candidates, and what people preferred."""
 
     name: str
     monotonicity: float
@@ -110,42 +84,12 @@ class ScoredPair:
 
 
 def run(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Experiment:
-    """Train theta on one corpus and compare metrics with preferences on others.
-
-    Parameters
-    ----------
-    train : Dataset
-        With preferences, of which primary rows count, or else with scores of people: of two candidates of a source
-        the one with the higher score is preferred.
-    tests : sequence of Dataset
-        If empty, consistency is that on `train` itself, which says so.
-    settings : BirchSettings
-
-    Returns
-    -------
-    Experiment
-        Theta per variant; for every language pair what its word aligner learnt from, amount of reordering, alpha, and
-        the consistency of every metric, ours and published; with `Settings.mert` the tables of
-        `ranker.experiments.birch11_mert` too.
-
-    Raises
-    ------
-    DataError
-        If there are no judgements, or a text cannot be aligned.
-    """
+    """Train theta on one corpus and compare metrics with preferences on others."""
     return plan(train, tests, settings).run()
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one.
-
-    Raises
-    ------
-    DataError
-        If there are no judgements.
-    OptionError
-        If an aligner is given for a language pair that no corpus holds.
-    """
+    """Return the tables that `run` makes, to be made one by one."""
     used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
     learnt_on = Once(lambda: prepare(train, settings))

@@ -91,14 +91,7 @@ def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def consistency_table(name: str, language_pairs: tuple[str, ...]) -> Table:
-    """Return the published consistency for those of the language pairs of a corpus that the paper has.
-
-    Parameters
-    ----------
-    name : str
-        Of the corpus.
-    language_pairs : tuple of str
-    """
+    """Return the published consistency for those of the language pairs of a corpus that the paper has."""
     shared = shared_pairs(language_pairs)
     rows: list[dict[str, Any]] = []
     for metric, values in CONSISTENCY.items():

@@ -21,15 +21,7 @@ from ranker.progress import report
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
-    """Return what the table scores by, the first three of which are tuned to.
-
-    Parameters
-    ----------
-    theta : mapping of str to float
-        Of ``LR-HB4`` and ``LR-KB4``.
-    language_pairs : sequence of str
-        Their target language decides what METEOR matches.
-    """
+    """Return what the table scores by, the first three of which are tuned to."""
     lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),
@@ -46,22 +38,7 @@ def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: T
 
 
 def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> Iterator[Table]:
-    """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    theta : mapping of str to float
-        Of the variants of LRscore.
-    settings : TuningSettings
-
-    Yields
-    ------
-    Table
-        What the word aligners learnt from; scores of both sides, means over runs, per language pair and over all; and
-        preferences of people between what is tuned to LRscore and to BLEU (table 6), of the first run, on the test
-        side.
-    """
+    """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves."""
     pairs = language_pairs(dataset, settings, align=True)
     rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
     yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)

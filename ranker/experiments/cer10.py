@@ -61,29 +61,14 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class CerSettings:
-    """What the experiment depends on besides the data.
-
-    Parameters
-    ----------
-    tuning : TuningSettings
-    metrics : tuple of str
-        Names of `METRICS`, or metrics in their notation; all of `METRICS` by default.
-    times : bool, default False
-        Report the processor time of every search, which is another one in each call.
-    """
+    """What the experiment depends on besides the data."""
 
     tuning: TuningSettings = field(default_factory=TuningSettings)
     metrics: tuple[str, ...] = tuple(METRICS)
     times: bool = False
 
     def chosen(self) -> dict[str, tuple[Metric, str]]:
-        """Return metric and family by name.
-
-        Raises
-        ------
-        OptionError
-            For a name that is neither in `METRICS` nor a metric's notation.
-        """
+        """Return metric and family by name."""
         metrics = {}
         for name in dict.fromkeys(self.metrics):
             notation, metric_group = METRICS.get(name, (name, "other"))
@@ -101,22 +86,7 @@ class CerSettings:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What tuning one language pair to every metric led to.
-
-    Parameters
-    ----------
-    pair : TuningPair
-    runs : list of list of TuningRun
-        Of every training metric.
-    scores : dict of float array, shape (training metrics, scoring metrics, runs)
-        By side, ``tuning`` and ``test``.
-    start : dict of float array, shape (scoring metrics,)
-        With equal weights, by side.
-    choices : list of int array, shape (test sources,)
-        Candidates of the test side, of the first run of every training metric.
-    extraction : list of float
-        Processor seconds that the statistics of every training metric took, of both sides.
-    """
+    """What tuning one language pair to every metric led to."""
 
     pair: TuningPair
     runs: list[list[TuningRun]]
@@ -127,39 +97,12 @@ class Outcome:
 
 
 def run(dataset: Dataset, settings: CerSettings = CerSettings()) -> Experiment:
-    """Tune the choice among a corpus's outputs to every metric, and score what is chosen by every metric.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Every language pair has a tuning side and a test side; see `language_pairs`.
-    settings : CerSettings
-
-    Returns
-    -------
-    Experiment
-        For every language pair the scores on both sides (tables 1 and 2 of the paper), iterations and line searches
-        (table 3) and deviations over runs (table 4); over all of them what families of metrics do to each other, and
-        preferences of people (table 5).
-
-    Raises
-    ------
-    OptionError
-        For an unknown metric or feature.
-    DataError
-        If a side has no sources, a reference is missing, or a text cannot be aligned.
-    """
+    """Tune the choice among a corpus's outputs to every metric, and score what is chosen by every metric."""
     return plan(dataset, settings).run()
 
 
 def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one.
-
-    Raises
-    ------
-    OptionError, DataError
-        As `run`, for what can be told before the work.
-    """
+    """Return the tables that `run` makes, to be made one by one."""
     metrics = settings.chosen()
     scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
     align = needs_alignments([metric for metric, _ in metrics.values()])

@@ -15,15 +15,7 @@ from ranker.extractors.base import Metric
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Scores by several metrics of what was tuned to each, as printed: per cent, and NIST as it is.
-
-    Parameters
-    ----------
-    title : str
-    scored_by : tuple of str
-    rows : mapping of str to tuple of float
-        By what was tuned to.
-    """
+    """Scores by several metrics of what was tuned to each, as printed: per cent, and NIST as it is."""
 
     title: str
     scored_by: tuple[str, ...]
@@ -230,13 +222,7 @@ DEVIATIONS = PublishedTable(
 
 
 def tables(metrics: Mapping[str, Metric]) -> list[Table]:
-    """Return the published tables in the form of ours: rows, columns and marks, which tell better from worse.
-
-    Parameters
-    ----------
-    metrics : mapping of str to Metric
-        What is tuned to and scored by, by name; the published figures of others are left out.
-    """
+    """Return the published tables in the form of ours: rows, columns and marks, which tell better from worse."""
     listed = []
     for published in (CHINESE, ARABIC, DEVIATIONS):
         columns = [at for at, name in enumerate(published.scored_by) if name in metrics]

@@ -21,15 +21,7 @@ _LOG = note_logger(__name__)
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatArray) -> list[dict[str, Any]]:
-    """Make rows of scores, marked as better or worse than the average of their column.
-
-    Parameters
-    ----------
-    trained : sequence of str
-        What was tuned to.
-    scored : mapping of str to Metric
-    values : float array, shape (trained, scored)
-    """
+    """Make rows of scores, marked as better or worse than the average of their column."""
     # what is equal to the average but for rounding is neither better nor worse
     z = standardised(scored, values).round(9)
     rows: list[dict[str, Any]] = []
@@ -44,13 +36,7 @@ def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatAr
 
 
 def standardised(scored: Mapping[str, Metric], values: FloatArray) -> FloatArray:
-    """Return how many standard deviations every score is better than the average of its column; 0 where all are equal.
-
-    Parameters
-    ----------
-    scored : mapping of str to Metric
-    values : float array, shape (trained, scored)
-    """
+    """Return by how many standard deviations every score beats the average of its column; 0 where all are equal."""
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in scored.values()])
     deviation = signs * (values - values.mean(axis=0))
     spread = values.std(axis=0)
@@ -62,17 +48,7 @@ def standardised(scored: Mapping[str, Metric], values: FloatArray) -> FloatArray
 
 @dataclass(frozen=True)
 class Preference:
-    """For how many sources people preferred one of two choices.
-
-    Parameters
-    ----------
-    different : int
-        Sources for which the two chose different texts.
-    judged : int
-        Of these, those for which people preferred one of the two.
-    first : int
-        Of these, those for which they preferred the first choice.
-    """
+    """For how many sources people preferred one of two choices."""
 
     different: int = 0
     judged: int = 0
@@ -109,15 +85,6 @@ class People:
 
     Where there are preferences, one text is preferred to another of the same source if more judgements say so than
     the opposite; else if its human score is higher.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Raises
-    ------
-    DataError
-        If nobody judged the outputs.
     """
 
     def __init__(self, dataset: Dataset) -> None:

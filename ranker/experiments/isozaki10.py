@@ -121,19 +121,7 @@ WMT07 = {
 
 @dataclass(frozen=True)
 class IsozakiSettings:
-    """What the experiment depends on besides the data.
-
-    Parameters
-    ----------
-    kind : str, default "auto"
-        Kind of judgement. Systems are scored by the mean of their human scores, or by expected wins if it is
-        ``preferences`` (Bojar et al. 2013).
-    lowercase : bool, default False
-        Lower-case for all metrics, not only for those that do so by default.
-    resamples : int, default 1000
-        Bootstrap samples of sources.
-    seed : int, default 0
-    """
+    """What the experiment depends on besides the data."""
 
     kind: str = AUTO
     lowercase: bool = False
@@ -143,16 +131,7 @@ class IsozakiSettings:
 
 @dataclass(frozen=True, eq=False)
 class PairCorrelations:
-    """Correlations of all metrics in one language pair, or their means over several.
-
-    Parameters
-    ----------
-    data, lp, kind : str
-    systems, sources : int
-    values : dict of float array, shape (metrics,)
-        By name of the correlation; NaN where it is undefined.
-    samples : dict of float array, shape (resamples, metrics)
-    """
+    """Correlations of all metrics in one language pair, or their means over several."""
 
     data: str
     lp: str
@@ -165,16 +144,7 @@ class PairCorrelations:
 
 @dataclass(frozen=True, eq=False)
 class JudgedPair:
-    """One language pair of a data set, with the judgements of its systems.
-
-    Parameters
-    ----------
-    data, lp, kind : str
-    dataset : Dataset
-        Outputs for the judged sources.
-    pair_data : LanguagePairData
-        The same, as `ranker.evaluation.compare.candidates` cuts it.
-    """
+    """One language pair of a data set, with the judgements of its systems."""
 
     data: str
     lp: str
@@ -206,43 +176,12 @@ class JudgedPair:
 
 
 def run(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Experiment:
-    """Correlate the metrics of the paper with people, system by system.
-
-    Parameters
-    ----------
-    data : sequence of Dataset
-        With judgements and references.
-    settings : IsozakiSettings
-
-    Returns
-    -------
-    Experiment
-        What was judged; then for every data set, and over all of them if there are several, Spearman's rho and
-        Pearson's r of every metric: mean over language pairs with its bootstrap interval and the p-value of its
-        difference from BLEU, each language pair, and the published figures.
-        Resampling adds noise, so that the interval of a metric that hardly tells systems apart can lie below its
-        figure.
-
-    Raises
-    ------
-    OptionError
-        If two data sets have the same name.
-    DataError
-        If a data set has no such judgements or no language pair with three systems, or a reference is missing.
-    """
+    """Correlate the metrics of the paper with people, system by system."""
     return plan(data, settings).run()
 
 
 def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one.
-
-    Raises
-    ------
-    OptionError
-        If two data sets have the same name.
-    DataError
-        If a data set has no such judgements or no language pair with three systems.
-    """
+    """Return the tables that `run` makes, to be made one by one."""
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -284,13 +223,7 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
 
 
 def language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[PairCorrelations]:
-    """Return the correlations in every language pair that has at least three judged systems.
-
-    Raises
-    ------
-    DataError
-        As `judged_language_pairs`.
-    """
+    """Return the correlations in every language pair that has at least three judged systems."""
     return _correlate(judged_language_pairs(dataset, settings), settings)
 
 
@@ -299,11 +232,6 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
 
     Automatic scores are those of all outputs of a system for sources with a judgement; references that stand as
     candidates are left out.
-
-    Raises
-    ------
-    DataError
-        If there is no such judgement or language pair, or a reference is missing.
     """
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)

@@ -14,15 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table of an experiment, or a few that are made together.
-
-    Parameters
-    ----------
-    title : str
-        Title of the table, for the message if it fails.
-    make : callable
-        Returns the tables. It may be a generator: tables that precede a failure are kept.
-    """
+    """One table of an experiment, or a few that are made together."""
 
     title: str
     make: Callable[[], Iterable[Table]]
@@ -30,16 +22,7 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment that is yet to be run.
-
-    Parameters
-    ----------
-    name : str
-    tasks : tuple of TableTask
-        Independent of each other. What several need is made by the first that asks for it; see `Once`.
-    signature : str
-        All that changes the figures.
-    """
+    """An experiment that is yet to be run."""
 
     name: str
     tasks: tuple[TableTask, ...]
@@ -55,13 +38,7 @@ class Plan:
                 yield Failure(task.title, error)
 
     def run(self) -> Experiment:
-        """Make all tables.
-
-        Raises
-        ------
-        RankerError
-            That of the first table that fails.
-        """
+        """Make all tables."""
         tables = []
         for outcome in self.outcomes():
             if isinstance(outcome, Failure):
@@ -71,12 +48,7 @@ class Plan:
 
 
 class Once(Generic[T]):
-    """What several tables need: made at the first call, returned by every call; an error is raised by every call.
-
-    Parameters
-    ----------
-    make : callable
-    """
+    """What several tables need: made at the first call, returned by every call; an error is raised by every call."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make

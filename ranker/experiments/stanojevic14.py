@@ -42,22 +42,7 @@ GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 
 @dataclass(frozen=True)
 class StanojevicSettings:
-    """What the experiment depends on besides the data.
-
-    Parameters
-    ----------
-    alpha : float, default 0.5
-        Weight of the lexical score.
-    beta : float, default 0.6
-        Weight of a node beside its children.
-    gamma : float, default 0.0
-        Operator score of two swapped children.
-    alignment : {"isozaki", "ribes", "meteor"}, default "isozaki"
-        Where the permutations come from; that of METEOR takes its tokeniser too, as published.
-    lexical : {"bleu1", "f1"}, default "bleu1"
-    sweeps : bool, default True
-        Vary alpha, beta and gamma too.
-    """
+    """What the experiment depends on besides the data."""
 
     alpha: float = 0.5
     beta: float = 0.6
@@ -107,37 +92,12 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
 
 
 def run(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Experiment:
-    """Compare permutation metrics with preferences of people.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With preferences; primary rows count.
-    settings : StanojevicSettings
-
-    Returns
-    -------
-    Experiment
-        Kendall's tau (ties dropped) of every metric and language pair with average rank and average tau; then the
-        average tau over alpha for every metric, and over beta and gamma for those of trees; and for these the tau of
-        every language pair over gamma (tables 4 and 5 of the paper).
-
-    Raises
-    ------
-    DataError
-        If there are no preferences.
-    """
+    """Compare permutation metrics with preferences of people."""
     return plan(dataset, settings).run()
 
 
 def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one.
-
-    Raises
-    ------
-    DataError
-        If there are no preferences.
-    """
+    """Return the tables that `run` makes, to be made one by one."""
     resolve_kind(dataset, PREFERENCES)
     outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
@@ -163,15 +123,7 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
 
 
 def plot(experiment: Experiment, path: str | Path) -> None:
-    """Draw the sweeps of an experiment, one panel a parameter, to a file: PNG, SVG or PDF.
-
-    Raises
-    ------
-    MissingError
-        If matplotlib is not installed.
-    OptionError
-        If the name promises another kind of picture.
-    """
+    """Draw the sweeps of an experiment, one panel a parameter, to a file: PNG, SVG or PDF."""
     kind = Path(path).suffix
     if kind not in (".png", ".svg", ".pdf"):
         raise OptionError(f"{path}: expected a file name ending in .png, .svg or .pdf")

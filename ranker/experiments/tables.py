@@ -34,16 +34,7 @@ class Marked(float):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of an experiment.
-
-    Parameters
-    ----------
-    title : str
-    rows : tuple of dict
-        All with the same keys; None where there is nothing to say.
-    note : str
-        What a reader must know about it.
-    """
+    """A table of an experiment."""
 
     title: str
     rows: tuple[Mapping[str, Any], ...]
@@ -57,13 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Failure:
-    """A table that could not be made.
-
-    Parameters
-    ----------
-    title : str
-    error : Exception
-    """
+    """A table that could not be made."""
 
     title: str
     error: Exception
@@ -81,17 +66,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment found.
-
-    Parameters
-    ----------
-    name : str
-    tables : tuple of Table
-    signature : str
-        All that changes the figures.
-    failures : tuple of Failure
-        Tables that could not be made.
-    """
+    """What an experiment found."""
 
     name: str
     tables: tuple[Table, ...]
@@ -131,13 +106,7 @@ class Experiment:
         return f"`{printable(self.signature).replace('`', chr(39))}`\n"
 
     def write(self, *paths: str | Path) -> None:
-        """Write files, each in the form that its name promises: ``.json``, ``.csv`` or ``.md``.
-
-        Raises
-        ------
-        OptionError
-            If a name promises none of them.
-        """
+        """Write files, each in the form that its name promises: ``.json``, ``.csv`` or ``.md``."""
         for path in paths:
             check_name(path)
         forms = {".json": self.json, ".csv": self.csv, ".md": self.markdown}
@@ -145,12 +114,7 @@ class Experiment:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse the name of a file that `Experiment.write` has no form for.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse the name of a file that `Experiment.write` has no form for."""
     if Path(path).suffix not in FILE_FORMS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(FILE_FORMS)}")
 

@@ -35,25 +35,7 @@ FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,t
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """How choices are tuned.
-
-    Parameters
-    ----------
-    features : str
-        As `ranker.tuning.nbest_features.FeatureOptions` takes them; with `lm`, ``lm`` comes before them.
-    lm : Dataset, optional
-        Its references in the language of the outputs teach the language model; those of the tuned corpus are left out.
-    restarts : int, default 20
-        Random starting points in every iteration.
-    iterations : int, default 25
-        Maximum number of iterations; an iteration that finds nothing better is the last.
-    runs : int, default 5
-        Runs with different random points, the same ones for every metric.
-    seed : int, default 0
-        Of the first run and of the split.
-    aligners : Aligners
-        Where word aligners come from; they learn from both sides, and see no judgements.
-    """
+    """How choices are tuned."""
 
     features: str = FEATURES
     lm: Dataset | None = None
@@ -82,16 +64,7 @@ class TuningSettings:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Sources of one language pair on one side, with the outputs of systems as hypotheses.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Its candidates are the hypotheses.
-    features : float array, shape (candidates, columns)
-    aligned : Dataset, or None
-        The data set with word alignments of all translations with their sources.
-    """
+    """Sources of one language pair on one side, with the outputs of systems as hypotheses."""
 
     dataset: Dataset
     features: FloatArray
@@ -126,17 +99,7 @@ def _statistics(dataset: Dataset, metric: Metric) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class TuningPair:
-    """Both sides of a language pair.
-
-    Parameters
-    ----------
-    name : str
-    nbest : NBestList
-        All hypotheses, of both sides.
-    tuning, test : Side
-    aligner : WordAligner, or None
-        Of the words of both sides.
-    """
+    """Both sides of a language pair."""
 
     name: str
     nbest: NBestList
@@ -147,16 +110,7 @@ class TuningPair:
 
 @dataclass(frozen=True, eq=False)
 class LanguagePairPart:
-    """Sources of one language pair, and how they are split.
-
-    Parameters
-    ----------
-    name : str
-    dataset : Dataset
-    first : bool array, shape (sources,)
-        Which are of the tuning side.
-    settings : TuningSettings
-    """
+    """Sources of one language pair, and how they are split."""
 
     name: str
     dataset: Dataset
@@ -181,16 +135,7 @@ class LanguagePairPart:
 
 @dataclass(frozen=True, eq=False)
 class TuningRun:
-    """What one run of tuning found.
-
-    Parameters
-    ----------
-    weights : float array, shape (columns,)
-    iterations, searches : int
-        Iterations, and line searches in all of them.
-    seconds : float
-        Processor time of the search.
-    """
+    """What one run of tuning found."""
 
     weights: FloatArray
     iterations: int
@@ -213,30 +158,12 @@ def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -
 
     Documents are drawn for the tuning side until it has half of the sources, the same ones in all language pairs; a
     source without a document is one by itself. Where there are fewer than two documents sources are drawn.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    settings : TuningSettings
-    align : bool
-        Learn to align words from the sources and references of both sides, and align all outputs.
-
-    Raises
-    ------
-    DataError
-        If a side of a language pair is left without sources.
     """
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
 def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[LanguagePairPart]:
-    """Split a corpus into what `language_pairs` makes of it one by one.
-
-    Raises
-    ------
-    DataError
-        If a side of a language pair is left without sources.
-    """
+    """Split a corpus into what `language_pairs` makes of it one by one."""
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
@@ -283,11 +210,6 @@ def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -
 
     Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
     iteration alone (Cer, Manning and Jurafsky 2010, section 3).
-
-    Parameters
-    ----------
-    run : int
-        Number of the run, from 0; added to the seed.
     """
     began = time.process_time()
     problem = pair.tuning.problem(metric)

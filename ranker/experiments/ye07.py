@@ -46,25 +46,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class YeSettings:
-    """What the experiments depend on besides the data.
-
-    Parameters
-    ----------
-    kind : str, default "auto"
-        Kind of judgement; see `ranker.corpora.judgements`.
-    C : float, default 1.0
-    loss : {"hinge", "squared_hinge"}, default "hinge"
-    folds : int, default 3
-        Of the within-year experiment.
-    exclude_self : bool, default False
-        Score a reference that is a candidate without itself: against the other references of its source, and under a
-        language model of all other references. As published it is compared with itself and part of the model.
-    resamples : int, default 1000
-        For the intervals.
-    permutations : int, default 10000
-        For the p-values.
-    seed : int, default 0
-    """
+    """What the experiments depend on besides the data."""
 
     kind: str = AUTO
     C: float = 1.0
@@ -78,17 +60,7 @@ class YeSettings:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A corpus with its columns extracted once.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Judged outputs; references as candidates too where every source has two or more and judgements are scores.
-    matrix : float array, shape (candidates, 17)
-    human : float array, shape (candidates,)
-        Human scores; references stand above everything.
-    targets : TrainingTargets
-    """
+    """A corpus with its columns extracted once."""
 
     dataset: Dataset
     matrix: FloatArray
@@ -108,48 +80,19 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """Spearman's rho per source or document, in both forms.
-
-    Parameters
-    ----------
-    corrected : float array, shape (items,)
-        With correction for ties; NaN where either side is constant.
-    formula : float array, shape (items,)
-        Equation 1 of the paper; NaN where there is but one candidate.
-    """
+    """Spearman's rho per source or document, in both forms."""
 
     corrected: FloatArray
     formula: FloatArray
 
 
 def run(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Experiment:
-    """Run all of the paper's experiments that the data allow.
-
-    Parameters
-    ----------
-    train : Dataset
-        Trained on, and tested on by cross-validation over its sources.
-    tests : sequence of Dataset
-        Other years; only the reference language model is fitted to them.
-    settings : YeSettings
-
-    Returns
-    -------
-    Experiment
-        Tables within the year (with references as candidates where sources have two or more), across years, per
-        document where documents are known, of the judges where they are known, and of reference against reference.
-    """
+    """Run all of the paper's experiments that the data allow."""
     return plan(train, tests, settings).run()
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one.
-
-    Raises
-    ------
-    DataError
-        If `train` has no judgements of the kind, or is too small for a language model.
-    """
+    """Return the tables that `run` makes, to be made one by one."""
     reason = FeatureSet.parse(EXTRACTORS).unusable(_judged(train, resolve_kind(train, settings.kind)))
     if reason:
         raise DataError(reason, file=train.name)

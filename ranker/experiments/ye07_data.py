@@ -17,16 +17,7 @@ from ranker.extractors.registry import make
 
 
 def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]:
-    """Return how consistent the judges are, if single judges are known.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str
-        Kind of judgement, or ``auto``.
-    published : bool
-        Show the published figures if `dataset` is one of the paper's and `kind` is that of the paper.
-    """
+    """Return how consistent the judges are, if single judges are known."""
     kind = resolve_kind(dataset, kind)
     published = published and dataset.name in NAMES and kind == KIND
     rows: list[dict[str, Any]] = []
@@ -52,14 +43,7 @@ def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]
 
 
 def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
-    """Return the BLEU of references against each single other reference, if there are several.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    bleu : str
-        Notation of the metric.
-    """
+    """Return the BLEU of references against each single other reference, if there are several."""
     records = []
     for source, texts in dataset.references.groupby("source")["text"].agg(list).items():
         for index, text in enumerate(texts):

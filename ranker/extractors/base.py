@@ -417,19 +417,7 @@ class Metric(FittedExtractor):
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
-    """Refuse extractors that know scores of the candidates of a data set only.
-
-    Parameters
-    ----------
-    extractors : iterable of Extractor
-    what : str
-        What else would have to be scored, in the plural.
-
-    Raises
-    ------
-    OptionError
-        Naming the first of them.
-    """
+    """Refuse extractors that know scores of the candidates of a data set only."""
     for extractor in extractors:
         if any(not part.knows_new_texts for part in extractor.members):
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")

@@ -18,14 +18,7 @@ from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExt
 
 @dataclass(frozen=True)
 class ColumnMetric(SentenceMean):
-    """A column of an extractor that is no metric itself, as ``perp`` or ``semantic.f``.
-
-    Parameters
-    ----------
-    extractor : Extractor
-    column : str
-        Name of one of its columns.
-    """
+    """A column of an extractor that is no metric itself, as ``perp`` or ``semantic.f``."""
 
     extractor: Extractor
     column: str
@@ -33,13 +26,7 @@ class ColumnMetric(SentenceMean):
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
-        """Take the column that is called as the extractor, a full stop and `part`; without `part`, its only one.
-
-        Raises
-        ------
-        OptionError
-            If there is no such column; the message lists what there is.
-        """
+        """Take the column that is called as the extractor, a full stop and `part`; without `part`, its only one."""
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))
@@ -106,13 +93,7 @@ class ColumnMetric(SentenceMean):
         self.extractor.check_ready()
 
     def fit(self, dataset: Dataset) -> ColumnMetric:
-        """Return the column of the fitted extractor.
-
-        Raises
-        ------
-        DataError
-            If it learns from whatever is ranked, and that is too little.
-        """
+        """Return the column of the fitted extractor."""
         reason = self.unusable(dataset) if self.fit_scope == "ranked" else None
         if reason is not None:
             raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)

@@ -67,13 +67,7 @@ class Combination(Metric):
 
     @classmethod
     def from_notation(cls, text: str) -> Combination:
-        """Make the combination that `text`, as ``combine[bleu - 2*ter]``, stands for.
-
-        Raises
-        ------
-        OptionError
-            If the brackets hold no sum of metrics; the message gives the character.
-        """
+        """Make the combination that `text`, as ``combine[bleu - 2*ter]``, stands for."""
         _, inner = notation.open_brackets(text)
         return cls(inner) if inner.strip() else cls()
 

@@ -24,25 +24,7 @@ LEVEL = 0.001
 def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], rows: BoolArray | None = None, *, seed: int = 0
 ) -> float | None:
-    """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Candidates that are references, and sources without references, do not count.
-    score : callable
-        Returns the scores of the candidates of a mask in some sources of `dataset`, higher is better, NaN where there
-        is none.
-    rows : bool array, shape (candidates,), optional
-        Candidates to look at. Default: all.
-    seed : int, default 0
-        Draws at most `MOST_SOURCES` sources.
-
-    Returns
-    -------
-    float or None
-        Of the sources in which Spearman's correlation with chrF is not 0.
-    """
+    """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them."""
     compared = ~dataset.candidates["is_reference"].to_numpy(bool) & (True if rows is None else rows)
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))

@@ -60,24 +60,13 @@ def _declaration(name: str, text: str, file: str) -> Declaration:
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """A list of extractors whose columns stand side by side.
-
-    Parameters
-    ----------
-    extractors : tuple of Extractor
-    """
+    """A list of extractors whose columns stand side by side."""
 
     extractors: tuple[Extractor, ...]
 
     @classmethod
     def parse(cls, text: str) -> FeatureSet:
-        """Make a feature set from extractors and names of declared sets, separated by commas.
-
-        Raises
-        ------
-        OptionError
-            For an unknown name or option, or columns that would stand twice.
-        """
+        """Make a feature set from extractors and names of declared sets, separated by commas."""
         declared = declarations()
         specs: list[str] = []
         in_any_case = {name.lower(): name for name in declared}
@@ -148,11 +137,6 @@ class FeatureSet:
 
         They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
         `Extractor.fit_transform`. What is learnt is learnt from the candidates of the mask `rows`, by default from all.
-
-        Raises
-        ------
-        DataError
-            As `transform`.
         """
         self.check_ready()
         learnt_from = dataset if rows is None else dataset.select_candidates(rows)
@@ -212,23 +196,6 @@ class FeatureSet:
 
         Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
         `unusable`).
-
-        Parameters
-        ----------
-        dataset : Dataset
-        partial : bool, default False
-            Make columns 0 in the sources that lack the reference that they need, instead of refusing.
-        used : bool array, shape (extractors,), optional
-            Make only the columns of these extractors; the others are 0.
-        rows : bool array, shape (candidates,), optional
-            Return these candidates only. All of `dataset` are there to be compared with them.
-
-        Raises
-        ------
-        DataError
-            If a column needs a reference where there is none, or is not a finite number somewhere.
-        ModelError
-            If an extractor must learn in training first, and has not.
         """
         if not partial:
             self.check_references(dataset if rows is None else dataset.select_candidates(rows))
@@ -279,21 +246,7 @@ class FeatureSet:
         return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-        """Return all columns of every reference of `dataset` as a candidate, shape (references, columns).
-
-        Parameters
-        ----------
-        dataset : Dataset
-        exclude_self : bool, default False
-            Score each against the other references of its source, if there are any, instead of against all.
-
-        Raises
-        ------
-        DataError
-            As `transform`.
-        OptionError
-            If a column holds scores of the candidates alone.
-        """
+        """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
         self.check_ready()
         check_new_texts(self.extractors, "references")
         others = references_apart(dataset)
@@ -321,24 +274,12 @@ class FeatureSet:
         return matrix
 
     def check_ready(self) -> None:
-        """Raise an error if anything that some columns are made with is not installed, before others take their time.
-
-        Raises
-        ------
-        MissingError, ModelError
-            Saying what to install.
-        """
+        """Raise an error if anything that columns are made with is not installed, before others take their time."""
         for extractor in self.extractors:
             extractor.check_ready()
 
     def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
-        """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any.
-
-        Raises
-        ------
-        DataError
-            Naming the source and the column.
-        """
+        """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any."""
         needy = [extractor for extractor in self.extractors if extractor.needs_references]
         empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
         if sources is not None:

@@ -71,13 +71,7 @@ class Given(SentenceMean):
 
     @classmethod
     def from_notation(cls, text: str) -> Given:
-        """Make the extractor that `text`, as ``given[file=comet.tsv]``, stands for; without a name it has the file's.
-
-        Raises
-        ------
-        OptionError
-            For an option or value that is not known.
-        """
+        """Make the extractor that `text` names, such as ``given[file=comet.tsv]``; without a name it is the file's."""
         options = dict(notation.parse(text).options)
         if "file" in options and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
@@ -103,13 +97,7 @@ class Given(SentenceMean):
         return self._is_score_file or not lower_is_better(self.name)
 
     def check_ready(self) -> None:
-        """Read the file.
-
-        Raises
-        ------
-        DataError
-            If it is not there, or holds something else than scores.
-        """
+        """Read the file."""
         self._scores  # noqa: B018 - kept once it is read
 
     def note(self, dataset: Dataset) -> str | None:
@@ -146,14 +134,7 @@ class Given(SentenceMean):
         return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,).
-
-        Raises
-        ------
-        DataError
-            If a candidate has none; or for scores of what the data set does not have, duplicates, and whatever else is
-            wrong with the file.
-        """
+        """Return the score of every candidate, shape (candidates,)."""
         if self._scores is None:
             scores = _of_column(dataset, self)
         elif self._column in dataset.candidates:
@@ -173,13 +154,7 @@ class Given(SentenceMean):
         return scores
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores of the file in its order, for `number` of some `things` that are no candidates.
-
-        Raises
-        ------
-        OptionError, DataError
-            If there is no file, or not as many scores.
-        """
+        """Return the scores of the file in its order, for `number` of some `things` that are no candidates."""
         if self._scores is None:
             raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
         return self._scores.in_order(number, things)

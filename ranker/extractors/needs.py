@@ -19,18 +19,7 @@ from ranker.extractors.target_language import in_english
 
 @dataclass(frozen=True, eq=False)
 class Supply:
-    """What there is for the extractors, by source.
-
-    Parameters
-    ----------
-    has_reference : bool array, shape (sources,)
-    candidates : int array, shape (sources,)
-        Candidates that are no references.
-    english : bool array, shape (sources,)
-        Whether translations are in English.
-    references : int
-        Of the whole data set.
-    """
+    """What there is for the extractors, by source."""
 
     has_reference: BoolArray
     candidates: Int64Array

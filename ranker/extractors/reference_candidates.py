@@ -23,19 +23,7 @@ _LOG = note_logger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCandidates:
-    """Outputs, and the references of their sources as candidates.
-
-    Parameters
-    ----------
-    whole : Dataset
-        All outputs of judged sources with a reference; with two or more if `exclude_self`.
-    rows : bool array, shape (outputs,)
-        Which of them are judged.
-    together : Dataset
-        The judged outputs, those of each source followed by its references.
-    exclude_self : bool
-        Whether references are scored against the others only, instead of against all.
-    """
+    """Outputs, and the references of their sources as candidates."""
 
     whole: Dataset
     rows: BoolArray
@@ -48,11 +36,6 @@ class ReferenceCandidates:
 
         Candidates that are references already give way to them. Sources with too few references are left out, which a
         note says, as it does where a reference is the only one.
-
-        Raises
-        ------
-        DataError
-            If no source has enough references, or `kind` gives no scores.
         """
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"

@@ -104,13 +104,7 @@ def registered(name: str) -> str:
 
 
 def extractor_class(name: str) -> type[Extractor]:
-    """Return the class registered under `name`.
-
-    Raises
-    ------
-    OptionError
-        If there is none; the message lists what there is. If it is a plug-in that cannot be loaded, or is no extractor.
-    """
+    """Return the class registered under `name`."""
     name = registered(name)
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
@@ -180,25 +174,13 @@ def _error_line(error: BaseException) -> str:
 
 
 def make(text: str) -> Extractor:
-    """Make the extractor that `text`, as ``bleu[order=2]``, stands for.
-
-    Raises
-    ------
-    OptionError
-        For a name, option or value that is not known.
-    """
+    """Make the extractor that `text`, as ``bleu[order=2]``, stands for."""
     name, _ = notation.open_brackets(text)
     return extractor_class(name).from_notation(text)
 
 
 def make_features(text: str) -> Extractor:
-    """Make the extractor that `text` stands for, or one column of an extractor, as ``consensus.weighted``.
-
-    Raises
-    ------
-    OptionError
-        As `make_metric`.
-    """
+    """Make the extractor that `text` stands for, or one column of an extractor, as ``consensus.weighted``."""
     return make_metric(text) if _column(text)[1] else make(text)
 
 

@@ -14,17 +14,7 @@ _SAME_NAME = frozenset({"13a", "none", "intl", "zh", "char", "flores101", "flore
 
 
 def sacrebleu_signature(name: str, dataset: Dataset, **fields: object) -> str:
-    """Return the name of a score and its signature, as sacreBLEU prints them before the score.
-
-    Parameters
-    ----------
-    name : str
-        As ``BLEU``.
-    dataset : Dataset
-        The data set that is scored, of which the number of references is named.
-    **fields : object
-        What comes between the number of references and the version, in sacreBLEU's order; booleans as yes and no.
-    """
+    """Return the name of a score and its signature, as sacreBLEU prints them before the score."""
     written = {key: ("no", "yes")[value] if isinstance(value, bool) else value for key, value in fields.items()}
     named = {"nrefs": _references(dataset), **written, "version": TESTED_VERSION}
     return "|".join([name, *(f"{key}:{value}" for key, value in named.items())])

@@ -50,13 +50,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the additive statistics of every candidate, or those of the mask `rows`, shape (candidates, k).
-
-        Raises
-        ------
-        DataError
-            If a reference is missing.
-        """
+        """Return the additive statistics of every candidate, or those of the mask `rows`, shape (candidates, k)."""
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -71,13 +65,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def for_systems(self) -> Scorer:
-        """Return the scorer of systems and documents, whose score of one never depends on which others there are.
-
-        Raises
-        ------
-        OptionError
-            If nothing is left without comparing candidates with one another.
-        """
+        """Return the scorer of systems and documents, whose score of one never depends on which others there are."""
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
@@ -120,13 +108,7 @@ class Scorer(ABC):
         return f"ranker:{VERSION}|{self.kind}:{self.signature(dataset)}"
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Return what every column adds to the score of every candidate.
-
-        Raises
-        ------
-        OptionError
-            If the score is no sum of columns.
-        """
+        """Return what every column adds to the score of every candidate."""
         raise OptionError("--contributions requires --model; a metric has no features")
 
     @property
@@ -144,13 +126,7 @@ class Scorer(ABC):
         return self
 
     def check_new_texts(self, what: str) -> None:
-        """Refuse to score `what`, other texts than the candidates of a data set, if scores from elsewhere are needed.
-
-        Raises
-        ------
-        OptionError
-            Naming the extractor.
-        """
+        """Refuse to score `what`, other texts than the candidates of a data set, if external scores are needed."""
         check_new_texts(self.members, what)
 
     @property
@@ -164,13 +140,7 @@ class Scorer(ABC):
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def candidate_scores(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the score of every candidate, or those of the mask `rows`, higher is better, shape (candidates,).
-
-        Raises
-        ------
-        DataError
-            If a reference is missing, or a score is no finite number.
-        """
+        """Return the score of every candidate, or those of the mask `rows`, higher is better, shape (candidates,)."""
         return self.scores_of(dataset, self.statistics(dataset, rows), rows)
 
     def scores_of(self, dataset: Dataset, statistics: FloatArray, rows: BoolArray | None = None) -> FloatArray:
@@ -188,18 +158,7 @@ class Scorer(ABC):
 
 @dataclass(frozen=True)
 class MetricScorer(Scorer):
-    """A metric as it scores data.
-
-    Parameters
-    ----------
-    metric : Metric
-        One that learns from whatever is ranked learns from what it scores.
-
-    Raises
-    ------
-    ModelError
-        If it must learn in training first.
-    """
+    """A metric as it scores data."""
 
     metric: Metric
     kind: ClassVar[Literal["metric"]] = "metric"
@@ -298,21 +257,7 @@ def no_evidence(what: str) -> OptionError:
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
-    """Rank the candidates of every source by their scores.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : array-like, shape (candidates,)
-        Higher is better; for ties see `ranker.ranks.merge_ties`.
-
-    Returns
-    -------
-    DataFrame
-        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
-        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
-        there is none).
-    """
+    """Rank the candidates of every source by their scores."""
     values = np.asarray(scores, dtype=np.float64)
     merged = merge_ties(values, dataset.candidate_offsets)
     source = dataset.candidate_source

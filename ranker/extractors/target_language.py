@@ -24,14 +24,7 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """Tell by letters and function words whether references, or candidates without references, are in English.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    fewest : int, default 0
-        Fewer words than this are taken for English if their letters are.
-    """
+    """Tell by letters and function words whether references, or candidates without references, are in English."""
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
     letters = [
@@ -65,14 +58,7 @@ def unknown_looks_english(dataset: Dataset) -> bool:
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return what translations are in, for a message, if that is surely not `language`, or not everywhere; else None.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    language : str
-        Two-letter code.
-    """
+    """Return what translations are in, for a message, if that is surely not `language`, or not always; else None."""
     known = set(dataset.target_languages.tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:

@@ -13,20 +13,7 @@ from ranker.errors import counted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextScores:
-    """The scores of a list of translations by a metric; ``float`` of it is the corpus score.
-
-    Parameters
-    ----------
-    metric : str
-        Notation of the metric.
-    corpus : float
-        Score of all translations together, which most metrics do not define as the mean of `segments`.
-    segments : float array, shape (translations,)
-        Score of every translation.
-    higher_is_better : bool
-    signature : str
-        All that changes the scores.
-    """
+    """The scores of a list of translations by a metric; ``float`` of it is the corpus score."""
 
     metric: str
     corpus: float

@@ -24,18 +24,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Weights of the same columns, learnt with all extractors and without those that can be missing.
-
-    Parameters
-    ----------
-    extractors : tuple of Extractor
-    used : bool array, shape (sets, extractors)
-        Which extractors the weights are for: in the first set all of them, then the larger sets before the smaller.
-    weights : float array, shape (sets, columns)
-        0 where the extractor is not used.
-    by_language : bool
-        Whether extractors for English only are missing in other languages, unless all sets have some.
-    """
+    """Weights of the same columns, learnt with all extractors and without those that can be missing."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray
@@ -44,25 +33,12 @@ class WeightSets:
 
     @classmethod
     def of(cls, features: FeatureSet, *, by_language: bool) -> WeightSets:
-        """Return the sets that the features make possible, with all weights 0.
-
-        Parameters
-        ----------
-        features : FeatureSet
-        by_language : bool
-            Whether there are sets without what is for English only too, for other languages.
-        """
+        """Return the sets that the features make possible, with all weights 0."""
         used = usable_sets(features.extractors, by_language=by_language)
         return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
 
     def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
-        """Return the same sets with other weights.
-
-        Parameters
-        ----------
-        learn : callable
-            Returns the weights of the columns of a set, given its number, learnt without the others.
-        """
+        """Return the same sets with other weights."""
         weights = np.zeros(self.weights.shape)
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
@@ -105,17 +81,6 @@ class WeightSets:
         """Return the set by which each source is scored: the first whose extractors have what they need there.
 
         Sources without a candidate of the mask `rows` are of no account.
-
-        Returns
-        -------
-        int array, shape (sources,)
-            `NONE` where there are too few candidates for any, so that they tie.
-
-        Raises
-        ------
-        DataError
-            If a source lacks the reference that all sets need, or there are too few references or candidates
-            everywhere.
         """
         supply = supply_of(dataset)
         fits = self._fits(supply.suffices(self.extractors, by_language=self.by_language))
@@ -152,13 +117,7 @@ class WeightSets:
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
     def of_candidates(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the weights that every candidate of the mask `rows` is scored by, shape (candidates, columns).
-
-        Raises
-        ------
-        DataError
-            As `choose`.
-        """
+        """Return the weights that every candidate of the mask `rows` is scored by, shape (candidates, columns)."""
         source = dataset.candidate_source
         return self.of_sources(dataset, rows)[source if rows is None else source[rows]]
 
@@ -168,13 +127,7 @@ class WeightSets:
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return which sources are not scored by all extractors, and why, in one line, or None.
-
-        Raises
-        ------
-        DataError
-            As `choose`.
-        """
+        """Return which sources are not scored by all extractors, and why, in one line, or None."""
         scorable = _scored(dataset, rows)
         place = np.where(scorable, self.choose(dataset, rows), 0)
         supply = supply_of(dataset)
@@ -208,11 +161,6 @@ class WeightSets:
         extractors that are missing, none in the first, and ``weights``, a number for each column, 0 for theirs. Files
         of an earlier version have ``weight`` and ``fallback`` with each column instead, the latter without all that
         learns from whatever is ranked.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they are not what `document` returns, or beyond `LARGEST`.
         """
         if "weights" in model:
             sets = [(entry["without"], entry["weights"]) for entry in model["weights"]]

@@ -57,15 +57,7 @@ class CandidateRows:
 
 
 def candidate_rows(candidates: Candidates) -> CandidateRows:
-    """Return candidates of any form as a data set with the rows of results.
-
-    Raises
-    ------
-    DataError
-        If they are not what a reader of that form takes.
-    MissingError
-        If there is no corpus of that name or path.
-    """
+    """Return candidates of any form as a data set with the rows of results."""
     if isinstance(candidates, pd.DataFrame):
         dataset, of_row = from_frame(candidates)
         return CandidateRows(dataset, candidates.index, of_row)

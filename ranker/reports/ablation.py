@@ -23,17 +23,7 @@ _STATISTICS = 5
 
 @dataclass(frozen=True)
 class Ablation:
-    """Effect of training without one extractor.
-
-    Parameters
-    ----------
-    extractor : str
-    columns : int
-        Its columns.
-    spearman, tau : Estimate
-        Agreement without it minus agreement with it, so negative where it helps; `tau` (wmt14 variant, primary rows) is
-        NaN without preferences.
-    """
+    """Effect of training without one extractor."""
 
     extractor: str
     columns: int
@@ -59,29 +49,7 @@ def ablate(
     resamples: int = 1000,
     seed: int = 0,
 ) -> tuple[Ablation, ...]:
-    """Train without each extractor in turn and compare with training on all of them.
-
-    Parameters
-    ----------
-    training : TrainingColumns
-    datasets : sequence of Dataset
-        To compare on; judged candidates only.
-    kinds : sequence of str
-        Kind of judgement, by data set.
-    columns : sequence of float array, shape (candidates, columns)
-        Standardised, by data set.
-    usable : sequence of bool array, shape (extractors,)
-        Which extractors have what they need in some source, by data set.
-    resamples : int, default 1000
-        Paired bootstrap over sources within language pairs.
-    seed : int, default 0
-
-    Returns
-    -------
-    tuple of Ablation
-        In the order of the extractors; empty if only one can be used. Features that cannot be learnt from one of the
-        data sets are left out of all training.
-    """
+    """Train without each extractor in turn and compare with training on all of them."""
     ranker = training.ranker
     used = ranker.feature_set.columns_of(np.all(usable, axis=0))
     owner = extractor_columns(ranker)
@@ -101,20 +69,6 @@ def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], o
     """Divide the variance of the scores within sources among the extractors.
 
     With the mean over the source subtracted from all values, ``sum(contribution * score) / sum(score^2)``.
-
-    Parameters
-    ----------
-    contributions : sequence of float array, shape (candidates, columns)
-        By data set.
-    sources : sequence of int array, shape (candidates,)
-        Source of every candidate, by data set.
-    owner : int array, shape (columns,)
-        Extractor of every column.
-
-    Returns
-    -------
-    float array, shape (extractors,)
-        They sum to 1; negative where an extractor works against the others. NaN if no source has two scores.
     """
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):

@@ -15,20 +15,7 @@ from ranker.reports.calibration import strict_pairs
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a ranker with human judgements on one data set.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of judgement.
-    evaluation : Comparison
-    rho : float array, shape (sources,)
-        Spearman's correlation, tie-corrected; NaN where undefined.
-    better, worse : int array, shape (pairs,)
-        Candidates of every pair that the judges order.
-    systems : tuple of SystemWins
-        By language pair.
-    """
+    """Agreement of a ranker with human judgements on one data set."""
 
     kind: str
     evaluation: Comparison

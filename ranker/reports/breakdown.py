@@ -22,19 +22,7 @@ EDGES = (10, 20, 30, 40, 60)
 
 @dataclass(frozen=True, eq=False)
 class SystemWins:
-    """Proportions of wins of the systems of a language pair, by a ranker and by human judgements.
-
-    Parameters
-    ----------
-    language_pair : str
-    systems : tuple of str
-        By the human proportion of wins, best first.
-    ranker, people : float array, shape (systems,)
-        Proportion of wins among the pairs of outputs that the judges order; a tie of the ranker is half a win for both.
-    pairs : int array, shape (systems,)
-    correlation : float
-        Pearson's, of the two proportions; NaN if one of them is constant.
-    """
+    """Proportions of wins of the systems of a language pair, by a ranker and by human judgements."""
 
     language_pair: str
     systems: tuple[str, ...]
@@ -45,15 +33,7 @@ class SystemWins:
 
 
 def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: Int64Array) -> tuple[SystemWins, ...]:
-    """Count the wins of every system per language pair; pairs with fewer than `FEWEST_SYSTEMS` systems are skipped.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : float array, shape (candidates,)
-    better, worse : int array, shape (pairs,)
-        Candidates of every pair that people order.
-    """
+    """Count the wins of every system per language pair; pairs with fewer than `FEWEST_SYSTEMS` systems are skipped."""
     gain = _agreed(dataset, scores, better, worse)
     system = dataset.candidates["system"].to_numpy(object)
     pair = dataset.source_language_pairs[dataset.candidate_source[better]]
@@ -83,21 +63,7 @@ def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: I
 
 @dataclass(frozen=True, eq=False)
 class LengthBuckets:
-    """Sources grouped by the length of their references.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        Ranges of words, for non-empty buckets.
-    sources : int array, shape (buckets,)
-    agreement : tuple of Estimate
-        Per bucket, proportion of judged pairs on which the ranker agrees, with ties counting one half; empty without
-        judgements.
-    systems : tuple of str
-        By mean score, best first.
-    scores : float array, shape (systems, buckets)
-        Mean score minus the mean of all outputs of the source; NaN where a system has no candidate.
-    """
+    """Sources grouped by the length of their references."""
 
     labels: tuple[str, ...]
     sources: Int64Array
@@ -114,17 +80,7 @@ def by_length(
     resamples: int = 1000,
     seed: int = 0,
 ) -> LengthBuckets:
-    """Group sources with candidates by the mean length of their references, or by their own length without references.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : float array, shape (candidates,)
-    pairs : (int array, int array) or None
-        Better and worse candidate of every pair that people order.
-    resamples, seed : int
-        Bootstrap over sources.
-    """
+    """Group sources with candidates by the mean length of their references, by their own length without any."""
     source = dataset.candidate_source
     filled = np.diff(dataset.candidate_offsets) > 0
     place = np.searchsorted(EDGES, _lengths(dataset), side="right")
@@ -176,23 +132,6 @@ def correlations(
 
     An extractor with several features is represented by their mean; features that decrease as the score increases are
     negated.
-
-    Parameters
-    ----------
-    columns : sequence of float array, shape (candidates, columns)
-        Standardised, by data set.
-    owner : int array, shape (columns,)
-        Extractor of every column.
-    scores, human : sequence of float array, shape (candidates,)
-        By data set; `human` is divided by its standard deviation, and NaN for unjudged candidates.
-    sources : sequence of int array, shape (candidates,)
-        Source of every candidate, by data set.
-
-    Returns
-    -------
-    float array, shape (extractors + 1, extractors + 1), or with people + 2
-        Pearson's correlations of values minus their mean over the source; NaN where one of two is constant. Human
-        scores are omitted without judgements, and their correlations are over the judged candidates.
     """
     matrices = [np.column_stack(pair) for pair in zip(columns, scores, strict=True)]
     centred = np.concatenate([within(*arguments) for arguments in zip(matrices, sources, strict=True)])
@@ -204,21 +143,7 @@ def correlations(
 
 
 def score_correlations(scores: FloatArray, human: FloatArray, source: Int64Array) -> FloatArray:
-    """Correlate the scores of several metrics, and human scores if available, within sources.
-
-    Parameters
-    ----------
-    scores : float array, shape (candidates, metrics)
-        Higher is better.
-    human : float array, shape (candidates,)
-        NaN where nobody judged.
-    source : int array, shape (candidates,)
-
-    Returns
-    -------
-    float array, shape (metrics, metrics), or with people + 1
-        As `correlations`.
-    """
+    """Correlate the scores of several metrics, and human scores if available, within sources."""
     known = np.isfinite(scores).all(axis=1)
     return _with_people(within(scores[known], source[known]), _people_within(human[known], source[known]))
 

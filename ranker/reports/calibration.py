@@ -18,16 +18,7 @@ _STEPS = 50
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs of candidates with similar score differences.
-
-    Parameters
-    ----------
-    low, high, mean : float
-        Of the margin.
-    pairs : int
-    agreement : Estimate
-        Proportion of pairs in which the judges prefer the candidate with the higher score.
-    """
+    """Pairs of candidates with similar score differences."""
 
     low: float
     high: float
@@ -38,20 +29,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class MarginCalibration:
-    """Agreement by margin.
-
-    Parameters
-    ----------
-    bins : tuple of Bin
-        By margin, about equally full.
-    pairs : int
-        Strictly ordered pairs with different scores.
-    tied : int
-        Strictly ordered pairs with equal scores, which are in no bin.
-    slope : float
-        Of the maximum-likelihood logistic curve ``1 / (1 + exp(-slope * margin))``; NaN without pairs, infinite if the
-        judges always agree.
-    """
+    """Agreement by margin."""
 
     bins: tuple[Bin, ...]
     pairs: int
@@ -60,19 +38,7 @@ class MarginCalibration:
 
 
 def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
-    """Return the better and the worse candidate of every pair that the judges order.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str
-        ``preferences`` gives one pair per judgement, any other kind all pairs of candidates of a source whose human
-        scores differ.
-
-    Returns
-    -------
-    better, worse : int array, shape (pairs,)
-    """
+    """Return the better and the worse candidate of every pair that the judges order."""
     if kind == PREFERENCES:
         pairs = preference_pairs(dataset)
         return pairs.better, pairs.worse
@@ -81,15 +47,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
 
 
 def graded_pairs(values: FloatArray, group: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the higher and the lower row of all pairs of rows in a group whose values differ.
-
-    Parameters
-    ----------
-    values : float array, shape (rows,)
-        Rows with NaN are in no pair.
-    group : int array, shape (rows,)
-        Not decreasing.
-    """
+    """Return the higher and the lower row of all pairs of rows in a group whose values differ."""
     rows = np.arange(len(values))
     partners = np.searchsorted(group, group, side="right") - rows - 1
     first = np.repeat(rows, partners)
@@ -105,25 +63,7 @@ def graded_pairs(values: FloatArray, group: Int64Array) -> tuple[Int64Array, Int
 def calibrate(
     margins: FloatArray, source: Int64Array, sources: int, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
 ) -> MarginCalibration:
-    """Count agreement by margin.
-
-    Parameters
-    ----------
-    margins : float array, shape (pairs,)
-        Score of the preferred candidate minus that of the other; 0 for a tie.
-    source : int array, shape (pairs,)
-        Source of every pair.
-    sources : int
-        Number of sources; the bootstrap is over them.
-    bins : int, default 10
-        Fewer if many margins are equal.
-    resamples : int, default 1000
-    seed : int, default 0
-
-    Returns
-    -------
-    MarginCalibration
-    """
+    """Count agreement by margin."""
     untied = margins != 0
     tied = int((~untied).sum())
     margins, source = margins[untied], source[untied]

@@ -26,18 +26,7 @@ _NEAR = re.compile(r"(.+) ~ (.+) \(.+\)")
 
 @dataclass(frozen=True)
 class TextRun:
-    """A run of characters of a candidate or of a reference.
-
-    Parameters
-    ----------
-    text : str
-    word : {"", "same", "near", "missing", "only"}
-        In a candidate: words that also occur in a reference, or that an extractor matched to other words, by stem or
-        synonym. In a reference: words that no candidate contains. In one of two candidates: words that the other does
-        not have in this place.
-    triplet : bool
-        Words of a dependency triplet that also occurs in a reference.
-    """
+    """A run of characters of a candidate or of a reference."""
 
     text: str
     word: Mark
@@ -46,18 +35,7 @@ class TextRun:
 
 @dataclass(frozen=True)
 class ShownCandidate:
-    """One output of a source.
-
-    Parameters
-    ----------
-    output : Output
-    runs : tuple of TextRun
-        Its text, truncated if it is long.
-    missing : tuple of str
-        Words of the closest reference that it does not contain.
-    matches : tuple of (str, str, tuple of str)
-        Extractor, reference, and matches reported by the extractor, without exact word matches.
-    """
+    """One output of a source."""
 
     output: Output
     runs: tuple[TextRun, ...]
@@ -67,17 +45,7 @@ class ShownCandidate:
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One source with its outputs, best score first.
-
-    Parameters
-    ----------
-    source : SourceOutputs
-    references : tuple of tuple of TextRun
-        Their texts, truncated if they are long.
-    candidates : tuple of ShownCandidate
-    why : PairExplanation or None
-        Explanation why the best output is ranked above the worst.
-    """
+    """One source with its outputs, best score first."""
 
     source: SourceOutputs
     references: tuple[tuple[TextRun, ...], ...]
@@ -86,24 +54,7 @@ class ShownSource:
 
 
 def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose sources with the lowest and highest correlations, and random ones.
-
-    Parameters
-    ----------
-    rho : float array, shape (sources,)
-        NaN where undefined.
-    ordered : int array, shape (sources,)
-        Number of judged pairs; among equal correlations, those based on more pairs come first.
-    count : int
-        Maximum number of sources of each type.
-    seed : int
-        For remaining ties and random sources.
-
-    Returns
-    -------
-    dict
-        ``worst``, ``best`` and ``random``; no source is listed twice.
-    """
+    """Choose sources with the lowest and highest correlations, and random ones."""
     tie = np.random.default_rng(seed).permutation(len(rho))
     defined = int((~np.isnan(rho)).sum())
     # NaN sorts last
@@ -115,15 +66,7 @@ def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[
 
 
 def choose_unjudged(spread: FloatArray, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose unjudged sources: those with the largest score differences, and random ones.
-
-    Parameters
-    ----------
-    spread : float array, shape (sources,)
-        Highest minus lowest score; NaN without outputs.
-    count, seed : int
-        As for `choose`.
-    """
+    """Choose unjudged sources: those with the largest score differences, and random ones."""
     tie = np.random.default_rng(seed).permutation(len(spread))
     apart = np.lexsort((tie, -spread))[: min(count, int((spread > 0).sum()))]
     rest = np.setdiff1d(np.flatnonzero(~np.isnan(spread)), apart)
@@ -223,25 +166,7 @@ def _lacking(words: Sequence[str], has: Counter[str]) -> tuple[str, ...]:
 
 
 def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence[str]) -> tuple[TextRun, ...]:
-    """Split a candidate into runs of words that matched in the same way.
-
-    Parameters
-    ----------
-    text : str
-        The candidate as written.
-    words : sequence of str
-        Its tokens, in order.
-    known : Counter
-        Count of each lowercased word in the reference, which limits its matches.
-    matches : sequence of str
-        Matched triplets, ``type(head, dependent)``, and near matches, ``word ~ other (module)``.
-
-    Returns
-    -------
-    tuple of TextRun
-        Their texts joined are `text`, or the tokens with spaces between where those are not in `text` as they are; of
-        a long text, the start.
-    """
+    """Split a candidate into runs of words that matched in the same way."""
     in_triplet = {word for match in matches if (parsed := _TRIPLET.fullmatch(match)) for word in parsed.groups()}
     near = {word for match in matches if (parsed := _NEAR.fullmatch(match)) for word in parsed[1].lower().split()}
     kinds: list[tuple[Mark, bool]] = [

@@ -33,28 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DatasetFindings:
-    """Results of a ranker on one data set.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The judged candidates, or all candidates if none is judged.
-    usable : bool array, shape (extractors,)
-        Which extractors have what they need in some source.
-    columns : float array, shape (candidates, columns)
-        Standardised as in training.
-    contributions : float array, shape (candidates, columns)
-        They sum to the scores.
-    human : float array, shape (candidates,)
-        Human scores, higher is better; NaN where there are none.
-    agreement : Agreement or None
-        None without judgements.
-    lengths : LengthBuckets
-    systems : SystemsResult or None
-        Comparison of systems by mean score; None unless every system has an output for every source.
-    notes : tuple of str
-        Notes for the reader.
-    """
+    """Results of a ranker on one data set."""
 
     dataset: Dataset
     usable: BoolArray
@@ -141,34 +120,7 @@ class DatasetFindings:
 
 @dataclass(frozen=True, eq=False)
 class RankerFindings:
-    """Contents of the report on a ranker.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    training : Training
-    measured : tuple of DatasetFindings
-        By data set.
-    calibration : MarginCalibration
-        Over all judged data sets.
-    shares : float array, shape (extractors,)
-        Of the score variance within sources.
-    correlations : float array, shape (extractors + 1, extractors + 1), or with people + 2
-        Within sources, of extractors, scores, and human scores if there are any.
-    intervals : WeightIntervals or None
-        Only with the training data.
-    ablations : tuple of Ablation
-        Only with the training data, and judgements.
-    curve : LearningCurve or None
-        Only with the training data.
-    deviation : float
-        Difference between refitted weights and the ranker's; NaN without the training data.
-    sources : tuple of SourceOutputs
-        All sources.
-    examples : dict
-        ``worst``, ``best`` and ``random`` sources, or ``apart`` and ``random`` without judgements.
-    resamples, seed : int
-    """
+    """Contents of the report on a ranker."""
 
     ranker: Ranker
     training: Training
@@ -233,33 +185,7 @@ def examine(
     resamples: int = 1000,
     seed: int = 0,
 ) -> RankerFindings:
-    """Compute the contents of a report on a trained ranker.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    datasets : sequence of Dataset
-        To rank and compare with human judgements, each separately. Data sets without judgements are only ranked.
-    training_data : Dataset, optional
-        Training data of the ranker, unless it is among `datasets`. Without it, the report has no intervals of weights,
-        no ablations and no learning curve.
-    kind : str, default "auto"
-        Kind of judgement to compare with.
-    examples : int, default 10
-        Number of example sources of each type.
-    resamples : int, default 1000
-        Bootstrap samples of sources.
-    seed : int, default 0
-
-    Returns
-    -------
-    RankerFindings
-
-    Raises
-    ------
-    DataError
-        If a data set has no judgements of the given `kind`, or `training_data` is not the ranker's training data.
-    """
+    """Compute the contents of a report on a trained ranker."""
     if ranker.training is None or not datasets:
         raise DataError("a report requires a trained ranker and at least one data set")
     measured = tuple(DatasetFindings.of(ranker, dataset, kind, resamples=resamples, seed=seed) for dataset in datasets)

@@ -21,18 +21,7 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Agreement on held-out sources, by number of training sources.
-
-    Parameters
-    ----------
-    sources : int array, shape (points,)
-        Number of training sources, mean over the folds.
-    agreement : float array, shape (points,)
-        Proportion of held-out pairs ordered as by the judges, with ties counting one half; mean over the folds.
-    low, high : float array, shape (points,)
-        Over the folds.
-    folds : int
-    """
+    """Agreement on held-out sources, by number of training sources."""
 
     sources: Int64Array
     agreement: FloatArray
@@ -46,11 +35,6 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
 
     The sources of every language pair are assigned to folds and parts at random; smaller parts are subsets of larger
     ones. C times the number of pairs is constant, as in the ranker's training.
-
-    Returns
-    -------
-    LearningCurve or None
-        None if there are too few sources for two points.
     """
     targets = training.targets
     sources, first, inverse = np.unique(targets.group, return_index=True, return_inverse=True)

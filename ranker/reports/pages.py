@@ -32,22 +32,7 @@ _FIRST_BYTES = b"<!DOCTYPE html>"
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page.
-
-    Parameters
-    ----------
-    name : str
-        Anchor, unique in the page.
-    title : str
-    body : Markup
-        Content below the title.
-    plots : tuple of Plot
-        Plots in the body.
-    link : str
-        Title in the table of contents.
-    half : bool
-        Two such consecutive sections are shown side by side if there is room.
-    """
+    """A section of a page."""
 
     name: str
     title: str
@@ -80,22 +65,7 @@ def fragment(template: str, **values: Any) -> Markup:
 
 
 def write_page(title: str, lead: Markup, sections: Sequence[Section]) -> tuple[str, dict[str, Plot]]:
-    """Assemble a page from sections.
-
-    Parameters
-    ----------
-    title : str
-    lead : Markup
-        Introduction before the sections.
-    sections : sequence of Section
-
-    Returns
-    -------
-    page : str
-        HTML. Its content security policy allows only the script of this package and no external resources.
-    plots : dict
-        The plots in it, by name.
-    """
+    """Assemble a page from sections."""
     environment = _environment()
     parts = {name: _source(environment, name) for name in ("style.css", "report.js")}
     page = environment.get_template("page.html").render(
@@ -126,12 +96,7 @@ def _policy_hash(text: str) -> str:
 
 
 def check_targets(page: Path, plots: Path | None) -> None:
-    """Check that a report can be written and does not replace another kind of file.
-
-    Raises
-    ------
-    DataError
-    """
+    """Check that a report can be written and does not replace another kind of file."""
     name = display_name(page)
     try:
         if page.is_dir():
@@ -157,13 +122,7 @@ def _check_folder(plots: Path) -> None:
 
 
 def write_plots(plots: Mapping[str, Plot], directory: str | Path) -> list[Path]:
-    """Write every plot as ``NAME.svg`` and ``NAME.png`` to a directory, created if necessary; return the files.
-
-    Raises
-    ------
-    DataError
-        If the directory cannot be created or written to.
-    """
+    """Write every plot as ``NAME.svg`` and ``NAME.png`` to a directory, created if necessary; return the files."""
     folder = Path(directory)
     try:
         folder.mkdir(exist_ok=True)

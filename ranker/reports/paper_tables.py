@@ -27,12 +27,6 @@ def latex(result: SystemsResult, *, percent: bool = False) -> str:
     """Return one LaTeX table per language pair, for use with the package booktabs.
 
     Systems are sorted by the first metric, with lines between its clusters. The best score of each metric is in bold.
-
-    Parameters
-    ----------
-    result : SystemsResult
-    percent : bool, default False
-        Show scores between 0 and 1 as percentages.
     """
     return "\n".join(_latex_table(result, lp, percent) for lp in result.language_pairs)
 

@@ -20,20 +20,7 @@ SORTS = {
 
 
 def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
-    """Write the report on a trained ranker.
-
-    Returns
-    -------
-    page : str
-        HTML; equal findings give equal text.
-    plots : dict
-        The plots in it, by name.
-
-    Raises
-    ------
-    MissingError
-        If jinja2 or matplotlib is not installed.
-    """
+    """Write the report on a trained ranker."""
     require()
     lead = fragment("ranker.html", findings=findings, deviates=findings.deviation > SAME_WEIGHTS)
     sections = [

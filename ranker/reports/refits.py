@@ -25,16 +25,7 @@ GROUPS = 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingColumns:
-    """Training data of a ranker: standardised features and their judgements.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    columns : float array, shape (candidates, columns)
-    targets : TrainingTargets
-    language_pair : int array, shape (candidates,)
-        Code of the language pair of every candidate.
-    """
+    """Training data of a ranker: standardised features and their judgements."""
 
     ranker: Ranker
     columns: FloatArray
@@ -43,15 +34,7 @@ class TrainingColumns:
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> TrainingColumns:
-        """Extract the training features of `ranker` again from its training data.
-
-        Raises
-        ------
-        DataError
-            If it was trained on a different data set.
-        ModelError
-            If it is not trained.
-        """
+        """Extract the training features of `ranker` again from its training data."""
         training = ranker.training
         if training is None:
             raise ModelError("the ranker is not trained; call fit or load")
@@ -72,21 +55,7 @@ class TrainingColumns:
         return cls(ranker, columns, table.targets, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
-        """Retrain, starting from the weights of the base if the ranker was adapted from another.
-
-        Parameters
-        ----------
-        used : bool array, shape (columns,), optional
-            Features to use; the others get weight 0. Default: all.
-        rows : bool array, shape (candidates,), optional
-            Candidates to use, in whole sources. Default: all. Balanced pairs are balanced again, and C is increased so
-            that C times the number of pairs, which balances norm and mean loss, stays the same.
-
-        Returns
-        -------
-        float array, shape (columns,)
-            All 0, or those of the base, if there are no training pairs.
-        """
+        """Retrain, starting from the weights of the base if the ranker was adapted from another."""
         training = self.ranker.training
         assert training is not None
         chosen = np.ones(self.columns.shape[1], dtype=bool) if used is None else used
@@ -114,19 +83,7 @@ class TrainingColumns:
 
 @dataclass(frozen=True, eq=False)
 class WeightIntervals:
-    """Weights with their uncertainty.
-
-    Parameters
-    ----------
-    groups : int
-        Number of jackknife groups.
-    error : float array, shape (columns,)
-        Standard error.
-    low, high : float array, shape (columns,)
-        95% confidence interval around the ranker's weight.
-    replicates : float array, shape (groups, columns)
-        Weights learnt without each group.
-    """
+    """Weights with their uncertainty."""
 
     groups: int
     error: FloatArray
@@ -141,23 +98,6 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     The sources of every language pair are randomly divided into G groups, and the ranker is trained G times, leaving
     out one group each time. The squared standard error of a weight is ``(G - 1) / G * sum over groups of (w_g - mean
     w)^2`` (Kott 2001), the interval ``w +- t * error`` with Student's t of G - 1 degrees of freedom.
-
-    Parameters
-    ----------
-    training : TrainingColumns
-    groups : int, default 20
-        G; fewer if there are fewer sources.
-    seed : int, default 0
-        For the random groups.
-
-    Returns
-    -------
-    WeightIntervals
-
-    Raises
-    ------
-    DataError
-        If there are fewer than two sources.
     """
     from scipy.stats import t
 

@@ -23,24 +23,7 @@ _DECIMALS = 3
 
 @dataclass(frozen=True)
 class Output:
-    """A translation of a source, with all systems that produced it.
-
-    Parameters
-    ----------
-    row : int
-        Row of its first candidate.
-    systems : tuple of str
-    text : str
-    rank : int
-        1 best, ties share the better rank.
-    score : float
-    human_ranks : tuple of int
-        By system; empty if the source is not judged.
-    human : tuple of float
-        Human scores by system, NaN where there are none.
-    parts : tuple of float
-        Contributions of the extractors to a ranker's score, or the scores by all metrics.
-    """
+    """A translation of a source, with all systems that produced it."""
 
     row: int
     systems: tuple[str, ...]
@@ -54,23 +37,7 @@ class Output:
 
 @dataclass(frozen=True)
 class SourceOutputs:
-    """One source with its outputs, best score first.
-
-    Parameters
-    ----------
-    key : str
-        Identifies it in links; unique in a report.
-    data, language_pair, segment : str
-        Data set; language pair, empty if unknown; segment name or number.
-    text : str
-    references : tuple of str
-    rho : float
-        Spearman's correlation with human judgements; NaN where undefined.
-    outputs : tuple of Output
-        Distinct texts.
-    predicted, by_people : tuple of tuple of str
-        Systems in order, best first, with ties grouped. The second is empty without judgements.
-    """
+    """One source with its outputs, best score first."""
 
     key: str
     data: str
@@ -127,21 +94,7 @@ def outputs_by_source(
     *,
     sign: float = 1.0,
 ) -> tuple[SourceOutputs, ...]:
-    """Collect the details of every source that has a candidate.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    keys : sequence of str
-        One for each source.
-    scores : float array, shape (candidates,)
-    parts : float array, shape (candidates, k)
-        Shown with the scores.
-    human : float array, shape (candidates,)
-    rho : float array, shape (sources,)
-    sign : float
-        1 if higher scores are better, else -1.
-    """
+    """Collect the details of every source that has a candidate."""
     systems, texts = (dataset.candidates[name].tolist() for name in ("system", "text"))
     facts = {name: dataset.sources[name].fillna("").tolist() for name in ("lp", "seg_id", "text")}
     references = dataset.references["text"].tolist()

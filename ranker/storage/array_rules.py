@@ -24,25 +24,7 @@ from ranker.errors import ModelError
 
 @dataclass(frozen=True)
 class ArrayRule:
-    """What one array must be. Floating-point values must always be finite.
-
-    Parameters
-    ----------
-    dtype : str
-        Name of the type, as ``int32``.
-    shape : tuple
-        A number, or the name of a size, or ``"NAME + 1"``, for each dimension.
-    least, most : float, optional
-        Smallest and largest value allowed.
-    above : float, optional
-        All values must be greater.
-    below : str, optional
-        Name of a size that all values must be less than.
-    increasing : bool, default False
-        Whether every value must be greater than the one before.
-    offsets_into : str, optional
-        Name of a size: values begin with 0, end with that size and never decrease.
-    """
+    """What one array must be. Floating-point values must always be finite."""
 
     dtype: str
     shape: tuple[str | int, ...]
@@ -58,25 +40,7 @@ Schema = Mapping[str, ArrayRule]
 
 
 def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: str) -> dict[str, int]:
-    """Check arrays against their schema.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-    schema : mapping of str to ArrayRule
-    what : str
-        What the arrays are a part of, for the message.
-
-    Returns
-    -------
-    dict of str to int
-        The sizes by their names.
-
-    Raises
-    ------
-    ModelError
-        Naming the first array that is missing, not expected, or not as declared.
-    """
+    """Check arrays against their schema."""
     for name in sorted({*arrays} ^ {*schema}):
         raise ModelError(_refusal(what, name, "is missing" if name in schema else "is unexpected"))
     sizes: dict[str, int] = {}

@@ -6,22 +6,10 @@ from pathlib import Path
 
 
 def is_device(path: str | Path) -> bool:
-    """Return whether `path` is a device.
-
-    Raises
-    ------
-    OSError
-        If it cannot be looked at.
-    """
+    """Return whether `path` is a device."""
     return Path(path).is_char_device() or Path(path).is_block_device()
 
 
 def is_special(path: str | Path) -> bool:
-    """Return whether `path` is neither a file nor a directory, nor missing.
-
-    Raises
-    ------
-    OSError
-        If it cannot be looked at.
-    """
+    """Return whether `path` is neither a file nor a directory, nor missing."""
     return Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir())

@@ -206,29 +206,7 @@ def kernel(
     offsets: Sequence[str] = (),
     **options: Any,
 ) -> Any:
-    """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock.
-
-    Parameters
-    ----------
-    function : callable
-        The sizes of its array arguments say how much there is to do.
-    elements : int
-        How many elements of its array arguments it takes in one process before it is compiled: as many as take plain
-        Python some tenths of a second. 0 for a function that may not give the same bits then.
-    tables : sequence of str
-        Array arguments of which it only looks at a few elements, as those of named tuples.
-    size : callable, optional
-        Takes the arguments, and returns how much there is to do; by default the elements of the array arguments.
-    plain : callable, optional
-        Gives the same bits faster without numba, with NumPy or on lists; by default the function itself.
-    rows : sequence of str
-        Array arguments with one row for each thing to do. If there is much, threads get slices of them, and what they
-        return, arrays with as many rows, is joined; what they write to other arguments must be of their own rows.
-    offsets : sequence of str
-        Array arguments that have one more, where each thing to do begins and ends; they are cut up with the rows.
-    **options
-        Further options of ``numba.njit``.
-    """
+    """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock."""
     if function is None:
         return functools.partial(
             kernel, elements=elements, tables=tables, size=size, plain=plain, rows=rows, offsets=offsets, **options

@@ -15,13 +15,7 @@ HAS_LOCKS = sys.platform != "win32"
 
 
 def open_folder(path: str | Path) -> int:
-    """Return a descriptor of a folder, to be locked.
-
-    Raises
-    ------
-    OSError
-        If it is no folder, or cannot be opened.
-    """
+    """Return a descriptor of a folder, to be locked."""
     if sys.platform == "win32":
         # folders cannot be opened there; this stands for one
         if not Path(path).is_dir():
@@ -36,13 +30,7 @@ def is_same_folder(descriptor: int, path: str | Path) -> bool:
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock what a descriptor stands for until it is closed; False where there are no locks.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process has locked it, unless it is to be waited for.
-    """
+    """Lock what a descriptor stands for until it is closed; False where there are no locks."""
     if sys.platform == "win32":
         return False
     import fcntl

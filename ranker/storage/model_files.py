@@ -60,15 +60,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """What a model file holds.
-
-    Parameters
-    ----------
-    model : dict
-        JSON values.
-    arrays : dict of dict of array
-        One npz file each.
-    """
+    """What a model file holds."""
 
     model: Mapping[str, Any]
     arrays: Mapping[str, Arrays]
@@ -96,22 +88,7 @@ def array_digest(name: str, array: npt.NDArray[Any]) -> str:
 
 
 def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
-    """Write a model file, replacing one that is there.
-
-    Parameters
-    ----------
-    path : path
-    stored : StoredModel
-    card : str
-        Markdown.
-
-    Raises
-    ------
-    ModelError
-        If `path` is a directory, or a file that is no model.
-    DataError
-        If it cannot be written.
-    """
+    """Write a model file, replacing one that is there."""
     path = Path(path)
     check_target(path)
     files = {f"{name}.npz": _npz(group) for name, group in stored.arrays.items()}
@@ -125,12 +102,7 @@ def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Refuse to write a model where it would replace something else, or cannot be written.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Refuse to write a model where it would replace something else, or cannot be written."""
     try:
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected the name of a model file")
@@ -161,13 +133,7 @@ def _looks_like_model(path: Path) -> bool:
 
 
 def read_model(path: str | Path) -> StoredModel:
-    """Read a model file and check it.
-
-    Raises
-    ------
-    ModelError
-        If it is missing, no model, of another format, damaged or changed.
-    """
+    """Read a model file and check it."""
     path = Path(path)
     kind = document_kind(path.name)
     if kind is not None:
@@ -204,25 +170,13 @@ def read_model(path: str | Path) -> StoredModel:
 
 
 def write_arrays(path: str | Path, arrays: Arrays) -> None:
-    """Write an npz file; equal arrays give equal bytes.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written.
-    """
+    """Write an npz file; equal arrays give equal bytes."""
     with replacing(path) as stream:
         stream.write(_npz(arrays))
 
 
 def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
-    """Read an npz file of plain arrays.
-
-    Raises
-    ------
-    ModelError
-        If it is missing, holds anything else, or is too large.
-    """
+    """Read an npz file of plain arrays."""
     path = Path(path)
     room = _Room(path)
     try:
@@ -259,12 +213,7 @@ def _npz(arrays: Arrays) -> bytes:
 
 
 def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an npz file; no array is allocated before all of its bytes are there.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Return the arrays of an npz file; no array is allocated before all of its bytes are there."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             return {
@@ -278,13 +227,7 @@ def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDA
 
 
 def array_of(raw: bytes) -> npt.NDArray[Any]:
-    """Return the array of an npy file.
-
-    Raises
-    ------
-    ValueError
-        If it is none, holds objects, or has not as many bytes as its head says.
-    """
+    """Return the array of an npy file."""
     stream = io.BytesIO(raw)
     read_head = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -318,13 +261,7 @@ class _Room:
         self.left = self.most
 
     def take(self, stream: IO[bytes], most: int = _LARGEST) -> bytes:
-        """Read a stream to its end, however much its head announces; `most` bytes at the most.
-
-        Raises
-        ------
-        ModelError
-            If it is longer than the room that is left.
-        """
+        """Read a stream to its end, however much its head announces; `most` bytes at the most."""
         content = stream.read(min(self.left, most) + 1)
         self.left -= len(content)
         if self.left < 0 or len(content) > most:
@@ -351,13 +288,7 @@ class _Files:
         self.path, self.room = path, _Room(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
-        """Return the content of files by their names, `most` bytes each; those that are not there are left out.
-
-        Raises
-        ------
-        ModelError
-            If the model cannot be read, or is too large.
-        """
+        """Return the content of files by their names, `most` bytes each; those that are not there are left out."""
         path = self.path
         try:
             if path.is_dir():

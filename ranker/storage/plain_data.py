@@ -79,21 +79,7 @@ def reason_of(error: ValueError | RecursionError | RefusedError) -> str:
 
 
 def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
-    """Parse a JSON document.
-
-    Parameters
-    ----------
-    text : str
-    file : str
-        Name for messages.
-    most : int, optional
-        Characters at most.
-
-    Raises
-    ------
-    DataError
-        With line and column where they are known.
-    """
+    """Parse a JSON document."""
     if len(text) > most:
         raise DataError(f"has {len(text):,} characters, expected at most {most:,}", file=file)
     try:
@@ -123,25 +109,13 @@ def _check_depth(value: Any, file: str) -> None:
 
 
 def record(kind: type[T], fields: Mapping[str, Any]) -> T:
-    """Make a dataclass from an object of a JSON document; lists become tuples.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If a key is missing or is no field, or a value is not of the type that its field declares.
-    """
+    """Make a dataclass from an object of a JSON document; lists become tuples."""
     types_of = field_types(kind)  # type: ignore[arg-type]
     return kind(**{key: typed(value, types_of[key]) for key, value in dict(fields).items()})
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """Return a value of JSON as the type that an annotation names: lists become tuples, objects dataclasses.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is not of that type.
-    """
+    """Return a value of JSON as the type that an annotation names: lists become tuples, objects dataclasses."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     fits = False
     if origin in (Union, types.UnionType):
@@ -186,13 +160,7 @@ def with_nan(value: Any) -> Any:
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Parse a TOML document.
-
-    Raises
-    ------
-    DataError
-        With line and column where they are known.
-    """
+    """Parse a TOML document."""
     if len(text) > _MOST_TOML:
         raise DataError(f"has {len(text):,} characters, expected at most {_MOST_TOML:,}", file=file)
     try:

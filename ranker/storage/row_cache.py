@@ -31,15 +31,7 @@ T = TypeVar("T")
 
 
 class RowCache:
-    """Rows of bytes by name; a context manager.
-
-    Parameters
-    ----------
-    subject : str
-        What the rows are, as messages call them; the folder of the file.
-    name : str
-        Name of the file: everything, besides the names of the rows, that their values depend on. It is hashed.
-    """
+    """Rows of bytes by name; a context manager."""
 
     def __init__(self, subject: str, name: str) -> None:
         self.subject = subject

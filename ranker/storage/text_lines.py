@@ -18,13 +18,7 @@ _LONGEST_LINE = 1 << 26
 
 
 def line_batches(path: str | Path) -> Iterator[list[str]]:
-    """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, is damaged, is not UTF-8, or has a line that is longer than any sentence.
-    """
+    """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time."""
     name = display_name(path)
     rest, done = b"", 0
     for part in _parts(path, name):

@@ -18,15 +18,7 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class Decoder:
-    """A command that is called with two more words: the file of weights, and the n-best list to write.
-
-    Parameters
-    ----------
-    command : str
-        Split into words as a shell would, but run without one.
-    time_limit : float, default 86400
-        Seconds after which a call is given up, and the processes that it began are killed.
-    """
+    """A command that is called with two more words: the file of weights, and the n-best list to write."""
 
     command: str
     time_limit: float = 86_400.0
@@ -43,13 +35,7 @@ class Decoder:
             raise OptionError(f"--time-limit {self.time_limit:g}: expected a positive number of seconds")
 
     def run(self, weights: Path, output: Path, log: Path) -> None:
-        """Decode with the file of `weights`; what the command prints goes to `log`.
-
-        Raises
-        ------
-        ProcessError
-            If it cannot be started, fails, does not end in time, or leaves no file at `output`.
-        """
+        """Decode with the file of `weights`; what the command prints goes to `log`."""
         words = [*shlex.split(self.command), str(weights), str(output)]
         output.unlink(missing_ok=True)
         with log.open("wb") as stream:

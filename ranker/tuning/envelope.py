@@ -59,12 +59,7 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer.
-
-    Returns
-    -------
-    int array, shape (blocks, 2)
-    """
+    """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer."""
     result = np.full((len(offsets) - 1, 2), -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = second = -1
@@ -209,27 +204,7 @@ def sweep(
     row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum the statistics of the chosen hypotheses for every step along a direction.
-
-    Parameters
-    ----------
-    intercept, slope : float array, shape (hypotheses,)
-        Lines of the hypotheses.
-    order : int array, shape (hypotheses,)
-        Hypotheses of every sentence by ascending slope, as of `order_in_blocks`.
-    offsets : int array, shape (sentences + 1,)
-        Blocks of hypotheses.
-    row : int array, shape (hypotheses,)
-        Row of `statistics` of every hypothesis.
-    statistics : float array, shape (distinct, k)
-
-    Returns
-    -------
-    breakpoints : float array, shape (b,)
-        Ascending; several sentences may change at the same step.
-    sums : float array, shape (b + 1, k)
-        Row i: where the step is between breakpoints i - 1 and i.
-    """
+    """Sum the statistics of the chosen hypotheses for every step along a direction."""
     rows, starts, sizes = _envelopes(intercept, slope, order, offsets)
     return _summed(*_breakpoints(rows, starts, sizes, offsets), row, statistics)
 
@@ -242,17 +217,7 @@ def lone_sweep(
     row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Do as `sweep`, in less time, where all but one line of a sentence are level, as with a feature for each system.
-
-    Parameters
-    ----------
-    intercept, slope, row, statistics
-        As `sweep` takes them.
-    lone : int array, shape (sentences,)
-        The hypothesis whose line rises, as of `lone_rows`.
-    two : int array, shape (sentences, 2)
-        The hypotheses with the highest intercepts, as of `best_two_of_blocks`.
-    """
+    """Do as `sweep`, where all lines of a sentence but one are flat, as with a feature for each system."""
     return _summed(*_lone_breakpoints(intercept, slope, lone, two), row, statistics)
 
 
@@ -269,14 +234,7 @@ def _summed(
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
 ) -> tuple[Int64Array, FloatArray, FloatArray]:
-    """Return the intervals between breakpoints that are inside the bounds and wider than `narrow` of their distance.
-
-    Returns
-    -------
-    which : int array, shape (wide intervals,)
-        Interval i ends at breakpoint i.
-    left, right : float array, shape (wide intervals,)
-    """
+    """Return the intervals between breakpoints that are inside the bounds and wider than `narrow` of their distance."""
     number = len(breakpoints) + 1
     which = np.empty(number, dtype=np.int64)
     left, right = np.empty(number), np.empty(number)

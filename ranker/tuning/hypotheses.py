@@ -22,20 +22,7 @@ _BITS = 32
 
 
 def read_references(references: Sequence[str | Path], source: str | Path | None = None) -> Dataset:
-    """Read reference translations, and sources if a metric needs them, into a data set without candidates.
-
-    Parameters
-    ----------
-    references : sequence of path
-        One sentence per line, in the order of the sentences of the n-best list. Where there are several files, an empty
-        line is no reference.
-    source : path, optional
-
-    Raises
-    ------
-    DataError
-        If a file is empty, or has another number of lines than the first.
-    """
+    """Read reference translations, and sources if a metric needs them, into a data set without candidates."""
     files = [*references, *([source] if source else [])]
     if not files:
         raise DataError("no references given; expected at least one file (--references)")
@@ -90,13 +77,7 @@ def _name(path: str | Path) -> str:
 
 
 def check_sentences(nbest: NBestList, references: Dataset) -> None:
-    """Refuse a list that has not a hypothesis for every sentence, or one for a sentence without references.
-
-    Raises
-    ------
-    DataError
-        Naming the first such sentence.
-    """
+    """Refuse a list that has not a hypothesis for every sentence, or one for a sentence without references."""
     sentences = len(references.sources)
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
@@ -114,16 +95,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the first hypothesis of every distinct (sentence, text), the row there of each hypothesis, and the keys.
-
-    Returns
-    -------
-    first : int64 array, shape (distinct,)
-        Sorted by sentence.
-    row : int64 array, shape (hypotheses,)
-    key : int64 array, shape (distinct,)
-        ``sentence * 2^32 + code of the text``, ascending.
-    """
+    """Return the first hypothesis of every distinct (sentence, text), the row in these of each one, and the keys."""
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key
@@ -158,20 +130,7 @@ def _strings(values: pa.Array) -> pd.Series:
 
 
 class StatisticsTable:
-    """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once.
-
-    Parameters
-    ----------
-    objective : Scorer
-    references : Dataset
-        Sentences and references, without candidates.
-
-    Attributes
-    ----------
-    statistics : float array, shape (distinct, k)
-    extracted : int
-        How many rows that is.
-    """
+    """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once."""
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
         objective.check_new_texts("hypotheses")
@@ -189,11 +148,6 @@ class StatisticsTable:
         """Extract what is new in `nbest`, and return the row in `statistics` of every hypothesis.
 
         `nbest` must be the list of the last call, or one that `merge` made of it and another.
-
-        Raises
-        ------
-        DataError
-            If the list does not cover the sentences, or a statistic is not finite.
         """
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)

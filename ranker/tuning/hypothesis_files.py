@@ -25,19 +25,6 @@ def read_hypotheses(
     Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
     are of Moses' format, lines such as ``H-0`` of fairseq, whose sources are a data set; all others are plain text.
     Only Moses' format has features. ``-`` is standard input.
-
-    Parameters
-    ----------
-    path : path or str
-    sentences : int, optional
-        Number of sentences, if it is known; so plain text needs no `each`.
-    each : int, optional
-        Lines of plain text for every sentence.
-
-    Raises
-    ------
-    DataError
-        If the file is not what its format promises, or nothing says how many lines of plain text a sentence has.
     """
     named = str(path)
     if format_of(path) is not None or Path(path).is_dir() or (not Path(path).exists() and named in catalogue.cards()):

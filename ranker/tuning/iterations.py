@@ -28,18 +28,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class IterationPlan:
-    """How tuning goes.
-
-    Parameters
-    ----------
-    search : MertSearch
-    iterations : int, default 1
-        Maximum number of iterations.
-    change : float, default 1e-4
-        Stop when no weight changes by more, of weights whose absolute values add up to 1.
-    fixed, bounds : tuple of str
-        As `weight_space` takes them.
-    """
+    """How tuning goes."""
 
     search: MertSearch = dataclasses.field(default_factory=MertSearch)
     iterations: int = 1
@@ -57,16 +46,7 @@ class IterationPlan:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What tuning found.
-
-    Parameters
-    ----------
-    start, weights : Weights
-        Before and after.
-    steps : tuple of Step
-    nbest : NBestList
-        All lists together.
-    """
+    """What tuning found."""
 
     start: Weights
     weights: Weights
@@ -90,32 +70,7 @@ def tune(
     plan: IterationPlan | None = None,
     report: Report = lambda _: None,
 ) -> Tuned:
-    """Find the weights whose choices from n-best lists score best.
-
-    Parameters
-    ----------
-    objective : Scorer
-    references : Dataset
-        Sentences and references, without candidates; see `read_references`.
-    nbest : NBestList, optional
-        The first list; without it the decoder makes it, with the weights `start`.
-    start : Weights, optional
-        By default all weights are equal.
-    decoder : Decoder, optional
-        Makes the list of every further iteration.
-    state : State, optional
-        Keeps what is done, so that a killed run can go on; needed with a decoder.
-    plan : Plan, optional
-    report : callable, optional
-        Told what is being done, a line at a time.
-
-    Raises
-    ------
-    OptionError
-        If there is neither a list nor a decoder with weights to begin with, or options do not fit the features.
-    DataError, ProcessError
-        For a list that does not cover the sentences or has other features, and for a decoder that fails.
-    """
+    """Find the weights whose choices from n-best lists score best."""
     plan = plan or IterationPlan()
     if nbest is None and (decoder is None or start is None):
         raise OptionError("no input: give an n-best list (--nbest), or a decoder and weights (--start)")

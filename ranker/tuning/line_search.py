@@ -26,18 +26,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Hypotheses with features and statistics: what weights are to be found for.
-
-    Parameters
-    ----------
-    features : float array, shape (hypotheses, columns), C order
-    offsets : int array, shape (sentences + 1,)
-        Block of hypotheses of every sentence.
-    row : int array, shape (hypotheses,)
-        Row of `statistics` of every hypothesis.
-    statistics : float array, shape (distinct, k)
-    objective : Scorer
-    """
+    """Hypotheses with features and statistics: what weights are to be found for."""
 
     features: FloatArray
     offsets: Int64Array
@@ -70,12 +59,7 @@ class Problem:
         _ = self.orders, self.lone, self.spread
 
     def choose(self, weights: FloatArray) -> Int64Array:
-        """Return the hypothesis with the highest model score of every sentence, of equal ones the first; -1 for none.
-
-        Parameters
-        ----------
-        weights : float array, shape (columns,)
-        """
+        """Return the best hypothesis of every sentence by model score, of equal ones the first; -1 for none."""
         return best_of_blocks(project(self.features, weights), self.offsets)
 
     def score(self, weights: FloatArray) -> float:
@@ -99,16 +83,7 @@ class Problem:
     def line(
         self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`.
-
-        Parameters
-        ----------
-        model_scores : float array, shape (hypotheses,)
-            Of the weights from which steps are counted.
-        direction : int, or float array of shape (columns,)
-        two : int array, shape (sentences, 2), optional
-            As of `best_two`, if it is known already.
-        """
+        """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`."""
         if isinstance(direction, int):
             slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
             if lone is not None:
@@ -143,13 +118,6 @@ class Problem:
         Between two breakpoints the score is constant, so every interval is scored once and the best is taken in its
         middle; of equally good ones the nearest to where the search began. An interval narrower than 1e-10 of its
         distance cannot be hit reliably with floating point, and is left out.
-
-        Parameters
-        ----------
-        model_scores, direction, two
-            As `line` takes them.
-        lowest, highest : float
-            Steps allowed.
         """
         breakpoints, sums = self.line(model_scores, direction, two)
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
@@ -164,12 +132,7 @@ class Problem:
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return a step inside every interval: 0 where it is well inside, else the middle, of endless ones beyond the end.
-
-    Parameters
-    ----------
-    left, right : float array, shape (intervals,)
-    """
+    """Return a step in each interval: 0 if it is well inside, else the middle, beyond the end of endless ones."""
     ends = np.isfinite(left), np.isfinite(right)
     # numbers in place of infinities keep the arithmetic below from warning
     low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)

@@ -24,20 +24,7 @@ from ranker.tuning.weights import WeightSpace
 
 @dataclass(frozen=True)
 class MertSearch:
-    """How weights are searched.
-
-    Parameters
-    ----------
-    restarts : int, default 20
-        Random starting points, besides the given ones.
-    directions : int, default 5
-        Random directions tried in every round, besides the columns and the way gone in the round.
-    tolerance : float, default 1e-6
-        A round that gains no more ends the search from its starting point.
-    rounds : int, default 100
-        Maximum number of rounds per starting point.
-    seed : int, default 0
-    """
+    """How weights are searched."""
 
     restarts: int = 20
     directions: int = 5
@@ -56,17 +43,7 @@ class MertSearch:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """A search from one starting point.
-
-    Parameters
-    ----------
-    start, weights : float array, shape (columns,)
-        Where it began, where it ended.
-    start_gain, gain : float
-        Scores there, negated where lower is better.
-    rounds, searches : int
-        Rounds over all directions, and line searches in them.
-    """
+    """A search from one starting point."""
 
     start: FloatArray
     weights: FloatArray
@@ -78,22 +55,7 @@ class Climb:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What searches from all starting points found.
-
-    Parameters
-    ----------
-    weights : float array, shape (columns,)
-        The best; their absolute values add up to 1 unless some are bound or fixed.
-    score : float
-        The objective's score there.
-    start_score : float
-        Score of the first starting point, which the best is never behind.
-    best_start : int
-        Which starting point led there: the given ones first, then the random ones.
-    climbs : tuple of Climb
-    seconds : float
-        Wall-clock time.
-    """
+    """What searches from all starting points found."""
 
     weights: FloatArray
     score: float
@@ -112,20 +74,7 @@ def optimise(
     earlier: Iterable[FloatArray] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Optimum:
-    """Search from the start of `space`, the `earlier` best points, and random points, some at the same time.
-
-    Parameters
-    ----------
-    problem : Problem
-    space : WeightSpace
-    search : MertSearch
-    iteration : int
-        With the seed, decides the random points.
-    earlier : iterable of float array, shape (columns,)
-        Best points of earlier iterations.
-    progress : callable, optional
-        Told how many starting points are done, and of how many.
-    """
+    """Search from the start of `space`, the `earlier` best points, and random points, some at the same time."""
     began = time.perf_counter()
     points = [space.start, *earlier, *space.restarts(search.restarts, search.seed, iteration)]
     # + 0.0 makes -0 a 0
@@ -169,15 +118,6 @@ def climb(
 
     A round goes along every free column, along random directions, and along the way that it has gone so far (Powell
     1964). Random directions are normal, columns scaled by their spread in the list.
-
-    Parameters
-    ----------
-    problem : Problem
-    space : WeightSpace
-    search : MertSearch
-    start : float array, shape (columns,)
-    draws : tuple of int
-        With the seed, decides the random directions.
     """
     random = np.random.default_rng([search.seed, *draws, 1])
     weights = start.copy()

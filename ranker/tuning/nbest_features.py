@@ -28,20 +28,7 @@ ENOUGH = 100
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """Which features hypotheses get.
-
-    Parameters
-    ----------
-    features : str
-        Separated by commas: ``words`` (their number), ``lm`` (log10 probability, and unknown words, under a language
-        model), ``systems`` (1 for the system that a hypothesis is of, else 0), ``parser`` (dependency triplets of each
-        type), and metrics in their notation: mean score against the other hypotheses as references.
-    lm_text : sequence of str
-        Sentences that the language model learns from.
-    lm_order : int, default 3
-    parser : str, optional
-        As of the extractor ``ds``; by default the shipped English one.
-    """
+    """Which features hypotheses get."""
 
     features: str = WITHOUT_LM
     lm_text: Sequence[str] = ()
@@ -51,20 +38,7 @@ class FeatureOptions:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """An n-best list of a corpus, and what belongs to it.
-
-    Parameters
-    ----------
-    nbest : NBestList
-    references : Dataset
-        Sources and references of its sentences, without candidates.
-    candidate : int64 array, shape (hypotheses,)
-        Candidate of the corpus that every hypothesis is.
-    source : int64 array, shape (sentences,)
-        Source of the corpus that every sentence is.
-    left_out : int
-        Sentences that the language model did not learn from, because they are references of the corpus.
-    """
+    """An n-best list of a corpus, and what belongs to it."""
 
     nbest: NBestList
     references: Dataset
@@ -78,14 +52,6 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
     References among the candidates are left out, white space around and between words becomes a space where the text
     has line breaks, and ``|||`` becomes ``| | |``.
-
-    Raises
-    ------
-    OptionError
-        For an unknown feature, or ``lm`` without text to learn from.
-    DataError
-        If there is no output, or too little text is left for the language model once the corpus's own references are
-        taken out of it.
     """
     options = options or FeatureOptions()
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
@@ -114,11 +80,6 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     """Write the list, and beside it its references ``STEM.ref0``, ``STEM.ref1``, ... and sources ``STEM.src``.
 
     Where a sentence has fewer references than others, its lines in the last files are empty.
-
-    Raises
-    ------
-    DataError
-        If there are no references, or those of an earlier list are beside it.
     """
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
@@ -235,13 +196,7 @@ class _Maker:
 
 
 def lm_lines(path: str | Path) -> list[str]:
-    """Read sentences to learn a language model from, one per line.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Read sentences to learn a language model from, one per line."""
     from ranker.files import read_text
 
     lines = [line for line in read_text(path).split("\n") if line.strip()]

@@ -15,28 +15,7 @@ from ranker.tuning.hypotheses import dataset_of, references_of
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, metric: Metric, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Score hypotheses against each other.
-
-    Parameters
-    ----------
-    nbest : NBestList
-    hypotheses : int array, shape (n,)
-        Rows of the list, sorted by sentence, all different texts inside a sentence.
-    metric : Metric
-        Negated if lower is better. One that takes something from all references, as NIST does, takes it from the
-        hypotheses that are scored at once.
-    mass : float array, shape (n,)
-        Weight of each as a reference.
-    sources : Dataset, optional
-        Source sentences, for metrics that read them.
-
-    Returns
-    -------
-    sums : float array, shape (n,)
-        ``sum over j of mass[j] * score(i against j)``, i itself among the j.
-    alone : float array, shape (n,)
-        Score of each against itself.
-    """
+    """Score hypotheses against each other."""
     check_new_texts([metric], "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
     source_texts = [""] * number if sources is None else sources.sources["text"].tolist()

@@ -20,30 +20,12 @@ _SWEEPS = 100
 
 
 def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
-    """Return the weighted sum of the features of every hypothesis, shape (hypotheses,).
-
-    Raises
-    ------
-    DataError
-        If the weights are for other features.
-    """
+    """Return the weighted sum of the features of every hypothesis, shape (hypotheses,)."""
     return project(nbest.features, weights.fit(nbest.layout, nbest.name))
 
 
 def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
-    """Return the hypothesis with the highest score of every sentence, of equal ones the first; -1 where there is none.
-
-    Parameters
-    ----------
-    nbest : NBestList
-    scores : array-like, shape (hypotheses,)
-    sentences : int, optional
-        Number of sentences; by default up to the last that has a hypothesis.
-
-    Returns
-    -------
-    int64 array, shape (sentences,)
-    """
+    """Return the best hypothesis of every sentence by score, of equal ones the first; -1 where there is none."""
     number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
     return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
 
@@ -56,13 +38,7 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
 
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
-    """Return the objective's score of one hypothesis a sentence; only their statistics are extracted.
-
-    Parameters
-    ----------
-    chosen : int array-like, shape (sentences,)
-        As of `best_hypotheses`; -1 is left out.
-    """
+    """Return the objective's score of one hypothesis a sentence; only their statistics are extracted."""
     objective.check_new_texts("hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
@@ -101,20 +77,7 @@ def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Arr
 
 
 def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: float = 1.0) -> FloatArray:
-    """Return the probability of every hypothesis among those of its sentence, shape (hypotheses,).
-
-    Parameters
-    ----------
-    scores : array-like, shape (hypotheses,), optional
-        Logarithms of what the probabilities are proportional to, once multiplied by `scale`; without them all
-        hypotheses of a sentence are equally probable.
-    scale : float, default 1.0
-
-    Raises
-    ------
-    OptionError
-        If `scale` is not finite, or makes scores infinite.
-    """
+    """Return the probability of every hypothesis among those of its sentence, shape (hypotheses,)."""
     if not np.isfinite(scale):
         raise OptionError(f"--scale {scale}: expected a finite number")
     number = int(nbest.sentence.max(initial=-1)) + 1
@@ -137,16 +100,6 @@ def expected_gains(
 
     over the hypotheses h' of the sentence, h among them, with the metric's score G of h against h' as its only
     reference (Kumar and Byrne 2004, equation 5). The highest has the minimum Bayes risk.
-
-    Parameters
-    ----------
-    nbest : NBestList
-    metric : Metric
-        Negated if lower is better.
-    probability : float array, shape (hypotheses,), optional
-        As of `posterior`; by default equal.
-    references : Dataset, optional
-        Only its source sentences are read, for metrics that need them.
     """
     first, row, _ = distinct_hypotheses(nbest)
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):

@@ -34,28 +34,7 @@ from ranker.storage.plain_data import parse_json, record
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration of tuning.
-
-    Parameters
-    ----------
-    iteration : int
-        From 1.
-    hypotheses, new : int
-        Hypotheses of all lists so far, and how many of them this iteration's list added.
-    start, score : float
-        The objective's score of the weights that the iteration began with, and of those that it found, on all lists
-        so far.
-    best_start : int
-        Which starting point was best: 0 the weights that the iteration began with, then the earlier best points, then
-        the random ones.
-    points, searches : int
-        Starting points, and line searches from them.
-    seconds : float
-        Wall-clock time of the search.
-    weights : tuple of float
-    stopped : str
-        Why there is nothing more to do; empty if there may be.
-    """
+    """One iteration of tuning."""
 
     iteration: int
     hypotheses: int
@@ -81,26 +60,13 @@ def list_digest(nbest: NBestList) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """The directory that a run keeps its state in.
-
-    Parameters
-    ----------
-    directory : Path
-    """
+    """The directory that a run keeps its state in."""
 
     directory: Path
 
     @contextmanager
     def open(self, settings: dict[str, Any]) -> Iterator[None]:
-        """Begin a run, or go on with one of the same settings; no other run can use the directory inside the block.
-
-        Raises
-        ------
-        OptionError
-            If another run is using the directory, or it holds a run of other settings, or something else.
-        DataError
-            If it cannot be created or read.
-        """
+        """Begin a run, or go on with one of the same settings; no other run can use the directory inside the block."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             descriptor = locks.open_folder(self.directory.resolve())

@@ -23,14 +23,7 @@ _EXPECTED = 'expected lines such as "LM0= 0.5", or JSON as written by ranker tun
 
 @dataclass(frozen=True)
 class Weights:
-    """A weight for every column of an n-best list.
-
-    Parameters
-    ----------
-    layout : tuple of (str, int)
-        As of the list.
-    values : tuple of float
-    """
+    """A weight for every column of an n-best list."""
 
     layout: Layout
     values: tuple[float, ...]
@@ -56,13 +49,7 @@ class Weights:
         return json.dumps({"features": features, **facts}, ensure_ascii=False, indent=1) + "\n"
 
     def fit(self, layout: Layout, of: str) -> FloatArray:
-        """Return the weights for the columns of another `layout`, by name.
-
-        Raises
-        ------
-        DataError
-            If it has other features.
-        """
+        """Return the weights for the columns of another `layout`, by name."""
         group_weights = dict(self.groups())
         wanted = {name or NAMELESS: size for name, size in layout}
         if {name: len(values) for name, values in group_weights.items()} != wanted:
@@ -78,12 +65,7 @@ def _short(value: float) -> str:
 
 
 def weights_files(prefix: str | Path) -> list[Path]:
-    """Return the files that `write_weights` writes, where they can be written.
-
-    Raises
-    ------
-    DataError
-    """
+    """Return the files that `write_weights` writes, where they can be written."""
     if Path(prefix).name in ("", ".."):
         raise DataError("cannot be written: expected the first part of a file name", file=display_name(prefix))
     paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
@@ -101,13 +83,7 @@ def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Pa
 
 
 def read_weights(path: str | Path) -> Weights:
-    """Read weights: JSON, the section ``[weight]`` of a Moses configuration, or lines of that form alone.
-
-    Raises
-    ------
-    DataError
-        With file and line, if it is none of these or a weight is no finite number.
-    """
+    """Read weights: JSON, the section ``[weight]`` of a Moses configuration, or lines of that form alone."""
     text = read_text(path)
     file = display_name(path)
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
@@ -156,17 +132,7 @@ def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
 
 @dataclass(frozen=True, eq=False)
 class WeightSpace:
-    """Where weights are looked for.
-
-    Parameters
-    ----------
-    start : float array, shape (columns,)
-        Weights that the search begins with.
-    lower, upper : float array, shape (columns,)
-        Bounds, which may be infinite.
-    free : bool array, shape (columns,)
-        False where the weight stays as in `start`.
-    """
+    """Where weights are looked for."""
 
     start: FloatArray
     lower: FloatArray
@@ -205,22 +171,7 @@ class WeightSpace:
 def weight_space(
     layout: Layout, start: npt.ArrayLike, *, fixed: Sequence[str] = (), bounds: Sequence[str] = ()
 ) -> WeightSpace:
-    """Make the space of weights for a list's features.
-
-    Parameters
-    ----------
-    layout : tuple of (str, int)
-    start : array-like of float, shape (columns,)
-    fixed : sequence of str
-        ``NAME`` keeps the weights of a feature or a column as in `start`; ``NAME=VALUE`` sets them.
-    bounds : sequence of str
-        ``NAME=LOW:HIGH``, either of which may be left out.
-
-    Raises
-    ------
-    OptionError
-        For an unknown name, or a value or bound that is none or that the start does not keep to.
-    """
+    """Make the space of weights for a list's features."""
     values = np.array(start, dtype=np.float64)
     free = np.ones(len(values), dtype=bool)
     lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)

@@ -23,24 +23,7 @@ _QUOTING = (",", ";")
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands where in an assessment table.
-
-    Parameters
-    ----------
-    columns : mapping of str to int or str
-        ``system``, ``doc``, ``segment``, ``judge`` and kinds of judgement, to the number of their column, from 1, or to
-        its title in the first line. Instead of kinds, ``kind`` and ``value`` for tables that hold one score a row.
-    fixed : mapping of str to str
-        Of ``system``, ``doc``, ``segment``, ``judge``, ``kind``: what no column says because all rows agree.
-    delimiter : str
-        What parts the columns, or ``whitespace``. Commas and semicolons may be quoted as spreadsheets do.
-    header : bool
-        The first line is no row, but holds titles.
-    scale : pair of float, optional
-        Lowest and highest score there is.
-    missing : frozenset of str
-        What stands for no score, beside nothing.
-    """
+    """What stands where in an assessment table."""
 
     columns: Mapping[str, int | str]
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -64,22 +47,7 @@ class Assessment:
 
 
 def parse_assessments(text: str, file: str, layout: Layout) -> Iterator[Assessment]:
-    r"""Yield the scores of an assessment table, in its order; blank lines are passed over.
-
-    Parameters
-    ----------
-    text : str
-        Decoded, lines ending in ``\n``.
-    file : str
-        Its name in messages.
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        With the line: a row with another number of fields than the first, a title that the first line lacks, a place
-        that is not given, or a score that is no number of the scale.
-    """
+    r"""Yield the scores of an assessment table, in its order; blank lines are passed over."""
     rows = _rows(text, file, layout.delimiter)
     line, first = next(rows, (1, None))
     if first is None:

@@ -84,22 +84,7 @@ def _fits(encoding: str) -> Callable[[bytes], bool]:
 
 
 def decode(raw: bytes, file: str, encoding: str, *, replace: bool = False) -> str:
-    r"""Decode a file; a byte order mark is dropped and line endings become ``\n``.
-
-    Parameters
-    ----------
-    raw : bytes
-    file : str
-        Its name in messages.
-    encoding : str
-    replace : bool, default False
-        Bytes that do not fit become U+FFFD.
-
-    Raises
-    ------
-    DataError
-        With line and column of the first byte that does not fit, or is zero as in no text.
-    """
+    r"""Decode a file; a byte order mark is dropped and line endings become ``\n``."""
     try:
         text = raw.decode(encoding, errors="replace" if replace else "strict")
     except UnicodeDecodeError as error:

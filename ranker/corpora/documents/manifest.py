@@ -66,20 +66,7 @@ _ROLES: dict[str, tuple[sgml.Role, ...]] = {
 
 
 def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
-    """Read the corpus that a manifest describes; its notes go to the log, which by default is standard error.
-
-    Parameters
-    ----------
-    path : path
-        ``manifest.toml``, or the folder that holds it.
-    name : str, optional
-        Name of the data set; by default the folder's name.
-
-    Raises
-    ------
-    DataError
-        With file and line, if the manifest or one of its files is not what it should be.
-    """
+    """Read the corpus that a manifest describes; its notes go to the log, which by default is standard error."""
     dataset, notes = read_with_notes(path, name=name)
     for note in notes:
         _LOG.warning("ranker: note: %s: %s", dataset.name, note)

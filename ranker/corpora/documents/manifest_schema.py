@@ -28,20 +28,7 @@ _SKIPPED = "-"
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """The source, one reference, one system, or assessments of one layout: what they are, and where.
-
-    Parameters
-    ----------
-    role : {"source", "reference", "system", "assessment"}
-    name : str
-        Of a reference or a system; else empty.
-    paths : tuple of str
-        Files, folders or patterns, relative to the manifest.
-    encoding : str, optional
-        None: to be found out.
-    replace : bool
-        Bytes that do not fit into `encoding` become U+FFFD instead of being refused.
-    """
+    """The source, one reference, one system, or assessments of one layout: what they are, and where."""
 
     role: Role | Literal["assessment"]
     name: str
@@ -65,13 +52,7 @@ class Manifest:
 
 
 def parse_manifest(text: str, file: str) -> Manifest:
-    """Parse and check a manifest.
-
-    Raises
-    ------
-    DataError
-        With the line where it can be told: no TOML, an unknown key, a value of another kind than expected.
-    """
+    """Parse and check a manifest."""
     values = parse_toml(text, file)
     return _ManifestReader(text, file).manifest(values)
 

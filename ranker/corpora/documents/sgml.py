@@ -55,18 +55,7 @@ _BROKEN_CHINESE_LINE = re.compile(rf"(?<={_HAN_OR_KANA})[ \t]*\n\s*(?={_HAN_OR_K
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment of a document.
-
-    Parameters
-    ----------
-    id : str
-        As written, without blanks around it.
-    text : str
-        Entities resolved, runs of white space one blank, none at the ends; a line break between two Chinese or
-        Japanese characters is nothing. Empty if the segment is.
-    line : int
-        1-based line on which it starts.
-    """
+    """A segment of a document."""
 
     id: str
     text: str
@@ -75,26 +64,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Document:
-    """A document, in one of its versions: the source, a reference or the output of a system.
-
-    Parameters
-    ----------
-    docid : str
-        As written, without blanks around it.
-    segments : tuple of Segment
-    sysid : str, optional
-        Who translated it, from the document or else from its set (``sysid``, ``refid``).
-    role : {"source", "reference", "system"}, optional
-        What the set around it says it is; None outside sets.
-    file : str
-        The file it was read from.
-    line : int
-        1-based line on which it starts.
-    stray_line : int, optional
-        Line of the first text before or in it (of the last: or behind it) that is in no segment and is passed over.
-    languages : tuple of two str or None
-        Source and target language as its tag or that of its set names them.
-    """
+    """A document, in one of its versions: the source, a reference or the output of a system."""
 
     docid: str
     segments: tuple[Segment, ...]
@@ -113,21 +83,7 @@ def key(text: str) -> str:
 
 
 def parse_documents(text: str, file: str) -> list[Document]:
-    r"""Parse all documents of a file, in their order.
-
-    Parameters
-    ----------
-    text : str
-        Decoded, lines ending in ``\n``.
-    file : str
-        Its name in messages.
-
-    Raises
-    ------
-    DataError
-        With line and column: a tag that is damaged, out of place or not closed, a document or a segment without an id,
-        two segments of one id in a document, or no document at all.
-    """
+    r"""Parse all documents of a file, in their order."""
     parser = _Parser(text, file)
     position = 0
     while token := _TOKEN.search(text, position):
@@ -340,17 +296,7 @@ def format_document(document: Document) -> str:
 
 
 def format_set(documents: Iterable[Document], role: Role, setid: str, language_pair: str) -> str:
-    """Write documents as the set of mteval that holds `role`.
-
-    Parameters
-    ----------
-    documents : iterable of Document
-    role : {"source", "reference", "system"}
-    setid : str
-        Name of the test set.
-    language_pair : str
-        Source and target language, such as ``zh-en``.
-    """
+    """Write documents as the set of mteval that holds `role`."""
     name = next(name for name, held in SETS.items() if held == role)
     source, _, target = language_pair.partition("-")
     attributes = f"setid={_quoted(setid)} srclang={_quoted(source)}"

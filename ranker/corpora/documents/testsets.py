@@ -58,25 +58,13 @@ def is_testset(path: str | Path) -> bool:
 
 
 def read_markup(path: str | Path) -> str:
-    """Read a file in the encoding that its XML declaration names, else UTF-8.
-
-    Raises
-    ------
-    DataError
-        With the place of the first byte that does not fit.
-    """
+    """Read a file in the encoding that its XML declaration names, else UTF-8."""
     raw = read_bytes(path)
     return decode(raw, display_name(path), with_superset(declared_encoding(raw) or "utf-8"))
 
 
 def parse_testset(text: str, file: str) -> list[Record]:
-    r"""Parse a file that holds source, systems and perhaps references; `text` has lines that end in ``\n``.
-
-    Raises
-    ------
-    DataError
-        With file and line: damaged markup, no source, no system, or ids that the source does not have.
-    """
+    r"""Parse a file that holds source, systems and perhaps references; `text` has lines that end in ``\n``."""
     documents = sgml.parse_documents(text, file)
     by_role = {role: [document for document in documents if document.role == role] for role in _ROLES}
     for role in ("source", "system"):
@@ -101,12 +89,6 @@ def read_testset(
     """Read a test set from the files of its source, its references and its systems.
 
     Without `source` the sources are empty.
-
-    Raises
-    ------
-    DataError
-        With file and line: damaged markup, a file without documents of its kind, ids that the source does not have,
-        two systems of one name, or a plain file that has another number of lines than the source has segments.
     """
     files: list[tuple[sgml.Role, str | Path]] = [
         *(("source", path) for path in (source,) if path is not None),

@@ -60,23 +60,7 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack the files of an archive into a folder, and return their number.
-
-    Parameters
-    ----------
-    archive : path
-    target : path
-        New folder.
-    below : str
-        Folder in the archive whose files are unpacked, named relative to it; by default all.
-    only : sequence of str
-        Names in that folder that are unpacked; by default all.
-
-    Raises
-    ------
-    DataError
-        If the archive is damaged, has nothing there, or is refused.
-    """
+    """Unpack the files of an archive into a folder, and return their number."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0

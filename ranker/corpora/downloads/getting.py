@@ -28,21 +28,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was fetched or found among the downloads.
-
-    Parameters
-    ----------
-    file : str
-        Its name.
-    size : int
-        Its bytes.
-    sha256 : str
-        Its digest.
-    checked : str
-        What the digest was compared with: ``card``, ``--sha256``, ``first download`` or ``nothing``.
-    written : Path
-        Where it was put, or unpacked.
-    """
+    """A file that was fetched or found among the downloads."""
 
     file: str
     size: int
@@ -59,35 +45,7 @@ def get(
     again: bool = False,
     limits: DownloadLimits | None = None,
 ) -> list[Fetched]:
-    """Fetch the files of a corpus known by name and put them in its folder.
-
-    Parameters
-    ----------
-    name : str
-    sha256 : mapping of str to str, optional
-        Digests to expect, by name of file; ``""`` names the only one. They take precedence over those of the card.
-    unverified : bool
-        Take files that no digest is known of as they come. Their digests are recorded and checked the next time.
-    again : bool
-        Fetch what is here already.
-    limits : DownloadLimits, optional
-
-    Returns
-    -------
-    list of Fetched
-        Empty if the corpus is here and `again` is not given.
-
-    Raises
-    ------
-    MissingError
-        If no corpus has that name, or its card gives no address.
-    OptionError
-        If no digest is known of a file and `unverified` is not given, or `sha256` names no file of the card.
-    FetchError
-        If a file cannot be fetched or is not the one expected.
-    DataError
-        If an archive cannot be unpacked or a folder not be written to.
-    """
+    """Fetch the files of a corpus known by name and put them in its folder."""
     card = catalogue.card(name)
     if not card.download:
         how = "it is included in this package" if card.bundled else card.obtain

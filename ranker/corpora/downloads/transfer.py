@@ -40,21 +40,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})\Z")
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """What a transfer may take.
-
-    Parameters
-    ----------
-    size : int
-        Bytes of a file at most.
-    timeout : float
-        Seconds without any data after which a connection counts as broken.
-    attempts : int
-        Connections at most; after a broken one the next goes on, if it brought anything.
-    pause : float
-        Seconds before the next one.
-    redirects : int
-        Redirections at most.
-    """
+    """What a transfer may take."""
 
     size: int = 4_000 * _MEGABYTE
     timeout: float = 30.0
@@ -82,13 +68,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address that is not one of HTTP or HTTPS, or to which `before` must not redirect.
-
-    Raises
-    ------
-    FetchError
-        If it is refused.
-    """
+    """Refuse an address that is not one of HTTP or HTTPS, or to which `before` must not redirect."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018
@@ -103,24 +83,7 @@ def check_address(address: str, before: str = "") -> None:
 
 
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
-    """Fetch the file at `address` as `target`, going on where an earlier run stopped, and return its SHA-256 digest.
-
-    Parameters
-    ----------
-    address : str
-    target : path
-        File to write, in a folder that exists; it is there only when it is complete and its digest is right.
-    sha256 : str or None
-        Expected digest; None takes the file as it comes.
-    size : int, optional
-        Expected number of bytes.
-    limits : DownloadLimits
-
-    Raises
-    ------
-    FetchError
-        If the file cannot be fetched, or is not the one expected. What has come is kept, unless it is wrong.
-    """
+    """Fetch the file at `address` as `target`, going on where an earlier run stopped, and return its SHA-256 digest."""
     check_address(address)
     part = _Partial.open(address, target, sha256, size, limits)
     try:
@@ -179,13 +142,7 @@ class _Partial:
         return _with_ending(self.target, ".partial.json")
 
     def receive(self) -> None:
-        """Receive what has not come yet.
-
-        Raises
-        ------
-        FetchError
-            If the server does not give it; `_BrokenError` if the connection ends early.
-        """
+        """Receive what has not come yet."""
         facts = self._facts()
         if not facts and self.have:
             self._start_anew("belongs to another file, or the server cannot resume")
@@ -328,13 +285,7 @@ def _with_ending(path: Path, ending: str) -> Path:
 
 
 def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http.client.HTTPResponse:
-    """Ask for `address`, following redirections, and return the response.
-
-    Raises
-    ------
-    FetchError
-        If the server cannot be reached, or redirects too often or to where nothing is fetched from.
-    """
+    """Ask for `address`, following redirections, and return the response."""
     # neither urllib's handlers of file:, ftp: and data:, nor its own redirections
     opener = OpenerDirector()
     for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):

@@ -52,24 +52,12 @@ _LOG = note_logger(__name__)
 
 
 def parse_records(text: str, file: str) -> list[Record]:
-    r"""Parse JSONL or JSON `text`, whose lines end in ``\n``, into records.
-
-    Raises
-    ------
-    DataError
-        With file, line and the path inside the record: what was found, what was expected.
-    """
+    r"""Parse JSONL or JSON `text`, whose lines end in ``\n``, into records."""
     return read_records(json_values(text, file), file)
 
 
 def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
-    """Make records of JSON `values`, each with the line that messages name, or what else `unit` counts.
-
-    Raises
-    ------
-    DataError
-        As `parse_records`.
-    """
+    """Make records of JSON `values`, each with the line that messages name, or what else `unit` counts."""
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}

@@ -48,14 +48,7 @@ class _Segment:
 
 
 def parse_mqm(text: str, file: str) -> list[Record]:
-    r"""Parse MQM errors; `text` has lines that end in ``\n``.
-
-    Raises
-    ------
-    DataError
-        With file and line: a missing column, another number of fields than in the first line, an empty system, rater or
-        segment, a severity that is not known, two texts of one source or of one output.
-    """
+    r"""Parse MQM errors; `text` has lines that end in ``\n``."""
     lines = text.removesuffix("\n").split("\n")
     header = [name.strip().lower() for name in lines[0].split("\t")]
     for name in _REQUIRED:

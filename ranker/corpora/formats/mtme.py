@@ -44,22 +44,7 @@ def is_mtme(folder: str | Path) -> bool:
 
 
 def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[str] | None = None) -> Dataset:
-    """Read the test set in a directory of mt-metrics-eval.
-
-    Parameters
-    ----------
-    folder : path
-    name : str, optional
-        Name of the data set; by default the directory's.
-    pairs : sequence of str, optional
-        Language pairs to read; by default all that have system outputs.
-
-    Raises
-    ------
-    DataError
-        With file and line: a file that is missing or has another number of lines than the source, a document line
-        without two fields, scores of a system or for segments that are not there, a name that is not of the format.
-    """
+    """Read the test set in a directory of mt-metrics-eval."""
     root = Path(folder)
     file = display_name(root)
     available = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))

@@ -24,25 +24,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.,=+\[\]-]")
 
 
 def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int]]]:
-    r"""Parse a score file.
-
-    Parameters
-    ----------
-    text : str
-        Lines ending in ``\n``.
-    file : str
-        Its name in messages.
-
-    Returns
-    -------
-    dict
-        For every system, in order, its scores (None where missing) with the lines that they stand on.
-
-    Raises
-    ------
-    DataError
-        With the line: not two fields, or a score that is neither a finite number nor ``None``.
-    """
+    r"""Parse a score file."""
     by_system: dict[str, list[tuple[float | None, int]]] = {}
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
         fields = line.split()
@@ -57,13 +39,7 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
 
 
 def parse_score(value: str, file: str, line: int) -> float | None:
-    """Read one score, None where it is missing.
-
-    Raises
-    ------
-    DataError
-        If it is neither a finite number nor ``None``.
-    """
+    """Read one score, None where it is missing."""
     if value == MISSING:
         return None
     try:
@@ -76,13 +52,7 @@ def parse_score(value: str, file: str, line: int) -> float | None:
 
 
 def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None = None) -> str:
-    """Write a score file; a score that is not finite is missing. Messages name `file`, where the systems are from.
-
-    Raises
-    ------
-    DataError
-        If a system has white space in its name, at which readers of the format split the line.
-    """
+    """Write a score file; a score that is not finite is missing. Messages name `file`, where the systems are from."""
     lines = []
     for system, values in scores.items():
         if len(system.split()) != 1 or system != system.strip():
@@ -96,15 +66,7 @@ def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None
 
 
 def stem(metric: str, references: Sequence[str | None] | None) -> str:
-    """Return the name of a score file up to its level: the metric and the references.
-
-    Parameters
-    ----------
-    metric : str
-        Characters that have no place in the name of a file become ``_``.
-    references : sequence of str or None
-        Names of the references used; none at all if none is needed, None if they differ from source to source.
-    """
+    """Return the name of a score file up to its level: the metric and the references."""
     return f"{_NOT_IN_FILE_NAMES.sub('_', metric)}-{_reference_set(references)}"
 
 

@@ -38,27 +38,7 @@ NAMELESS = "F"
 
 @dataclass(frozen=True, eq=False)
 class NBestList:
-    """Hypotheses for sentences, sorted by sentence.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    sentence : int64 array, shape (hypotheses,)
-        Sentence of every hypothesis, from 0, not decreasing; sentences may be missing.
-    text : int64 array, shape (hypotheses,)
-        Position of its text in `texts`.
-    texts : pyarrow large_string array
-        Distinct texts, without white space at their ends.
-    features : float64 array, shape (hypotheses, columns)
-        Finite numbers.
-    layout : tuple of (str, int)
-        Name and number of columns of every feature, in order; an empty name is that of features without.
-    score : float64 array, shape (hypotheses,), or None
-        The decoder's score.
-    alignment : pyarrow large_string array, shape (hypotheses,), or None
-        Word alignment to the source, in Pharaoh format.
-    """
+    """Hypotheses for sentences, sorted by sentence."""
 
     name: str
     sentence: Int64Array
@@ -128,14 +108,7 @@ def from_columns(
     *,
     score: npt.ArrayLike | None = None,
 ) -> NBestList:
-    """Make an n-best list of columns, all of the same length.
-
-    Raises
-    ------
-    DataError
-        If a text holds ``|||`` or a line break, the sentences are not sorted, a feature is not finite, or a name holds
-        what the format cannot.
-    """
+    """Make an n-best list of columns, all of the same length."""
     sentences = np.asarray(sentence, dtype=np.int64)
     matrix = np.ascontiguousarray(features, dtype=np.float64)
     for feature, _ in layout:
@@ -175,11 +148,6 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
 
     Hypotheses of a sentence keep their order, those of `first` before those of `second`; texts of `first` keep their
     codes. Scores and alignments are kept if both lists have them.
-
-    Raises
-    ------
-    DataError
-        If the lists have different features.
     """
     if first.layout != second.layout:
         raise DataError(
@@ -222,24 +190,12 @@ def _take(nbest: NBestList, rows: Int64Array) -> NBestList:
 
 
 def write_nbest(nbest: NBestList, path: str | Path) -> None:
-    """Write a list in Moses format, gzipped if the name ends in ``.gz``; reading it gives equal columns.
-
-    Raises
-    ------
-    DataError
-        If the list is empty, or the file cannot be written.
-    """
+    """Write a list in Moses format, gzipped if the name ends in ``.gz``; reading it gives equal columns."""
     write_bytes(path, nbest_bytes(nbest, path))
 
 
 def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
-    """Return a list in Moses format, to be written to `path`.
-
-    Raises
-    ------
-    DataError
-        If the list is empty.
-    """
+    """Return a list in Moses format, to be written to `path`."""
     if not len(nbest):
         raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
     if not nbest.layout:

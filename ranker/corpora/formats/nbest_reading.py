@@ -29,12 +29,6 @@ def read_nbest(path: str | Path) -> NBestList:
 
     All lines must have the same fields and the same features; features may be ``name= value value``, as of Moses,
     ``name: value``, ``name=value`` or mere values.
-
-    Raises
-    ------
-    DataError
-        With file and line, for a line that is not of the format, sentences that are not in order, features other than
-        those of the first line, and values that are no finite numbers.
     """
     return parse_nbest(read_text(path), display_name(path))
 
@@ -76,11 +70,6 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str]]:
     """Return the hypotheses with their scores, sorted by sentence, and the source of every sentence.
 
     Lines ``D-0`` hold detokenised hypotheses, and are read instead of ``H-0`` where there are any.
-
-    Raises
-    ------
-    DataError
-        With file and line, for a hypothesis without a score.
     """
     sources: dict[int, str] = {}
     by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}

@@ -36,15 +36,7 @@ _Refusal = Callable[[int, str], DataError]
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """The word alignments of a data set to its sources.
-
-    Parameters
-    ----------
-    references, candidates : Links
-        Links of every row of these tables; source words first.
-    references_given, candidates_given : bool array
-        Whether the row has an alignment at all; one may be there and hold no link.
-    """
+    """The word alignments of a data set to its sources."""
 
     references: Links
     candidates: Links
@@ -55,19 +47,7 @@ class Alignments:
 def read_pharaoh(
     path: str | Path, *, source_lengths: npt.ArrayLike | None = None, target_lengths: npt.ArrayLike | None = None
 ) -> Links:
-    """Read a file in Pharaoh format; ``-`` is standard input.
-
-    Parameters
-    ----------
-    path : path
-    source_lengths, target_lengths : array-like of int, shape (lines,), optional
-        Number of words of the sentences, to check the links with.
-
-    Raises
-    ------
-    DataError
-        With file and line, for what is no link, a link out of range, or another number of lines than sentences.
-    """
+    """Read a file in Pharaoh format; ``-`` is standard input."""
     file = display_name(path)
     text = read_text(path)
     links = _parse(text.removesuffix("\n").split("\n") if text else [], lambda row, what: _in_file(file, row, what))
@@ -98,26 +78,7 @@ def attach(
     reference_lengths: npt.ArrayLike | None = None,
     candidate_lengths: npt.ArrayLike | None = None,
 ) -> Dataset:
-    """Return `dataset` with word alignments to the source.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    references : sequence of path or Links
-        Alignments of the first references of all sources, of the second, and so on: one line for every source that has
-        one, in the order of the data set.
-    candidates : mapping of str to path or Links, optional
-        Alignments of the candidates of each system, by its name: one line for every candidate of that system, in the
-        order of the data set.
-    source_lengths, reference_lengths, candidate_lengths : array-like of int, optional
-        Number of words of every source, reference and candidate, to check the links with.
-
-    Raises
-    ------
-    DataError
-        If a system is unknown, there are more `references` than any source has, or a file is not as `read_pharaoh`
-        expects or has another number of lines.
-    """
+    """Return `dataset` with word alignments to the source."""
     slot = dataset.references.groupby("source").cumcount().to_numpy()
     if len(references) > (slot.max(initial=-1) + 1):
         raise DataError(
@@ -162,19 +123,7 @@ def alignments_of(
     reference_lengths: npt.ArrayLike | None = None,
     candidate_lengths: npt.ArrayLike | None = None,
 ) -> Alignments:
-    """Return the word alignments that `dataset` came with; rows without one have no links.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    source_lengths, reference_lengths, candidate_lengths : array-like of int, optional
-        Number of words of every source, reference and candidate, to check the links with.
-
-    Raises
-    ------
-    DataError
-        Naming the source, if an alignment is not in Pharaoh format or out of range.
-    """
+    """Return the word alignments that `dataset` came with; rows without one have no links."""
     alignments = _alignments(dataset)
     for links, rows, lengths in (
         (alignments.references, dataset.references, reference_lengths),

@@ -55,14 +55,7 @@ def companion_name(path: str | Path) -> str:
 
 
 def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
-    """Return `dataset` with the preferences of the pairs file `path`, or of relative rankings as WMT has them.
-
-    Raises
-    ------
-    DataError
-        With file and line, for a wrong number of fields, an unknown relation, or a source or system that the
-        data set does not have.
-    """
+    """Return `dataset` with the preferences of the pairs file `path`, or of relative rankings as WMT has them."""
     name = display_name(path)
     text = read_text(path)
     from ranker.corpora.formats.wmt_rankings import is_rankings, with_rankings
@@ -107,13 +100,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
 
 
 def pairs_bytes(dataset: Dataset) -> bytes:
-    """Return the preferences of `dataset` as tab-separated values.
-
-    Raises
-    ------
-    DataError
-        If a name holds a tab or a line break.
-    """
+    """Return the preferences of `dataset` as tab-separated values."""
     preferences = dataset.preferences
     candidates = dataset.candidates
     sources = dataset.sources.iloc[candidates["source"].to_numpy()[preferences["first"]]]

@@ -34,19 +34,6 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
     """Read a corpus file, gzipped or not: JSONL, JSON, CSV, TSV, Parquet, or a test set in SGML or XML.
 
     ``-`` is standard input.
-
-    Parameters
-    ----------
-    path : path
-    pairs : path, optional
-        Preference pairs of the corpus; by default ``STEM.pairs.tsv[.gz]`` beside it, if there is one.
-    name : str, optional
-        Name of the data set; by default the file's name without endings.
-
-    Raises
-    ------
-    DataError
-        With file, line and what was expected, if the file is not what its format promises.
     """
     file = display_name(path)
     if str(path) != STDIN:
@@ -85,11 +72,6 @@ def read_parallel(
 
     Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
     SGML or XML; see `ranker.corpora.documents.testsets`.
-
-    Raises
-    ------
-    DataError
-        If a file has another number of lines than the first, or two systems have the same file name.
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
@@ -137,13 +119,7 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
 
 
 def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> Dataset:
-    """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like.
-
-    Raises
-    ------
-    DataError
-        As `read_dataset`.
-    """
+    """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
     if kind is None:
         if is_fairseq(text):
             what = "this is output of fairseq, without references and systems: choose hypotheses with ranker rerank"

@@ -42,18 +42,7 @@ _FORMS = "expected lines with a system and a score, lines with a score, columns 
 
 
 class Row(NamedTuple):
-    """One score: of which language pair, segment and system, as far as the file says, and where it stands.
-
-    Parameters
-    ----------
-    score : float
-        NaN where the file says that there is none.
-    where : int or str
-        Line, or path inside a JSON document.
-    lp, seg_id, system : str or None
-    text : str or None
-        The translation that was scored.
-    """
+    """One score: of which language pair, segment and system, as far as the file says, and where it stands."""
 
     score: float
     where: int | str
@@ -65,16 +54,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SegmentScores:
-    """The scores of a file or a folder.
-
-    Parameters
-    ----------
-    file : str
-        Its name in messages.
-    rows : list of Row
-    digest : str
-        SHA-256 of what was read.
-    """
+    """The scores of a file or a folder."""
 
     file: str
     rows: list[Row]
@@ -82,13 +62,7 @@ class SegmentScores:
 
     @classmethod
     def read(cls, path: str | Path, name: str) -> SegmentScores:
-        """Read the scores of the metric called `name`.
-
-        Raises
-        ------
-        DataError
-            With file and line: what is no score, or a form that is not known.
-        """
+        """Read the scores of the metric called `name`."""
         file = display_name(path)
         if not Path(path).is_dir():
             text = read_text(path)
@@ -111,13 +85,7 @@ class SegmentScores:
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in the order of the file, for `number` of some `things`.
-
-        Raises
-        ------
-        DataError
-            If there are more or fewer, or one is missing.
-        """
+        """Return the scores in the order of the file, for `number` of some `things`."""
         if len(self.rows) != number:
             raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
@@ -126,20 +94,7 @@ class SegmentScores:
         return np.array([row.score for row in self.rows], dtype=np.float64)
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
-        """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,).
-
-        Parameters
-        ----------
-        dataset : Dataset
-        pairs : sequence of str, optional
-            Language pairs that scores in the order of the segments may be of, if not of all.
-
-        Raises
-        ------
-        DataError
-            For scores of systems or segments that the data set does not have, for two scores of one candidate, or if
-            the segments of a system are not as many as its scores and nothing else says which is which.
-        """
+        """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,)."""
         system = self._systems(dataset)
         source = self._sources(dataset, system, pairs)
         names = dataset.candidates["system"].to_numpy(object)

@@ -57,13 +57,7 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
 def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Dataset:
-    """Parse CSV, which is `quoted`, or TSV with a header line into the data set called `name`.
-
-    Raises
-    ------
-    DataError
-        With file and line: a missing column, a row of another length, a value that is not a number.
-    """
+    """Parse CSV, which is `quoted`, or TSV with a header line into the data set called `name`."""
     csv.field_size_limit(sys.maxsize)
     # a field of a quoted CSV may hold line breaks, so the csv module counts the lines
     reader = csv.reader(
@@ -111,13 +105,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted
 
 
 def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
-    """Read a Parquet file into the data set called `name`; messages give the row as its line.
-
-    Raises
-    ------
-    DataError
-        As `parse_table`, or if the file is not Parquet.
-    """
+    """Read a Parquet file into the data set called `name`; messages give the row as its line."""
     raw = read_bytes(path)
     with parquet_errors(file):
         table = pyarrow.parquet.ParquetFile(pa.BufferReader(raw)).read()
@@ -142,23 +130,7 @@ def parquet_errors(file: str) -> Iterator[None]:
 def long_table(
     header: list[str], values: Sequence[pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
 ) -> LongTable:
-    """Return the table whose columns hold `values` of any type, under the names of `header`.
-
-    Parameters
-    ----------
-    header : list of str
-    values : sequence of ChunkedArray
-    lines : int array, shape (rows,)
-        What messages call every row.
-    file : str
-    unit : str
-        What `lines` counts.
-
-    Raises
-    ------
-    DataError
-        If a column is missing or there twice, or a column of text holds something else, or a text is missing.
-    """
+    """Return the table whose columns hold `values` of any type, under the names of `header`."""
     columns = _columns(header, file, None)
     kinds = set(kinds_of(columns))
     cells = {

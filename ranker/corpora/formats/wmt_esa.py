@@ -31,14 +31,7 @@ def is_wmt_esa(text: str) -> bool:
 
 
 def parse_wmt_esa(text: str, file: str) -> list[Record]:
-    r"""Parse such a file; `text` has lines that end in ``\n``.
-
-    Raises
-    ------
-    DataError
-        With file and line: a key that is missing, a ``doc_id`` of another form, a score that is no number or of a
-        system without an output.
-    """
+    r"""Parse such a file; `text` has lines that end in ``\n``."""
     return [_record(RecordReader(file, line, {}), value) for line, value in json_values(text, file)]
 
 

@@ -40,20 +40,7 @@ _BLANK = -1
 
 @dataclass(frozen=True)
 class Ranking:
-    """One row: which outputs of one source a judge ranked how, 1 best.
-
-    Parameters
-    ----------
-    line : int
-    pair : str
-        Language pair in two-letter codes.
-    index, document, segment : str
-        As written; empty if there is no such column.
-    judge, task : str or None
-    systems : tuple of str
-        Those that have a rank.
-    ranks : tuple of int
-    """
+    """One row: which outputs of one source a judge ranked how, 1 best."""
 
     line: int
     pair: str
@@ -73,14 +60,7 @@ def is_rankings(text: str) -> bool:
 
 
 def parse_rankings(text: str, file: str) -> Iterator[Ranking]:
-    r"""Parse relative rankings; `text` has lines that end in ``\n``.
-
-    Raises
-    ------
-    DataError
-        With file and line: a missing column, a row of another length, a language that is not known, a rank that is no
-        whole number from 1 (or -1), a system without name.
-    """
+    r"""Parse relative rankings; `text` has lines that end in ``\n``."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip().lower() for name in next(reader, [])]
@@ -153,11 +133,6 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
     Rows of language pairs that `dataset` has not, and references among the ranked, are passed over, which a note on
     standard error counts. Where rankings are given by pairs, a pair of one ranking whose texts stood there before, but
     for case, punctuation and blanks, is not ``primary``: that output was shown once, under all its systems.
-
-    Raises
-    ------
-    DataError
-        As `parse_rankings`, or for a source or a system that `dataset` has not.
     """
     places = _Places(dataset)
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA["preferences"]}

@@ -25,19 +25,7 @@ from ranker.storage.escapes import csv_cell, looks_escaped
 
 
 def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
-    """Write `dataset` in the format that the name of `path` promises; preferences go to a pairs file beside it.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
-    Raises
-    ------
-    DataError
-        If the name promises no known format, the formats cannot hold the data set, or a pairs file of another corpus
-        stands where readers of `path` would take it for this one's.
-    """
+    """Write `dataset` in the format that the name of `path` promises; preferences go to a pairs file beside it."""
     path = Path(path)
     kind = format_of(path)
     if kind is None or kind not in FORMATS.values():
@@ -58,13 +46,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
 
 
 def long_form(dataset: Dataset) -> pd.DataFrame:
-    """Return `dataset` as one table in long form (`ranker.corpora.formats.tables`), without names of references.
-
-    Raises
-    ------
-    DataError
-        If a source has no candidate and so no row, or a kind of judgement has the name of another column.
-    """
+    """Return `dataset` as one table in long form (`ranker.corpora.formats.tables`), without names of references."""
     from ranker.corpora.formats.tables import kinds_of
 
     empty = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)

@@ -17,26 +17,7 @@ from ranker.ranks import merge_ties
 
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
-    """What one scorer says of the candidates of one data set.
-
-    Parameters
-    ----------
-    name : str
-    scores : float array, shape (candidates,)
-        Higher is better.
-    statistics : float array, shape (candidates, k), optional
-        Additive statistics; a system's score is then that of their sum, else the mean of its scores.
-    system_score : callable, optional
-        Statistics of shape (..., k) to scores of shape (...), higher is better; comes with `statistics`.
-    for_systems : float array, shape (candidates,), optional
-        Scores of which those of documents and systems are means; by default `scores`.
-    type : str
-        ``metric``, ``ranker`` or ``scores``.
-    signature : str
-    notes : tuple of str
-    standardised : bool
-        Scores are on the scale of other standardised scores, with which they may be swapped.
-    """
+    """What one scorer says of the candidates of one data set."""
 
     name: str
     scores: FloatArray
@@ -63,11 +44,6 @@ class CandidateScores:
         """Score the candidates of a data set, or those of the mask `rows`, for `levels`.
 
         They are under the name of the scorer, unless it is given another.
-
-        Raises
-        ------
-        DataError, OptionError
-            As `Scorer.candidate_scores` and `Scorer.for_systems`.
         """
         of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
         statistics = scorer.statistics(dataset, rows)
@@ -91,28 +67,7 @@ class CandidateScores:
 
 @dataclass(frozen=True)
 class LanguagePairData:
-    """The judged sources of one language pair.
-
-    Parameters
-    ----------
-    lp : str
-    sources : int
-    rows : int array, shape (candidates,)
-        Rows of the candidate table, sorted.
-    source : int array, shape (candidates,)
-        Source of every one of them, from 0.
-    system : int array, shape (candidates,)
-        Its system, from 0; -1 where the system was never judged.
-    systems : tuple of str
-    human : float array, shape (candidates,)
-        NaN where not judged.
-    pairs : dict
-        Strict preferences, by selection: ``official`` and ``primary``; rows are places in `rows`.
-    document : int array, shape (sources,)
-        Document of every source, from 0; -1 where not known.
-    data : str
-        Name of the data set.
-    """
+    """The judged sources of one language pair."""
 
     lp: str
     sources: int

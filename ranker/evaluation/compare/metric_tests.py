@@ -18,21 +18,7 @@ from ranker.evaluation.significance import williams
 def randomised_units(
     group: FigureSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> Figures:
-    """Approximate randomisation: the outputs of two metrics for whole units are swapped at random.
-
-    Parameters
-    ----------
-    group : FigureSet
-    scored : sequence of CandidateScores
-        On one scale, without statistics; see `ranker.evaluation.compare.candidates.part_of`.
-    permutations : int
-    generator : Generator
-
-    Returns
-    -------
-    dict of float array, shape (1 + permutations, pairs)
-        Differences by statistic, of the metrics ``(i, j)``, i < j in row order; the first row is what was observed.
-    """
+    """Approximate randomisation: the outputs of two metrics for whole units are swapped at random."""
     columns = [group.measure(metric_scores).columns for metric_scores in scored]
     unswapped = np.ones((1 + permutations, group.units))
     unswapped[1:] = generator.integers(2, size=(permutations, group.units), dtype=np.int8)

@@ -31,19 +31,6 @@ def perm_both_outputs(
     both candidates of a preference are swapped; such a function of two signs s and t is ``a s + b t``. So the
     difference of two taus is linear in the signs of the candidates, and so are the sums that Pearson's r is made of:
     all permutations of all pairs of metrics are products of matrices.
-
-    Parameters
-    ----------
-    language_pair : LanguagePairData
-    scored : sequence of CandidateScores
-        Standardised; see `ranker.evaluation.compare.candidates.part_of`.
-    permutations : int
-    generator : Generator
-
-    Returns
-    -------
-    dict of float array, shape (1 + permutations, pairs)
-        As `randomised_units`, for the statistics that this can be done for.
     """
     needed = np.flatnonzero(language_pair.needed)
     signs = np.ones((1 + permutations, len(needed)), dtype=np.int8)
@@ -78,20 +65,7 @@ def perm_both_outputs(
 def perm_both_systems(
     human: FloatArray, metric: Sequence[FloatArray], permutations: int, generator: np.random.Generator
 ) -> Figures:
-    """PERM-BOTH at system level: the two standardised scores of every system are swapped at random.
-
-    Parameters
-    ----------
-    human : float array, shape (systems,)
-    metric : sequence of float array, shape (systems,)
-    permutations : int
-    generator : Generator
-
-    Returns
-    -------
-    dict of float array, shape (1 + permutations, pairs)
-        As `randomised_units`.
-    """
+    """PERM-BOTH at system level: the two standardised scores of every system are swapped at random."""
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5
     differences: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}

@@ -73,47 +73,7 @@ def compare(
     statistics: Collection[str] = DEFAULT,
     human: Sequence[FloatArray | None] | None = None,
 ) -> Comparison:
-    """Compare metrics with people and with each other.
-
-    Parameters
-    ----------
-    data : sequence of (Dataset, sequence of CandidateScores)
-        Data sets with the scores of their candidates; the same metrics in the same order for all.
-    kind : str, default "auto"
-        Kind of judgement; ``auto`` takes for each data set the first that it has.
-    levels : sequence of {"segment", "document", "system"}
-        ``segment`` needs scores of the judged candidates; ``system`` takes all candidates that have one.
-    resamples : int, default 1000
-        Bootstrap samples, and permutations of the test; 0 for figures alone.
-    seed : int, default 0
-    test : {"bootstrap", "randomisation", "perm-both", "williams"}, default "bootstrap"
-        Of two metrics: paired bootstrap over sources, or with fewer than `FEW_SOURCES` of them ``randomisation``; whole
-        sources swapped; single outputs swapped (Deutsch et al. 2021); Williams' test (Graham and Baldwin 2014). Where a
-        test does not apply, the bootstrap stands in, and the contest says so: ``randomisation`` does not to systems
-        scored by their summed statistics, ``perm-both`` only does to tau, consistency, Pearson's r and pairwise
-        accuracy, ``williams`` only to Pearson's r in a language pair.
-    correction : {"westfall-young", "holm", "none"}, default "westfall-young"
-        Multiple-testing correction of the p-values of all pairs of metrics in one contest. `Comparison.notes` says when
-        there are too few resamples for any difference to be significant.
-    alpha : float, default 0.05
-    learnt : sequence of str
-        Kinds that the rankers among the metrics learnt from; see `ranker.corpora.judgements.resolve_kind`.
-    statistics : collection of str
-        Statistics of the segment level to make; ids of `STATISTICS` and `FINER`.
-    human : sequence of (float array or None), optional
-        By data set, human scores of the candidates instead of those of `kind`.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    OptionError
-        If there is nothing to compare, or an option has no such value.
-    DataError
-        If a data set has no such judgements, or a judged candidate has no score.
-    """
+    """Compare metrics with people and with each other."""
     _check(data)
     metrics = tuple(ComparedMetric(metric.name, metric.type, metric.signature, metric.notes) for metric in data[0][1])
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)

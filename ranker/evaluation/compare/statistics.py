@@ -225,19 +225,7 @@ class FigureSet(ABC):
 
 
 class SegmentFigures(FigureSet):
-    """Agreement inside sources.
-
-    Parameters
-    ----------
-    language_pair : LanguagePairData
-    wanted : collection of str
-        Statistics to make; others of the same columns may be made too.
-
-    Raises
-    ------
-    DataError
-        If there are too many pairs of candidates.
-    """
+    """Agreement inside sources."""
 
     def __init__(self, language_pair: LanguagePairData, wanted: Collection[str] = DEFAULT) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources

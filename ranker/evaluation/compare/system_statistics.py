@@ -23,17 +23,6 @@ class SystemFigures(FigureSet):
     2013): the mean over opponents of wins / (wins + losses). By a metric it is the score of the summed statistics of
     all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
     the limit of many sources; of people, pairs of systems that were never compared are left out.
-
-    Parameters
-    ----------
-    language_pair : LanguagePairData
-    resamples : int, default 0
-        How many times the figures will be resampled.
-
-    Raises
-    ------
-    DataError
-        If there are too many systems.
     """
 
     def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:

@@ -18,18 +18,7 @@ def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray
 
 
 def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.ArrayLike) -> FloatArray:
-    """Pearson's r inside every group.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n,)
-    offsets : array-like of int, shape (groups + 1,)
-
-    Returns
-    -------
-    float array, shape (groups,)
-        In [-1, 1]; NaN where either side is constant or there are fewer than two values.
-    """
+    """Pearson's r inside every group."""
     bounds = np.asarray(offsets, dtype=np.int64)
     size = len(bounds) - 1
     group = np.repeat(np.arange(size), np.diff(bounds))

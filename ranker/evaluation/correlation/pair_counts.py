@@ -107,48 +107,14 @@ def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: 
 def count_pairs(
     human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, *, epsilon: float = 0.0
 ) -> Int64Array:
-    """Count the pairs inside every group by how people and scores order them.
-
-    Parameters
-    ----------
-    human, scores : array-like, shape (n,)
-        Without NaN; equal values tie (`ranker.ranks.merge_ties` makes them equal).
-    offsets : array-like of int, shape (groups + 1,)
-    epsilon : float, default 0
-        Scores that differ by no more tie. 0 takes O(n log n) a group, else O(n^2).
-
-    Returns
-    -------
-    int64 array, shape (groups, 5)
-        Concordant, discordant, tied by the scores alone, tied by people alone, tied by both.
-    """
+    """Count the pairs inside every group by how people and scores order them."""
     target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     return _count(target, values, bounds, float(epsilon), _LARGE)
 
 
 def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
-    """Kendall's tau of counts of pairs as the WMT shared tasks define it.
-
-    Parameters
-    ----------
-    counts : array-like, shape (..., 3) or (..., 5)
-        As `count_pairs`; without human ties the first three are enough.
-    variant : str
-        ``wmt12`` counts a metric tie as discordant, ``wmt13`` leaves it out, ``wmt14`` (Machacek and Bojar 2014) counts
-        it in the denominator only; human ties are left out in all three. ``xties`` counts all pairs in the
-        denominator, and in the numerator a pair tied by both as concordant.
-
-    Returns
-    -------
-    float array, shape (...)
-        In [-1, 1]; NaN where there is no pair.
-
-    Raises
-    ------
-    OptionError
-        If ``xties`` is asked for without counts of human ties.
-    """
+    """Kendall's tau of counts of pairs as the WMT shared tasks define it."""
     columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
     concordant, discordant, tied = columns[:3]
     total = concordant + discordant + (0.0 if variant == "wmt13" else tied)

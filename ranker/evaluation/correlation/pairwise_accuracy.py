@@ -10,19 +10,7 @@ from ranker.ranks import merge_ties
 
 
 def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
-    """Share of pairs of systems that scores order as people do (Kocmi et al. 2021).
-
-    Parameters
-    ----------
-    human, scores : array-like, shape (..., systems)
-        Higher is better; leading axes broadcast. Pairs with a NaN are left out; a tie agrees with a tie alone
-        (`ranker.ranks.merge_ties`).
-
-    Returns
-    -------
-    float array, shape (...)
-        In [0, 1]; NaN where there is no pair.
-    """
+    """Share of pairs of systems that scores order as people do (Kocmi et al. 2021)."""
     target, values = np.broadcast_arrays(merge_ties(human), merge_ties(scores))
     first, second = np.triu_indices(target.shape[-1], 1)
     by_human = np.sign(target[..., first] - target[..., second])
@@ -37,16 +25,6 @@ def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatAr
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.
-
-    Parameters
-    ----------
-    difference, squares : array-like, shape (..., pairs)
-        Sum over segments of the difference of two systems, and of its square.
-
-    Returns
-    -------
-    float array, shape (..., pairs)
-        In [0, 1]; .5 where the two never differ.
     """
     from scipy.special import ndtr
 
@@ -56,18 +34,7 @@ def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatAr
 
 
 def soft_accuracy(human_p: npt.ArrayLike, metric_p: npt.ArrayLike) -> FloatArray:
-    """Soft pairwise accuracy (Thompson et al. 2024): 1 - mean over pairs of |p by people - p by the metric|.
-
-    Parameters
-    ----------
-    human_p, metric_p : array-like, shape (..., pairs)
-        One-sided p-values, as of `limit_p_values`; NaN pairs are left out.
-
-    Returns
-    -------
-    float array, shape (...)
-        In [0, 1]; NaN without pairs.
-    """
+    """Soft pairwise accuracy (Thompson et al. 2024): 1 - mean over pairs of |p by people - p by the metric|."""
     apart = np.abs(np.asarray(human_p, dtype=np.float64) - np.asarray(metric_p, dtype=np.float64))
     known = ~np.isnan(apart)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -19,22 +19,7 @@ def source_spearman(
     tie_corrected: bool = True,
     constant: bool = False,
 ) -> FloatArray:
-    """Spearman's rho between scores and human scores among the judged candidates of every source.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores, human : array-like, shape (candidates,)
-        Higher is better; `human` is NaN where a candidate was not judged. For ties see
-        `ranker.ranks.merge_ties`.
-    tie_corrected, constant : bool
-        See `ranker.ranks.group_spearman`.
-
-    Returns
-    -------
-    float array, shape (sources,)
-        NaN where it is undefined.
-    """
+    """Spearman's rho between scores and human scores among the judged candidates of every source."""
     target = np.asarray(human, dtype=np.float64)
     judged = ~np.isnan(target)
     counts = np.bincount(dataset.candidate_source[judged], minlength=len(dataset.sources))
@@ -44,22 +29,7 @@ def source_spearman(
 
 
 def tau_counts(scores: npt.ArrayLike, pairs: PreferencePairs, group: npt.ArrayLike, groups: int) -> Int64Array:
-    """Count how the scores stand to strict human preferences.
-
-    Parameters
-    ----------
-    scores : array-like, shape (candidates,)
-        Compared exactly: ties are those of `ranker.ranks.merge_ties`, if they were merged by source.
-    pairs : PreferencePairs
-    group : array-like of int, shape (candidates,)
-        Group to count a pair in, as its source.
-    groups : int
-
-    Returns
-    -------
-    int64 array, shape (groups, 3)
-        Concordant, discordant and tied pairs.
-    """
+    """Count how the scores stand to strict human preferences."""
     values = np.asarray(scores, dtype=np.float64)
     difference = values[pairs.better] - values[pairs.worse]
     outcome = np.where(difference == 0, 2, np.where(difference > 0, 0, 1))

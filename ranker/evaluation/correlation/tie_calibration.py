@@ -18,17 +18,7 @@ from ranker.storage.kernels import kernel
 
 @dataclass(frozen=True)
 class Calibration:
-    """The threshold that makes pairwise accuracy highest.
-
-    Parameters
-    ----------
-    epsilon : float
-        Scores that differ by no more tie; the smallest that reaches the highest accuracy.
-    accuracy : float
-        Mean over groups of the share of pairs on which scores and people say the same; NaN without pairs.
-    groups : int
-        Groups with at least one pair.
-    """
+    """The threshold that makes pairwise accuracy highest."""
 
     epsilon: float
     accuracy: float
@@ -65,19 +55,7 @@ def _pairs(
 
 
 def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike) -> Calibration:
-    """Find the threshold for ties that agrees best with people.
-
-    Parameters
-    ----------
-    human, scores : array-like, shape (n,)
-        Without NaN, in groups one behind the other, ties merged (`ranker.ranks.merge_ties`).
-    offsets : array-like of int, shape (groups + 1,)
-        Groups whose accuracies are averaged; one group pools all pairs. Time and memory grow with the number of pairs.
-
-    Returns
-    -------
-    Calibration
-    """
+    """Find the threshold for ties that agrees best with people."""
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     size = np.diff(bounds)

@@ -29,15 +29,7 @@ _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 @dataclass(frozen=True)
 class Evidence:
-    """The words behind a difference of two candidates.
-
-    Parameters
-    ----------
-    first, second : tuple of str
-        What only the one candidate has.
-    text : str
-        The same in words, empty if there is nothing to show.
-    """
+    """The words behind a difference of two candidates."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()

@@ -135,19 +135,7 @@ class PairExplanation(Shown):
 
 @dataclass(frozen=True, repr=False)
 class SystemExplanation(Shown):
-    """Why one system scores higher than another on average.
-
-    Parameters
-    ----------
-    first, second : str
-    difference : float
-        Mean of the differences of their scores, first minus second.
-    families : dict of str to float
-        What every family adds to it.
-    left_out : int
-        Sources with a translation by only one of the two.
-    sources : tuple of PairExplanation
-    """
+    """Why one system scores higher than another on average."""
 
     first: str
     second: str
@@ -170,13 +158,7 @@ class SystemExplanation(Shown):
 
 
 def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return the candidates of two systems, as `system_pair`, if there is something to compare.
-
-    Raises
-    ------
-    OptionError
-        If a system is not known, both are the same, or no source has a translation by both.
-    """
+    """Return the candidates of two systems, as `system_pair`, if there is something to compare."""
     check_different(first, second)
     rows = system_pair(dataset, first, second)
     if not (rows >= 0).all(axis=1).any():
@@ -185,12 +167,7 @@ def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
 
 
 def check_different(first: str, second: str) -> None:
-    """Refuse two systems that are the same.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse two systems that are the same."""
     if first == second:
         raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
 
@@ -203,13 +180,7 @@ def nothing_to_compare(data: str, first: str, second: str) -> OptionError:
 def explain_systems(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: str, second: str
 ) -> SystemExplanation:
-    """Explain the differences between the scores of two systems, source by source and on average.
-
-    Raises
-    ------
-    OptionError
-        As `check_pair`.
-    """
+    """Explain the differences between the scores of two systems, source by source and on average."""
     rows = check_pair(dataset, first, second)
     explanations = tuple(explain_pairs(ranker, dataset, contributions, rows))
     difference, families = mean_difference(
@@ -222,17 +193,7 @@ def explain_systems(
 def explain_pairs(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, rows: Int64Array
 ) -> Iterator[PairExplanation]:
-    """Explain the differences between two candidates, for every source that has both.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    dataset : Dataset
-    contributions : float array, shape (candidates, columns)
-        What `Ranker.contributions` returned for `dataset`.
-    rows : int array, shape (sources, 2)
-        The candidates; -1 where there is none.
-    """
+    """Explain the differences between two candidates, for every source that has both."""
     features = _Features.of(ranker, dataset)
     for first, second in rows[(rows >= 0).all(axis=1)].tolist():
         yield _explain(features, dataset, contributions, (first, second), STRONGEST)
@@ -252,12 +213,7 @@ def mean_difference(
 
 
 def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:
-    """Add up contributions (..., columns) by family; families without a column are left out.
-
-    Returns
-    -------
-    dict of str to float array, shape (...)
-    """
+    """Add up contributions (..., columns) by family; families without a column are left out."""
     family = np.array(families, dtype=object)
     return {name: contributions[..., family == name].sum(axis=-1) for name in FAMILIES if name in families}
 
@@ -265,40 +221,13 @@ def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> d
 def explain_pair(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: int, second: int, *, strongest: int = STRONGEST
 ) -> PairExplanation:
-    """Explain the difference between the scores of two candidates of one source.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    dataset : Dataset
-    contributions : float array, shape (candidates, columns)
-        What `Ranker.contributions` returned for `dataset`.
-    first, second : int
-        Rows of the candidates.
-    strongest : int, default 5
-        Differences of extractors to give.
-    """
+    """Explain the difference between the scores of two candidates of one source."""
     return _explain(_Features.of(ranker, dataset), dataset, contributions, (first, second), strongest)
 
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """The columns of a ranker, and the extractors whose variants and options are one figure.
-
-    Parameters
-    ----------
-    columns : tuple of str
-    families : tuple of str
-        Of the columns.
-    group : int array, shape (columns,)
-        Group of every column.
-    groups : list of (family, name)
-    extractors : tuple of Extractor
-    members : list of lists of int
-        Extractors of every group, by number.
-    known : bool array, shape (sources, extractors)
-        Which extractors have what they need of each source.
-    """
+    """The columns of a ranker, and the extractors whose variants and options are one figure."""
 
     columns: tuple[str, ...]
     families: tuple[FeatureFamily, ...]

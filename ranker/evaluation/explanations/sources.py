@@ -27,17 +27,7 @@ def sources_of(dataset: Dataset, seg_id: str | None) -> Int64Array:
 def explained_candidates(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: Int64Array
 ) -> Iterator[dict[str, Any]]:
-    """Yield for every source its candidates, with contributions and what matched.
-
-    Parameters
-    ----------
-    ranker : Ranker
-    dataset : Dataset
-    contributions : float array, shape (candidates, columns)
-        What `Ranker.contributions` returned for `dataset`.
-    sources : int array
-        Rows.
-    """
+    """Yield for every source its candidates, with contributions and what matched."""
     for source in sources.tolist():
         rows = range(*dataset.candidate_offsets[source : source + 2])
         candidates = [_candidate(ranker, dataset, contributions[row], row) for row in rows]

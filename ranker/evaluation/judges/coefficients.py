@@ -21,20 +21,7 @@ DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")
 
 
 def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArray:
-    """Cohen's kappa (1960), or weighted kappa (1968), of confusions.
-
-    Parameters
-    ----------
-    counts : array-like, shape (..., categories, categories)
-        How often one judge gave the category of the row while the other gave that of the column.
-    weights : {"none", "linear", "quadratic"}, default "none"
-        What a disagreement costs: 1, the number of categories between, or its square.
-
-    Returns
-    -------
-    float array, shape (...)
-        At most 1, 0 by chance; NaN where chance cannot disagree.
-    """
+    """Cohen's kappa (1960), or weighted kappa (1968), of confusions."""
     table = np.asarray(counts, dtype=np.float64)
     expected = table.sum(axis=-1)[..., :, np.newaxis] * table.sum(axis=-2)[..., np.newaxis, :]
     return _chance_corrected(table, expected, weights)
@@ -60,18 +47,7 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
 
 
 def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
-    """Return additive columns for `fleiss_kappa_of` and `randolph_kappa_of`.
-
-    Parameters
-    ----------
-    counts : array-like, shape (units, categories)
-        How many judges gave each category; units of fewer than two judges count for nothing.
-
-    Returns
-    -------
-    float array, shape (units, 2 + categories)
-        Share of pairs of judges that agree, 1, and the share of each category.
-    """
+    """Return additive columns for `fleiss_kappa_of` and `randolph_kappa_of`."""
     table = np.asarray(counts, dtype=np.float64)
     judges = table.sum(axis=1, keepdims=True)
     several = judges[:, 0] > 1
@@ -102,18 +78,7 @@ def randolph_kappa_of(sums: npt.ArrayLike) -> FloatArray:
 
 
 def coincidences(counts: npt.ArrayLike) -> FloatArray:
-    """Return every unit's part of Krippendorff's coincidence matrix.
-
-    Parameters
-    ----------
-    counts : array-like, shape (units, categories)
-        How many judges gave each category.
-
-    Returns
-    -------
-    float array, shape (units, categories, categories)
-        Ordered pairs of judgements of the unit, divided by its number of judgements less one; 0 for fewer than two.
-    """
+    """Return every unit's part of Krippendorff's coincidence matrix."""
     table = np.asarray(counts, dtype=np.float64)
     judges = table.sum(axis=1)
     pairs = table[:, :, np.newaxis] * table[:, np.newaxis, :]
@@ -125,25 +90,7 @@ def coincidences(counts: npt.ArrayLike) -> FloatArray:
 def krippendorff_alpha_of(
     sums: npt.ArrayLike, distance: Distance = "nominal", categories: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Krippendorff's alpha (2011) of summed `coincidences`.
-
-    Parameters
-    ----------
-    sums : array-like, shape (..., categories, categories)
-    distance : {"nominal", "ordinal", "interval"}, default "nominal"
-    categories : array-like, shape (categories,)
-        Values of the categories, for ``interval``; by default 0, 1, 2, ...
-
-    Returns
-    -------
-    float array, shape (...)
-        At most 1, 0 by chance; NaN where all is one category.
-
-    Raises
-    ------
-    OptionError
-        For another distance.
-    """
+    """Krippendorff's alpha (2011) of summed `coincidences`."""
     table = np.asarray(sums, dtype=np.float64)
     totals = table.sum(axis=-1)
     size = table.shape[-1]
@@ -168,21 +115,7 @@ def krippendorff_alpha_of(
 
 
 def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
-    """Count sets of judges that agree about pairs of candidates (Ye, Zhou and Lin 2007, section 2.1).
-
-    Parameters
-    ----------
-    counts : array-like, shape (..., 3)
-        Judges of a pair who called it worse, equal, better.
-    judges : int
-        Size of the sets.
-
-    Returns
-    -------
-    float array, shape (..., 3)
-        Sets of that many judges of the pair, those that all say the same, and those in which no two contradict each
-        other (a tie contradicts nothing).
-    """
+    """Count sets of judges that agree about pairs of candidates (Ye, Zhou and Lin 2007, section 2.1)."""
     worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
 
     def sets(number: FloatArray) -> FloatArray:

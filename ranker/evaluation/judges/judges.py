@@ -31,19 +31,7 @@ _MOST_CATEGORIES = 12
 
 @dataclass(frozen=True)
 class Consistency:
-    """Agreement of judges on pairs of candidates of one source (Ye, Zhou and Lin 2007, section 2.1).
-
-    Parameters
-    ----------
-    judges : int
-        How many judges are compared at a time.
-    pairs : int
-        Comparisons: a pair of candidates counts once for every set of that many judges who scored both.
-    agreeing : float
-        Share on which all of them say the same: better, worse or equal. NaN without comparisons.
-    with_ties : float
-        Share on which none contradicts another: a tie contradicts nothing.
-    """
+    """Agreement of judges on pairs of candidates of one source (Ye, Zhou and Lin 2007, section 2.1)."""
 
     judges: int
     pairs: int
@@ -53,20 +41,7 @@ class Consistency:
 
 @dataclass(frozen=True)
 class JudgePair:
-    """Two judges, and what they both judged.
-
-    Parameters
-    ----------
-    first, second : str
-    units : int
-        Judged by both.
-    agreeing : float
-        Share on which they say the same.
-    kappa, linear, quadratic : float
-        Cohen's kappa and its weighted forms; NaN where chance cannot disagree.
-    pi : float
-        Scott's pi.
-    """
+    """Two judges, and what they both judged."""
 
     first: str
     second: str
@@ -80,22 +55,7 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class JudgesAgreement:
-    """Agreement of the judges of one language pair.
-
-    Parameters
-    ----------
-    lp : str
-        Language pair; ``all`` for all together.
-    judges, units, judgements : int
-        `units` are candidates (of ratings) or pairs of candidates (of preferences) with at least two judges.
-    figures : dict
-        Estimates by name: ``consistency 2``, ``consistency 2 with ties``, the same for 3 judges; ``cohen``, ``cohen
-        linear``, ``cohen quadratic``, ``scott``: means over pairs of judges by what they both judged; ``fleiss``,
-        ``randolph``, ``krippendorff nominal``, ``... ordinal``, ``... interval``; ``same judge``: share on which a
-        judge who sees a pair again says the same. Intervals are over sources.
-    pairs : tuple of JudgePair
-        Sorted by name.
-    """
+    """Agreement of the judges of one language pair."""
 
     lp: str
     judges: int
@@ -106,20 +66,7 @@ class JudgesAgreement:
 
 
 def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
-    """Compare the orders that sets of `judges` judges put the candidates of a source in.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str
-        A rating with judges, as ``fluency``, or ``preferences``.
-    judges : int, default 2
-
-    Raises
-    ------
-    DataError
-        If the data set has no judgements of that kind by two judges.
-    """
+    """Compare the orders that sets of `judges` judges put the candidates of a source in."""
     orders = preference_votes(dataset) if kind == PREFERENCES else rating_orders(dataset, kind)
     total, same, tolerant = consistency_counts(orders.counts(), judges).sum(axis=0)
     nothing = float("nan")
@@ -127,24 +74,7 @@ def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
 
 
 def cohen_kappa(dataset: Dataset, kind: str) -> float:
-    """Cohen's kappa (1960), averaged over pairs of judges by what they both judged.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str
-        A rating with judges, as ``fluency``, whose absolute scores are compared, or ``preferences``.
-
-    Returns
-    -------
-    float
-        NaN if no two judges judged the same, or chance cannot disagree.
-
-    Raises
-    ------
-    DataError
-        If the data set has no judgements of that kind by two judges.
-    """
+    """Cohen's kappa (1960), averaged over pairs of judges by what they both judged."""
     votes = preference_votes(dataset) if kind == PREFERENCES else rating_votes(dataset, kind)
     _, counts = _confusions(votes)
     return float(_weighted_mean(cohen_kappa_of(counts), counts.sum(axis=(-2, -1))))
@@ -153,23 +83,7 @@ def cohen_kappa(dataset: Dataset, kind: str) -> float:
 def judges_agreement(
     dataset: Dataset, kind: str = AUTO, *, resamples: int = 1000, seed: int = 0
 ) -> tuple[JudgesAgreement, ...]:
-    """Measure the agreement of judges for every language pair, and for all together.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str, default "auto"
-        ``preferences`` compares judgements on pairs of candidates, a rating as ``fluency`` the scores of candidates
-        and the orders that they give.
-    resamples : int, default 1000
-        Bootstrap samples of sources for the 95% intervals.
-    seed : int, default 0
-
-    Raises
-    ------
-    DataError
-        If no two judges judged the same.
-    """
+    """Measure the agreement of judges for every language pair, and for all together."""
     kind = resolve_kind(dataset, kind)
     if kind == PREFERENCES:
         votes = orders = preference_votes(dataset)

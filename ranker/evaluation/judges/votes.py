@@ -18,16 +18,7 @@ from ranker.errors import DataError
 
 @dataclass(frozen=True)
 class VotePairs:
-    """Every two votes of different judges on one unit.
-
-    Parameters
-    ----------
-    code : int array, shape (pairs,)
-        ``first judge * judges + second judge``, first < second.
-    first, second : int array, shape (pairs,)
-        What they said, as places in the categories.
-    source : int array, shape (pairs,)
-    """
+    """Every two votes of different judges on one unit."""
 
     code: Int64Array
     first: Int64Array
@@ -37,20 +28,7 @@ class VotePairs:
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes of judges, sorted by unit and judge; a judge votes once on a unit.
-
-    Parameters
-    ----------
-    unit, judge, category, source : int array, shape (votes,)
-        Codes; a unit belongs to one source.
-    judges : tuple of str
-    categories : float array
-        Values of the categories, sorted.
-    sources : int
-        Number of sources.
-    again : int array, shape (repeats, 3)
-        Votes of a judge on a unit voted on before: source, unit's first vote by that judge, and this one.
-    """
+    """Votes of judges, sorted by unit and judge; a judge votes once on a unit."""
 
     unit: Int64Array
     judge: Int64Array
@@ -158,13 +136,7 @@ class Votes:
 
 
 def rating_votes(dataset: Dataset, kind: str) -> Votes:
-    """Return the scores of `kind` that judges gave to candidates.
-
-    Raises
-    ------
-    DataError
-        If the data set has no scores of two judges by name.
-    """
+    """Return the scores of `kind` that judges gave to candidates."""
     ratings = ratings_of(dataset, kind)
     ratings = ratings[ratings["judge"].notna()]
     if ratings["judge"].nunique() < 2:
@@ -176,13 +148,7 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
 
 
 def rating_orders(dataset: Dataset, kind: str) -> Votes:
-    """Return the orders that the scores of each judge put every two candidates of a source in: -1, 0 or 1.
-
-    Raises
-    ------
-    DataError
-        As `rating_votes`.
-    """
+    """Return the orders that the scores of each judge put every two candidates of a source in: -1, 0 or 1."""
     votes = rating_votes(dataset, kind)
     ratings = ratings_of(dataset, kind)
     rows = np.unique(ratings["candidate"][ratings["judge"].notna()].to_numpy(np.int64))[votes.unit]
@@ -198,13 +164,7 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
 
 
 def preference_votes(dataset: Dataset) -> Votes:
-    """Return what judges said of pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out.
-
-    Raises
-    ------
-    DataError
-        If the data set has no preferences of two judges by name.
-    """
+    """Return what judges said of pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["judge"].notna() & rows["relation"].isin([">", "<", "="])]
     if rows["judge"].nunique() < 2:

@@ -54,45 +54,7 @@ def compare_systems(
     power: float = 0.8,
     statistics: Mapping[str, FloatArray] | None = None,
 ) -> SystemsResult:
-    """Compare the systems of every language pair with a baseline and with each other.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        All systems of a language pair translate the same sources. Those that are the only reference are left out.
-    scorers : mapping of str to Scorer
-        Metrics and rankers by name; systems are scored by their `Scorer.for_systems`.
-    baseline : str, optional
-        By default the first system of every language pair.
-    test : {"bs", "ar"}, default "bs"
-        Paired bootstrap or approximate randomisation; see `compare_pairs`.
-    correction : {"westfall-young", "holm", "none"}, default "westfall-young"
-        Multiple-testing correction of the p-values of all pairs of systems, which clusters are made from.
-    resamples : int, optional
-        By default `RESAMPLES`.
-    seed : int, default 0
-    parity : {"sacrebleu"}, optional
-        Count uncorrected p-values as sacreBLEU does; see `compare_pairs`.
-    kind : str, default "auto"
-        Kind of judgement that people's ranking of the systems is made from; ``auto`` does without if there is none, or
-        several that could be meant.
-    alpha, power : float, default 0.05 and 0.8
-    statistics : mapping of str to float array, shape (candidates, k), optional
-        Those of their `Scorer.for_systems`, by name, where they are known already.
-
-    Returns
-    -------
-    SystemsResult
-
-    Raises
-    ------
-    OptionError
-        If a language pair has only one system, or none called `baseline`, an option has no such value, or a scorer
-        compares candidates with one another.
-    DataError
-        If a system lacks a translation of a source, a language pair has a single source, a score is not finite, or
-        there are no judgements of `kind`.
-    """
+    """Compare the systems of every language pair with a baseline and with each other."""
     for name, value, known in (
         ("test", test, get_args(SystemTest)),
         ("correction", correction, get_args(Correction)),
@@ -272,13 +234,7 @@ def _count(number: float) -> int | None:
 
 
 def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind of judgement that systems are ranked by, None if there is nothing that ``auto`` can mean; notes.
-
-    Raises
-    ------
-    DataError
-        If there are no judgements of a `kind` asked for.
-    """
+    """Return the kind of judgement that ranks systems, None if there is nothing that ``auto`` can mean; notes."""
     try:
         return resolve_kind(dataset, kind), ()
     except DataError as error:

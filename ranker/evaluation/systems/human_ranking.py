@@ -65,28 +65,7 @@ def rank_systems(
     seed: int = 0,
     model: TrueSkill | None = None,
 ) -> tuple[HumanRanking, ...]:
-    """Rank the systems of every language pair as people judged them.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    kind : str, default "auto"
-    method : {"auto", "expected-wins", "trueskill", "mean"}, default "auto"
-        The first two for preferences (``auto``: expected wins), ``mean`` for scores.
-    resamples : int, default 1000
-        Bootstrap samples of sources; TrueSkill takes the comparisons of each in an order of its own.
-    seed : int, default 0
-    model : TrueSkill, optional
-
-    Returns
-    -------
-    tuple of HumanRanking
-
-    Raises
-    ------
-    OptionError
-        If the method does not fit the kind of judgement.
-    """
+    """Rank the systems of every language pair as people judged them."""
     kind = resolve_kind(dataset, kind)
     fitting = ("expected-wins", "trueskill") if kind == PREFERENCES else ("mean",)
     chosen = fitting[0] if method == "auto" else method
@@ -124,18 +103,7 @@ def rank_systems(
 
 
 def expected_wins(wins: npt.ArrayLike) -> FloatArray:
-    """Return the expected wins of systems (Bojar et al. 2013).
-
-    Parameters
-    ----------
-    wins : array-like, shape (..., systems, systems)
-        How often the system of the row was preferred to that of the column.
-
-    Returns
-    -------
-    float array, shape (..., systems)
-        Mean over opponents met of wins / (wins + losses), in [0, 1]; NaN for who met nobody.
-    """
+    """Return the expected wins of systems (Bojar et al. 2013)."""
     won = np.asarray(wins, dtype=np.float64)
     played = won + np.swapaxes(won, -1, -2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -144,18 +112,7 @@ def expected_wins(wins: npt.ArrayLike) -> FloatArray:
 
 
 def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
-    """Cut competitors, best first, into the most clusters whose ranges of ranks do not overlap (Koehn 2012).
-
-    Parameters
-    ----------
-    low, high : array-like of int, shape (n,)
-        Best and worst rank.
-
-    Returns
-    -------
-    int array, shape (n,)
-        1 for the best cluster.
-    """
+    """Cut competitors, best first, into the most clusters whose ranges of ranks do not overlap (Koehn 2012)."""
     best, worst = np.asarray(low), np.asarray(high)
     if not len(best):
         return np.zeros(0, dtype=np.int64)

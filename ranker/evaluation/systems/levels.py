@@ -18,18 +18,7 @@ from ranker.files import printable
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What gets a score at one level: the outputs of a system for a segment, for a document, or for all there is.
-
-    Parameters
-    ----------
-    level : {"segment", "document", "system"}
-    keys : DataFrame
-        One row a unit: ``lp`` (None where it is not known), ``seg_id`` or ``doc`` at their levels, ``system``, and
-        above segments the number of ``segments``. Segments stand in the order of the candidates; else the order is
-        that of language pairs, documents as they come, and systems.
-    group : int array, shape (candidates,)
-        Unit of every candidate, a row of `keys`.
-    """
+    """What gets a score at one level: the outputs of a system for a segment, for a document, or for all there is."""
 
     level: Level
     keys: pd.DataFrame
@@ -37,13 +26,7 @@ class Units:
 
     @classmethod
     def of(cls, dataset: Dataset, level: Level) -> Units:
-        """Return the units of `dataset` at `level`.
-
-        Raises
-        ------
-        DataError
-            At document level, if a source does not say which document it is of.
-        """
+        """Return the units of `dataset` at `level`."""
         source = dataset.candidate_source
         pairs = dataset.source_language_pairs
         systems = dataset.candidates["system"].to_numpy(object)
@@ -74,13 +57,7 @@ class Units:
         return scorer if self.level == "segment" else scorer.for_systems()
 
     def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
-        """Return the score of every unit, shape (units,), from the statistics of the candidates.
-
-        Raises
-        ------
-        DataError
-            If a score is not finite.
-        """
+        """Return the score of every unit, shape (units,), from the statistics of the candidates."""
         if self.level == "segment":
             scores = scorer.score(statistics)
         else:
@@ -97,11 +74,6 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     """Return the document of every source, shape (sources,), and the names of the documents.
 
     Documents are numbered as they come; those of different language pairs are different.
-
-    Raises
-    ------
-    DataError
-        If a source does not say which document it is of.
     """
     doc = dataset.sources["doc"]
     lacking = doc.isna().to_numpy(bool)

@@ -24,22 +24,7 @@ _LARGEST = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class PairTests:
-    """The scores of systems, and p-values of all their pairs.
-
-    Parameters
-    ----------
-    scores : float array, shape (systems,)
-    sample : float array, shape (resamples, systems)
-        Scores in the bootstrap samples of sources; a row is one sample for all systems.
-    first, second : int array, shape (pairs,)
-        Systems of every pair.
-    p, adjusted : float array, shape (pairs,)
-        Two-sided p-values of every pair, alone and corrected for the number of pairs.
-    test : {"bs", "ar", "exact"}
-        Test that the p-values are of; ``exact`` is randomisation with all swaps that there are.
-    resamples : int
-        Number of resamples that the p-values are of.
-    """
+    """The scores of systems, and p-values of all their pairs."""
 
     scores: FloatArray
     sample: FloatArray
@@ -77,38 +62,7 @@ def compare_pairs(
     parity: Parity | None = None,
     scale: float = 1.0,
 ) -> PairTests:
-    """Test all pairs of systems, all of them in the same resamples.
-
-    Parameters
-    ----------
-    score : callable
-        Statistics of shape (..., k) to scores of shape (...).
-    statistics : array-like, shape (sources, systems, k)
-        Additive statistics.
-    test : {"bs", "ar"}, default "bs"
-        Paired bootstrap (Koehn 2004): two-sided p-values as of `bootstrap_p`. Approximate randomisation (Riezler and
-        Maxwell 2005): for each resample every source is kept or swapped at random, by the same draw for all pairs.
-        The bootstrap finds too many differences in few sources, so below `FEW_SOURCES` p-values are of randomisation
-        whichever is asked for; and where there are no more different swaps than `resamples`, of all of them, so that
-        p-values are exact.
-    correction : {"westfall-young", "holm", "none"}, default "westfall-young"
-    resamples : int, default 1000
-        Bootstrap samples, and as many random swaps for ``ar``.
-    seed : int, default 0
-        The draws are those of sacreBLEU for the same seed.
-    parity : {"sacrebleu"}, optional
-        Count as sacreBLEU does for `p` (`adjusted` remains as it is): for ``bs`` the samples with
-        ``|d*| - mean(|d*|) > |d|``, about half as many as two-sided ones; for ``ar`` those with ``|d*| > |d|``. Its
-        test is that asked for, however few sources there are.
-        Systems with the same statistics have p = 1, where sacreBLEU gives the smallest p-value there is.
-    scale : float, default 1
-        What sacreBLEU multiplies scores with; rounding decides which of its resamples count as tied.
-
-    Raises
-    ------
-    OptionError
-        If there are too many pairs for that number of resamples.
-    """
+    """Test all pairs of systems, all of them in the same resamples."""
     rows = np.asarray(statistics, dtype=np.float64)
     systems = rows.shape[1]
     first, second = (side.astype(np.int64) for side in np.triu_indices(systems, 1))
@@ -195,20 +149,6 @@ def sources_needed(
 
     ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
     single two-sided test.
-
-    Parameters
-    ----------
-    difference : array-like, shape (...)
-    spread : array-like, shape (...)
-        Standard deviation of the differences over bootstrap samples of `sources`.
-    sources : int
-    alpha, power : float
-        Significance level, and the wanted probability of significance.
-
-    Returns
-    -------
-    float array, shape (...)
-        At least 1; infinity for a difference of 0.
     """
     from statistics import NormalDist
 

@@ -24,38 +24,7 @@ def write_score_files(
     levels: list[Units],
     signatures: Mapping[str, str],
 ) -> list[Path]:
-    """Write a file for every metric, language pair and level, and beside them the metric's signature.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it is not there. The files of a language pair go to a folder of its name in it, those of sources whose
-        language pair is not known into the folder itself.
-    dataset : Dataset
-    scorers : mapping of str to Scorer
-        By the name of the metric.
-    levels : list of Units
-        Of `dataset`.
-    signatures : mapping of str to str
-        By the name of the metric.
-
-    Returns
-    -------
-    list of Path
-        The score files written.
-
-    Raises
-    ------
-    DataError
-        If a system's name holds white space, a language pair cannot be the name of a folder, or a file cannot be
-        written.
-    OptionError
-        If two metrics would go to one file.
-
-    Notes
-    -----
-    Correlations with human scores expect more to be better, so scores for which lower is better are negated.
-    """
+    """Write a file for every metric, language pair and level, and beside them the metric's signature."""
     files: dict[Path, str] = {}
     scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
     for pair in dataset.language_pairs:

@@ -20,19 +20,7 @@ _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 @dataclass(frozen=True)
 class TrueSkill:
-    """Parameters of the model.
-
-    Parameters
-    ----------
-    sigma : float, default 0.5
-        Deviation of a skill before any comparison; its mean is 0.
-    beta : float, default 0.25
-        Deviation of a performance from the skill.
-    drift : float, default 0
-        Deviation by which a skill may change between comparisons.
-    draws : float, default 0.25
-        Probability of a tie between equal skills.
-    """
+    """Parameters of the model."""
 
     sigma: float = 0.5
     beta: float = 0.25
@@ -48,18 +36,7 @@ class TrueSkill:
     def rate(
         self, first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, systems: int, orders: npt.ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return means and deviations of skills, shape (orders, systems) each.
-
-        Parameters
-        ----------
-        first, second : array-like of int, shape (comparisons,)
-            Systems, ``0 .. systems - 1``.
-        outcome : array-like of int, shape (comparisons,)
-            1 if the first is better, -1 if the second is, 0 for a tie.
-        systems : int
-        orders : array-like of int, shape (orders, comparisons)
-            Comparisons in the order in which they are taken; some may be missing (-1) or come several times.
-        """
+        """Return means and deviations of skills, shape (orders, systems) each."""
         skill, deviation = _rate(
             np.ascontiguousarray(first, dtype=np.int64),
             np.ascontiguousarray(second, dtype=np.int64),

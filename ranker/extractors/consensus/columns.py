@@ -34,18 +34,7 @@ _COARSE = 2.0**26
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """How much the systems of a data set are relatives; see `ranker.extractors.consensus.relatives`.
-
-    Parameters
-    ----------
-    systems : dict
-        Number of every (language pair, system).
-    language_pairs : frozenset of str
-        Those whose systems were compared.
-    relation, excess, likeness : float array, shape (systems + 1, systems + 1)
-        0 on the diagonal; the last row and column are those of a system that is not known. Likeness is the mean
-        similarity of two systems.
-    """
+    """How much the systems of a data set are relatives; see `ranker.extractors.consensus.relatives`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -219,13 +208,7 @@ class Consensus(Extractor):
         return self.fit(dataset)
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features, if there is nothing to learn from other sources.
-
-        Raises
-        ------
-        ModelError
-            With ``trust=data``.
-        """
+        """Return the features, if there is nothing to learn from other sources."""
         if self.trust == "data":
             raise self.unfitted()
         return self.fit(dataset).transform(dataset)

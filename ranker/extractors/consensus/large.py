@@ -26,23 +26,7 @@ def large_source(
     limit: int,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of the candidates of one source, compared with at most `limit` of its different texts.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    source : int
-    similarity : Similarity
-    aggregated : Metric, optional
-        What gives ``mean`` and ``distinct`` by the score of mean statistics over all texts, if it has them.
-    lower : bool
-        Whether `similarity` is an error rate negated.
-    limit, neighbours : int
-
-    Returns
-    -------
-    float array, shape (candidates of the source, 7)
-    """
+    """Return the features of the candidates of one source, compared with at most `limit` of its different texts."""
     rows = np.arange(*dataset.candidate_offsets[source : source + 2])
     alone = dataset.select_sources(np.arange(len(dataset.sources)) == source)
     different = source_texts(alone)

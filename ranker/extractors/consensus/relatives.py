@@ -39,17 +39,7 @@ _LEAST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """How much voters are relatives of each other.
-
-    Parameters
-    ----------
-    relation : float array, shape (..., n, n)
-        K, in [0, 1]; 1 on the diagonal.
-    excess : float array, shape (..., n, n)
-        K (1 - e), what is taken from the similarity; 0 on the diagonal.
-    nearness : float array, shape (..., n)
-        a.
-    """
+    """How much voters are relatives of each other."""
 
     relation: FloatArray
     excess: FloatArray
@@ -57,15 +47,7 @@ class Relations:
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> Relations:
-    """Return which voters are relatives.
-
-    Parameters
-    ----------
-    similarity : float array, shape (..., n, n)
-        Symmetric; at most 1 for equal texts, near 0 for texts that share nothing.
-    known : bool array, shape (..., n, n)
-        Symmetric; which pairs there are. Others are no relatives.
-    """
+    """Return which voters are relatives."""
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))
@@ -90,18 +72,7 @@ def relatives(similarity: FloatArray, known: BoolArray) -> Relations:
 
 
 def relation_to(similarity: FloatArray, nearness: FloatArray, vote: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return relation and excess of voters with candidates that do not vote.
-
-    Parameters
-    ----------
-    similarity : float array, shape (voters, candidates)
-    nearness, vote : float array, shape (voters,)
-        As of `relatives` and `vote_weights`.
-
-    Returns
-    -------
-    relation, excess : float array, shape (voters, candidates)
-    """
+    """Return relation and excess of voters with candidates that do not vote."""
     rest = np.log(np.maximum(similarity, _LEAST)) - nearness[:, np.newaxis]
     weight = np.broadcast_to(vote[:, np.newaxis], similarity.shape)
     relation = excess = np.zeros(similarity.shape)

@@ -72,17 +72,7 @@ class MetricSimilarity:
 
 @dataclass(frozen=True, eq=False)
 class Similarities:
-    """Similarities of the candidates of some sources, each against each.
-
-    Parameters
-    ----------
-    sources : slice
-        Sources, one after the other.
-    sizes : int64 array, shape (sources,)
-        Candidates n of each.
-    values : float array, shape (sum of n * n,)
-        Source after source; of each, row after row: candidate j as the reference, and all candidates i against it.
-    """
+    """Similarities of the candidates of some sources, each against each."""
 
     sources: slice
     sizes: Int64Array
@@ -90,20 +80,7 @@ class Similarities:
 
 
 def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similarities]:
-    """Compare all candidates of every source with each other and with themselves.
-
-    Parameters
-    ----------
-    texts : Dataset
-        Its references are not looked at.
-    similarity : Similarity
-        What learns from whatever is ranked learns from the candidates that are compared at once.
-
-    Yields
-    ------
-    Similarities
-        Of whole sources with at most `PAIRS` pairs, or of one source.
-    """
+    """Compare all candidates of every source with each other and with themselves."""
     offsets = texts.candidate_offsets
     sizes = np.diff(offsets)
     ends = np.cumsum(sizes**2)

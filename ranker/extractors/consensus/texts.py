@@ -15,15 +15,7 @@ from ranker.extractors.consensus.similarities import Similarities
 
 @dataclass(frozen=True, eq=False)
 class SourceTexts:
-    """Texts of the candidates of every source, each text of a source once.
-
-    Parameters
-    ----------
-    texts : Dataset
-        The first candidate with each text.
-    row : int64 array, shape (candidates,)
-        Row of `texts` of every candidate.
-    """
+    """Texts of the candidates of every source, each text of a source once."""
 
     texts: Dataset
     row: Int64Array
@@ -60,15 +52,7 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Sources with equally many candidates, and how like each candidate is to each.
-
-    Parameters
-    ----------
-    rows : int64 array, shape (sources, n)
-        Candidates, in their `canonical_order`.
-    similarity : float array, shape (sources, n, n)
-        ``[s, j, i]``: candidate i with candidate j as its reference.
-    """
+    """Sources with equally many candidates, and how like each candidate is to each."""
 
     rows: Int64Array
     similarity: FloatArray

@@ -14,15 +14,7 @@ _SLOPE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """Similarities on a scale on which relatives can be found: 1 is a text with itself, 0 nothing in common.
-
-    Parameters
-    ----------
-    values : float array, shape (sources, n, n)
-        Symmetric, in [0, 1].
-    unit : float array, shape (sources, n, n)
-        What 1 is on the scale of the similarity.
-    """
+    """Similarities on a scale on which relatives can be found: 1 is a text with itself, 0 nothing in common."""
 
     values: FloatArray
     unit: FloatArray
@@ -62,24 +54,7 @@ def count_votes(
     voting: BoolArray,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of candidates.
-
-    Parameters
-    ----------
-    similarity : float array, shape (sources, n, n)
-        ``[s, j, i]``: candidate i with candidate j as its reference.
-    relation, excess : float array, shape (sources, n, n)
-        As of `relatives`, the excess on the scale of the similarity; diagonals are not looked at.
-    text : int array, shape (sources, n)
-        Equal where candidates have the same text.
-    voting : bool array, shape (sources, n)
-        Which candidates vote.
-    neighbours : int
-
-    Returns
-    -------
-    float array, shape (sources, n, 7)
-    """
+    """Return the features of candidates."""
     number = similarity.shape[-1]
     is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
     equal = text[:, :, np.newaxis] == text[:, np.newaxis, :]

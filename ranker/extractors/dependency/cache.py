@@ -54,19 +54,7 @@ def origin_of(parser: str) -> str:
 
 
 def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
-    """Parse distinct sentences, taking from the cache what it has.
-
-    Parameters
-    ----------
-    sentences : sequence of str
-    parser : str
-        ``shipped``, a directory, or an installed spaCy package.
-
-    Returns
-    -------
-    Parses
-        In the order of `sentences`; with lemmas where the parser gives them, else with lower-cased words.
-    """
+    """Parse distinct sentences, taking from the cache what it has."""
     origin = origin_of(parser)
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", parsing.digest(origin)) as cache:

@@ -19,23 +19,7 @@ TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "prepos
 
 @dataclass(frozen=True)
 class Rule:
-    """Words with one of these relations to their head make a triplet of this type.
-
-    Parameters
-    ----------
-    type : str
-        One of `TYPES`.
-    relations : tuple of str
-        Labels of the word; a label with a subtype counts as itself only.
-    head_tags : tuple of str
-        Parts of speech that the head must have one of; any if empty.
-    head_relations : tuple of str
-        Labels that the head itself must have one of; any if empty.
-    swapped : bool
-        The word is the triplet's head and its head the dependent.
-    child : str
-        The dependent is not the word but its first child of this label.
-    """
+    """Words with one of these relations to their head make a triplet of this type."""
 
     type: str
     relations: tuple[str, ...]
@@ -81,18 +65,7 @@ def scheme_of(relation_names: tuple[str, ...]) -> tuple[Rule, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Triplets of many sentences in CSR form, sorted by type, head and dependent inside a sentence.
-
-    Parameters
-    ----------
-    type : int8 array, shape (triplets,)
-        Position in `TYPES`.
-    head, dependent : int32 array, shape (triplets,)
-        Ids of lower-cased words or lemmas.
-    offsets : int64 array, shape (sentences + 1,)
-    vocabulary : list of str
-        Word of every id.
-    """
+    """Triplets of many sentences in CSR form, sorted by type, head and dependent inside a sentence."""
 
     type: npt.NDArray[np.int8]
     head: Int32Array
@@ -110,14 +83,7 @@ class Triplets:
 
 
 def triplets(parses: Parses, *, lemma: bool = False) -> Triplets:
-    """Take the triplets out of parses.
-
-    Parameters
-    ----------
-    parses : Parses
-    lemma : bool, default False
-        Compare lemmas instead of lower-cased words.
-    """
+    """Take the triplets out of parses."""
     words = parses.lemmas if lemma and parses.lemmas is not None else [word.lower() for word in parses.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     word = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))

@@ -14,19 +14,7 @@ _FAR = np.int32(1 << 30)
 
 
 class EditAlignment(NamedTuple):
-    """An alignment of a candidate with a reference.
-
-    Parameters
-    ----------
-    operations : uint8 array, shape (candidate words + 1, reference words + 1)
-        Last step of the best path to every state.
-    wrong : int32 array, shape (candidate words + 1,)
-        How many of the first words of the candidate match nothing.
-    reference_wrong : int32 array, shape (reference words + 1,)
-        The same of the reference.
-    aligned : int32 array, shape (reference words,)
-        For every word of the reference the last word of the candidate aligned with it or with one before; -1 if none.
-    """
+    """An alignment of a candidate with a reference."""
 
     operations: UInt8Array
     wrong: Int32Array

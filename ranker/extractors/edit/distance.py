@@ -21,13 +21,7 @@ _TOP = np.uint64(BLOCK - 1)
 
 @kernel
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Return both sequences with words numbered by where they first stand in `reference`.
-
-    Returns
-    -------
-    candidate, reference : int32 array
-        Words that the reference lacks have its length as their number, so that they match none of it.
-    """
+    """Return both sequences with words numbered by where they first stand in `reference`."""
     size = len(reference)
     reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
@@ -59,24 +53,7 @@ def position_masks(reference: Int32Array) -> UInt64Array:
 def advance_block(
     match: np.uint64, above: np.uint64, below: np.uint64, carry_above: np.uint64, carry_below: np.uint64, top: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Advance 64 rows by one word of the candidate.
-
-    Parameters
-    ----------
-    match : uint64
-        Rows whose reference word is that word.
-    above, below : uint64
-        Rows of the column whose distance is one more, or one less, than that of the row before.
-    carry_above, carry_below : uint64
-        1 if the distance in the row before the block grows, or shrinks, by one from column to column.
-    top : uint64
-        The block's last row.
-
-    Returns
-    -------
-    above, below, carry_above, carry_below : uint64
-        Those of the next column, and what is carried to the next block.
-    """
+    """Advance 64 rows by one word of the candidate."""
     vertical = match | below
     match = match | carry_below
     horizontal = (((match & above) + above) ^ above) | match
@@ -97,22 +74,7 @@ def advance(
     next_below: UInt64Array,
     last_row: np.uint64,
 ) -> int:
-    """Advance all rows by one word of the candidate.
-
-    Parameters
-    ----------
-    masks, above, below : uint64 array, shape (blocks,)
-        As of `advance_block`.
-    next_above, next_below : uint64 array, shape (blocks,)
-        Where to write the next column; may be `above` and `below` themselves.
-    last_row : uint64
-        Row of the last word of the reference in the last block.
-
-    Returns
-    -------
-    int
-        By how much the distance in the last row changes: -1, 0 or 1.
-    """
+    """Advance all rows by one word of the candidate."""
     up, down = ONE, NONE
     for block in range(len(masks)):
         top = last_row if block == len(masks) - 1 else _TOP
@@ -141,15 +103,7 @@ def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
 
 @kernel(rows=("first", "second"))
 def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
-    """Return the edit distance of every pair of sentences in CSR form, shape (pairs,).
-
-    Parameters
-    ----------
-    values, offsets
-        Sentences, as in `ranker.extractors.text.tokens.Segments`.
-    first, second : int64 array, shape (pairs,)
-        The sentences of every pair.
-    """
+    """Return the edit distance of every pair of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         result[pair] = edit_distance(

@@ -162,16 +162,7 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
 
 @kernel
 def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) -> int:
-    """Return the shifts, insertions, deletions and substitutions that a greedy search needs.
-
-    Parameters
-    ----------
-    candidate, reference : int32 array
-        Word ids.
-    limits : Limits
-        The beam of tercom is by how many edits a state may be worse than the best one after as many candidate words,
-        that of sacreBLEU how many words a state may be away from the diagonal.
-    """
+    """Return the shifts, insertions, deletions and substitutions that a greedy search needs."""
     if len(candidate) == 0 or len(reference) == 0:
         return len(candidate) + len(reference)
     search = start_search(candidate, reference, limits)
@@ -198,16 +189,7 @@ def shift_edits_of_pairs(
     second: Int64Array,
     limits: Limits,
 ) -> Int64Array:
-    """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,).
-
-    Parameters
-    ----------
-    values, offsets
-        Sentences, as in `ranker.extractors.text.tokens.Segments`.
-    first, second : int64 array, shape (pairs,)
-        Candidate and reference of every pair.
-    limits : Limits
-    """
+    """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]

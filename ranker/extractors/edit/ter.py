@@ -29,20 +29,7 @@ PUNCTUATION = '.,?:;!"()'
 
 
 def fewest_edits(batch: TokenBatch, pairs: ReferencePairs, edits: npt.ArrayLike) -> FloatArray:
-    """Return the fewest edits against any reference beside the average length of the references.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-    pairs : ReferencePairs
-        Those of `batch`.
-    edits : array-like, shape (pairs,)
-
-    Returns
-    -------
-    float array, shape (candidates, 2)
-        A candidate without reference has every token as an edit, beside length 0.
-    """
+    """Return the fewest edits against any reference beside the average length of the references."""
     size = len(batch.candidate)
     fewest = np.full(size, np.inf)
     np.minimum.at(fewest, pairs.candidate, np.asarray(edits, dtype=np.float64))
@@ -143,15 +130,7 @@ class TranslationEditRate(Metric):
 
 
 def without_marks(segments: Segments, marks: str, *, leave_empty_words: bool) -> Segments:
-    """Remove the characters `marks` from all words, and words of nothing else.
-
-    Parameters
-    ----------
-    segments : Segments
-    marks : str
-    leave_empty_words : bool
-        Leave an empty word where tercom does: first in a sentence that goes on after it, or alone.
-    """
+    """Remove the characters `marks` from all words, and words of nothing else."""
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(word.translate(removed), len(numbers)) for word in segments.vocabulary]

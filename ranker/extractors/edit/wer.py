@@ -30,20 +30,7 @@ MOST_TOKENS = 100_000
 
 
 def lowest_rate(batch: TokenBatch, pairs: ReferencePairs, errors: npt.ArrayLike) -> FloatArray:
-    """Return errors and reference length of the reference with the lowest rate, of equal ones the first.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-    pairs : ReferencePairs
-        Those of `batch`.
-    errors : array-like, shape (pairs,)
-
-    Returns
-    -------
-    float array, shape (candidates, 2)
-        A candidate without reference has every token as an error, beside length 0.
-    """
+    """Return errors and reference length of the reference with the lowest rate, of equal ones the first."""
     rows = np.stack([np.asarray(errors), batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)
     alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
     if not len(rows):

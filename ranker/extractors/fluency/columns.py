@@ -209,15 +209,7 @@ class FrozenPerplexity(Perplexity, FittedExtractor):
     """`Perplexity` with the included language model, or one of a file."""
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3).
-
-        Raises
-        ------
-        MissingError
-            If ``kenlm`` is not installed.
-        DataError
-            If the file is no language model, or not of the order that was asked for.
-        """
+        """Return the columns, shape (candidates, 1 to 3)."""
         self.check_ready()
         segments, candidate = self._candidates(dataset)
         distinct, place = np.unique(candidate, return_inverse=True)
@@ -263,16 +255,7 @@ class FittedPerplexity(Perplexity, FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model of all references of a data set.
-
-    Parameters
-    ----------
-    vocabulary : list of str
-    reference, source : int64 array, shape (references,)
-        Row and source of the references, in the order in which they were counted.
-    counts : NgramCounts
-    model : NgramModel
-    """
+    """A language model of all references of a data set."""
 
     vocabulary: list[str]
     reference: Int64Array

@@ -19,15 +19,7 @@ Unit = Literal["words", "tags"]
 
 @functools.cache
 def included_model(unit: Unit) -> CountsModel:
-    """Return the included language model of words or of parts of speech.
-
-    Raises
-    ------
-    MissingError
-        If it is not in this installation.
-    ModelError
-        If its file is damaged.
-    """
+    """Return the included language model of words or of parts of speech."""
     path = share.directory("models") / DIRECTORY / f"{unit}.npz"
     if not path.is_file():
         raise MissingError(

@@ -22,16 +22,7 @@ from ranker.storage.text_lines import line_batches
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What was learnt from a text, besides the file.
-
-    Parameters
-    ----------
-    sentences, tokens : int
-    ngrams : tuple of int
-        Distinct n-grams by order; those of order 1 include ``<unk>``, ``<s>`` and ``</s>``.
-    fallback_orders : tuple of int
-        Orders whose discounts could not be estimated.
-    """
+    """What was learnt from a text, besides the file."""
 
     sentences: int
     tokens: int
@@ -52,29 +43,6 @@ def train_language_model(
     A comment in the file's first line says how words were made, so that `perp` can tell if it makes them otherwise.
     Words that ARPA files reserve, such as ``<s>``, are refused. The text and its n-grams are in memory: for larger text
     use KenLM's ``lmplz``, whose files `perp` reads too.
-
-    Parameters
-    ----------
-    files : sequence of str or Path
-        Plain or gzip; ``-`` is standard input. An empty line is an empty sentence.
-    target : str or Path
-        Replaced when the model is complete.
-    order : int, default 5
-        Longest n-grams, 2 to 6: KenLM reads no model of order 1.
-    tokenizer : str, default "13a"
-        As of metrics, but for ``auto``.
-    lowercase : bool, default True
-
-    Returns
-    -------
-    TrainedModel
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
-    DataError
-        If a file cannot be read or written, holds a reserved word, or there is no sentence.
     """
     if tokenizer == "auto":
         raise OptionError("--tokenizer auto: the language of plain text is unknown; choose a tokenizer")

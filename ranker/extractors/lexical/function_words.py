@@ -122,19 +122,7 @@ LISTS = {"english": ENGLISH, **{name: frozenset(f"{words} {_PUNCTUATION}".split(
 
 @functools.cache
 def function_words(name: str) -> tuple[frozenset[str], str]:
-    """Return function words, lower-cased, and what a signature calls them.
-
-    Parameters
-    ----------
-    name : str
-        ``czech``, ``english``, ``french``, ``german`` or ``spanish``; ``none``, no words at all; or a file with one
-        word or several a line.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or contains no word.
-    """
+    """Return function words, lower-cased, and what a signature calls them."""
     if name in LISTS:
         return LISTS[name], name
     if name == "none":

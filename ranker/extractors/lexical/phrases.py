@@ -18,24 +18,7 @@ Phrase = tuple[int, ...]
 def find_occurrences(
     phrases: Iterable[Phrase], segments: Segments, sentences: Int64Array
 ) -> tuple[Int64Array, Int32Array, dict[Phrase, int]]:
-    """Find `phrases` in sentences.
-
-    Parameters
-    ----------
-    phrases : iterable of Phrase
-    segments : Segments
-    sentences : int64 array
-        Rows of `segments`.
-
-    Returns
-    -------
-    offsets : int64 array, shape (sentences + 1,)
-        Occurrences in ``sentences[i]`` are rows ``offsets[i]:offsets[i + 1]`` of `occurrences`.
-    occurrences : int32 array, shape (occurrences, 3)
-        First word, number of words and number of the phrase; sorted by first word, then by number of words.
-    numbers : dict of Phrase to int
-        The phrases that occur, numbered in order of first occurrence.
-    """
+    """Find `phrases` in sentences."""
     known = frozenset(phrases)
     longest: dict[int, int] = {}
     for phrase in known:

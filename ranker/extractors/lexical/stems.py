@@ -18,13 +18,7 @@ def stemmers() -> list[str]:
 
 @functools.cache
 def stemmer_of(language: str) -> Callable[[str], str]:
-    """Return the function that stems words of `language`, as ``german``.
-
-    Raises
-    ------
-    OptionError
-        If there is no stemmer for it.
-    """
+    """Return the function that stems words of `language`, as ``german``."""
     known = stemmers()
     if language not in known:
         listed = ", ".join(known)

@@ -19,21 +19,7 @@ WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
 
 def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> BoolArray:
-    """Tell which words are of a class.
-
-    Parameters
-    ----------
-    vocabulary : sequence of str
-    words : {"all", "content", "function", "numbers", "punctuation"}
-        ``function``, the words of a list, upper or lower case, which holds punctuation too; ``content``, all others;
-        ``numbers``, words with a digit; ``punctuation``, words without letter or digit.
-    functions : str
-        The list; see `ranker.extractors.lexical.function_words.function_words`.
-
-    Returns
-    -------
-    bool array, shape (words,)
-    """
+    """Tell which words are of a class."""
     if words == "all":
         return np.ones(len(vocabulary), dtype=bool)
     if words == "numbers":
@@ -56,18 +42,7 @@ def class_batch(
     tokenizer: Tokenizer = "13a",
     lowercase: bool = True,
 ) -> TokenBatch:
-    """Return the token batch of `dataset` without the words that are not of a class.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    words : {"all", "content", "function", "numbers", "punctuation"}
-        See `in_class`.
-    stemmer : str, optional
-        Language of the stemmer: then words with equal stems have equal numbers, and the vocabulary shows one of them.
-    functions, tokenizer, lowercase
-        See `in_class` and `ranker.extractors.text.tokens.token_batch`.
-    """
+    """Return the token batch of `dataset` without the words that are not of a class."""
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     segments = batch.segments
     if words != "all":

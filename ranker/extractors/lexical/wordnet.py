@@ -42,19 +42,7 @@ _NOTED: set[str] = set()
 
 @dataclass(frozen=True, eq=False)
 class WordNet:
-    """Synsets of words.
-
-    Parameters
-    ----------
-    lemmas : mapping of str to tuple of int
-        Synsets of every base form, of all parts of speech together.
-    exceptions : mapping of str to tuple of str
-        Base forms of irregular forms.
-    digest : str
-        Twelve hexadecimal digits that tell one content from another.
-    exception_parts : mapping of str to tuple of int
-        Part of speech of each of those base forms, as `part_of_speech` numbers them; nothing where it is not known.
-    """
+    """Synsets of words."""
 
     lemmas: Mapping[str, tuple[int, ...]]
     exceptions: Mapping[str, tuple[str, ...]]
@@ -114,22 +102,7 @@ def part_of_speech(synset: int) -> int:
 
 
 def find_wordnet(place: str = "auto") -> WordNet:
-    """Return WordNet from `place`, read once for the life of the program.
-
-    Parameters
-    ----------
-    place : str, default "auto"
-        A directory with the dictionary files, NLTK's ``wordnet.zip`` or the database ``wn.db``; ``auto`` looks for all
-        of them where they are usually installed, beginning with the directories that the environment variables
-        ``WNSEARCHDIR`` and ``WNHOME`` name.
-
-    Raises
-    ------
-    MissingError
-        If there is none; the message says how to get one.
-    DataError
-        If the files found are damaged.
-    """
+    """Return WordNet from `place`, read once for the life of the program."""
     if place != "auto":
         return _read(Path(place))
     for path in installed_places():
@@ -142,20 +115,7 @@ def find_wordnet(place: str = "auto") -> WordNet:
 
 
 def optional_wordnet(place: str, name: str) -> WordNet | None:
-    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and none is installed.
-
-    Parameters
-    ----------
-    place : str
-        As of `find_wordnet`; a WordNet that is named must be there.
-    name : str
-        The metric that the warning names.
-
-    Raises
-    ------
-    MissingError, DataError
-        As `find_wordnet`, unless `place` is ``auto`` and there is none.
-    """
+    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and none is installed."""
     try:
         return find_wordnet(place)
     except MissingError as error:
@@ -208,13 +168,7 @@ def _read(path: Path) -> WordNet:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a file of a zip, which is of a few megabytes in all versions.
-
-    Raises
-    ------
-    DataError
-        If it is far larger.
-    """
+    """Return a file of a zip, which is of a few megabytes in all versions."""
     entry = archive.getinfo(name)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataError(f"{name} is compressed in an unsupported way")

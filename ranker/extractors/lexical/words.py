@@ -12,17 +12,7 @@ from ranker.storage.kernels import kernel
 
 
 class WordTables(NamedTuple):
-    """Stems and synsets of the words of a vocabulary.
-
-    Parameters
-    ----------
-    stems : int32 array, shape (words,) or (0,)
-        Number of the stem of every word; empty if stems do not match.
-    synset_offsets, synsets : int64 array, shape (words + 1,), and int32 array
-        Synsets of word ``i``, sorted, are ``synsets[synset_offsets[i]:synset_offsets[i + 1]]``.
-    signatures : uint64 array, shape (words,)
-        A bit for each synset modulo 64: words with no bit in common share no synset.
-    """
+    """Stems and synsets of the words of a vocabulary."""
 
     stems: Int32Array
     synset_offsets: Int64Array

@@ -42,17 +42,7 @@ _PREFERENCE = itemgetter(0, 1, 2)
 
 
 class SearchOptions(NamedTuple):
-    """How matches are chosen.
-
-    Parameters
-    ----------
-    weights : float64 array, shape (4,)
-        Weight of each module.
-    beam : int
-        Partial alignments kept at each reference word.
-    as_meteor : bool
-        Search as Meteor 1.5 does; see the module.
-    """
+    """How matches are chosen."""
 
     weights: FloatArray
     beam: int
@@ -207,23 +197,7 @@ def _align_lists(
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
-    """Choose matches so that no word belongs to two.
-
-    Parameters
-    ----------
-    size, length : int
-        Words of the candidate and of the reference.
-    offsets, matches : int64 array, int32 array
-        As `list_matches` returns them.
-    options : SearchOptions
-
-    Returns
-    -------
-    chunks : int
-        Number of chunks: runs of matches that are contiguous and in the same order on both sides.
-    places, chosen : int64 array, shape (matches chosen,)
-        First reference word of every chosen match and its row in `matches`, in the order of the reference.
-    """
+    """Choose matches so that no word belongs to two."""
     sure = _undisputed(size, length, offsets, matches)
     beam, as_meteor = options.beam, options.as_meteor
     covered = _match_weights(matches, options)
@@ -353,23 +327,7 @@ def alignment_statistics(
     is_function: BoolArray,
     options: SearchOptions,
 ) -> FloatArray:
-    """Align pairs of sentences and count what matched.
-
-    Parameters
-    ----------
-    values, offsets : int32 array, int64 array
-        Sentences in CSR form.
-    pairs : int64 array, shape (pairs, 2)
-        Rows of a candidate and of a reference among the sentences.
-    tables : MatchTables
-    is_function : bool array, shape (words,)
-    options : SearchOptions
-
-    Returns
-    -------
-    float64 array, shape (pairs, 21)
-        See `STATISTICS`.
-    """
+    """Align pairs of sentences and count what matched."""
     rows = np.zeros((len(pairs), STATISTICS), dtype=np.float64)
     for pair in range(len(pairs)):
         first, second = pairs[pair]
@@ -404,22 +362,7 @@ def alignment_orders(
     options: SearchOptions,
     bounds: Int64Array,
 ) -> tuple[Int32Array, Int64Array]:
-    """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference.
-
-    Parameters
-    ----------
-    values, offsets, pairs, tables, options
-        As for `alignment_statistics`.
-    bounds : int64 array, shape (pairs + 1,)
-        Where the order of each pair begins in the result: room for as many matches as the shorter sentence has words.
-
-    Returns
-    -------
-    ranks : int32 array, shape (bounds[-1],)
-        Rank in the reference of every match, in the order of the candidate.
-    counts : int64 array, shape (pairs,)
-        Number of matches of every pair, which is how much of its room is used.
-    """
+    """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference."""
     base = bounds[0]
     ranks = np.zeros(bounds[-1] - base, dtype=np.int32)
     counts = np.zeros(len(pairs), dtype=np.int64)

@@ -76,13 +76,7 @@ class MeteorParts(FittedExtractor):
         return self._metric.note(dataset)
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 5 + modules).
-
-        Raises
-        ------
-        MissingError
-            If synonyms are among the modules and there is no WordNet.
-        """
+        """Return the columns, shape (candidates, 5 + modules)."""
         metric = self._metric
         if MODULES[SYNONYM] in self._used:
             find_wordnet(self.wordnet)

@@ -72,24 +72,7 @@ def _list_matches_by_word(
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:
-    """List all matches between a candidate and a reference.
-
-    Parameters
-    ----------
-    candidate, reference : int32 array
-        Word ids.
-    sentences : pair of int
-        Their rows among the sentences whose phrases are in `tables`.
-    tables : MatchTables
-
-    Returns
-    -------
-    offsets : int64 array, shape (reference words + 1,)
-        Matches that begin at reference word ``j`` are rows ``offsets[j]:offsets[j + 1]``.
-    matches : int32 array, shape (matches, 4)
-        First candidate word, words of the candidate, words of the reference, module; sorted by module, then by the
-        first word of the candidate.
-    """
+    """List all matches between a candidate and a reference."""
     size, length = len(candidate), len(reference)
     matches = np.empty((2 * (size + length) + 16, 4), dtype=np.int32)
     offsets = np.zeros(length + 1, dtype=np.int64)

@@ -295,21 +295,7 @@ class Meteor(Metric):
     def orders(
         self, dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool = False
     ) -> tuple[Int32Array, Int64Array]:
-        """Return the order of candidates relative to references, by their matches.
-
-        Parameters
-        ----------
-        dataset : Dataset
-        tokenizer, lowercase
-            Of the words, whatever those of this metric are.
-
-        Returns
-        -------
-        values : int32 array
-            A permutation of ``0 .. n - 1`` for every one of the `reference_pairs`: the rank in the reference of each of
-            the n matches, in the order of the candidate.
-        offsets : int64 array, shape (pairs + 1,)
-        """
+        """Return the order of candidates relative to references, by their matches."""
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)

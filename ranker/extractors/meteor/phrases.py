@@ -20,15 +20,7 @@ from ranker.files import display_name, read_text
 
 
 class Paraphrases(NamedTuple):
-    """Phrases of a paraphrase table where they occur in sentences, and which of them are paraphrases.
-
-    Parameters
-    ----------
-    sentence_offsets, occurrences
-        Of the phrases in all sentences, as `find_occurrences` returns them.
-    offsets, values : int64 array, shape (phrases + 1,), and int32 array
-        Paraphrases of phrase ``i``, sorted, are ``values[offsets[i]:offsets[i + 1]]``.
-    """
+    """Phrases of a paraphrase table where they occur in sentences, and which of them are paraphrases."""
 
     sentence_offsets: Int64Array
     occurrences: Int32Array
@@ -45,13 +37,7 @@ def no_paraphrases(sentences: int) -> Paraphrases:
 
 
 def find_paraphrases(path: str, segments: Segments) -> Paraphrases:
-    """Return the phrases of the table at `path` that occur in `segments`; a pair holds in both directions.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or is not of the format.
-    """
+    """Return the phrases of the table at `path` that occur in `segments`; a pair holds in both directions."""
     numbers = {word: number for number, word in enumerate(segments.vocabulary)}
     # a table has millions of phrases: only those are kept whose neighbouring words are neighbours in the sentences too
     size = len(numbers)

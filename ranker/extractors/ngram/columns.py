@@ -142,13 +142,7 @@ class NgramAgreement(FittedExtractor):
 
 
 def best_rows(pairs: ReferencePairs, scores: FloatArray) -> Int64Array:
-    """Return the pair with the best of the `scores` (pairs, columns) of every candidate, column by column.
-
-    Returns
-    -------
-    int64 array, shape (candidates, columns)
-        -1 without a reference.
-    """
+    """Return the pair with the best of the `scores` (pairs, columns) of every candidate, column by column."""
     if np.array_equal(pairs.candidate, np.arange(pairs.candidates)):
         return np.broadcast_to(np.arange(pairs.candidates)[:, np.newaxis], scores.shape)
     return np.stack([pairs.best(column) for column in scores.T], axis=1)

@@ -73,12 +73,7 @@ class Nist(Metric):
         return FittedNist(**self._options(), ngrams=ngrams, information=information)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Refuse: n-grams carry no information before `fit`.
-
-        Raises
-        ------
-        ModelError
-        """
+        """Refuse: n-grams carry no information before `fit`."""
         raise self.unfitted()
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

@@ -34,27 +34,7 @@ def learn_aligner(
     null_probability: float = NULL_PROBABILITY,
     files: tuple[str | Path, str | Path] | None = None,
 ) -> AlignmentModel:
-    """Learn to align from the sources of a data set and their translations.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Of one language pair.
-    references, candidates : bool
-        Which translations to learn from; equal translations of one source count once, and empty candidates not at all.
-    tokenizer : {"13a", "none"}, default "13a"
-    lowercase : bool, default True
-    iterations, agreement, null_probability
-        As `ranker.learning.aligner.training.train` takes them.
-    files : tuple of path, optional
-        The files of sources and of candidates, one line a source, that `dataset` was read from, for messages.
-
-    Raises
-    ------
-    DataError
-        If there are several language pairs, a source or translation has no word (the message says which), or one side
-        has over four times the words of the other, as where a language is written without spaces.
-    """
+    """Learn to align from the sources of a data set and their translations."""
     pairs = dataset.language_pairs
     if len(pairs) > 1:
         raise DataError(
@@ -92,28 +72,14 @@ def learn_aligner(
 def align_texts(
     model: AlignmentModel, sources: Sequence[str], targets: Sequence[str], *, threshold: float = THRESHOLD
 ) -> Links:
-    """Align every source with the target of the same number, tokenised as the model was trained.
-
-    Raises
-    ------
-    DataError
-        If there are not as many of each.
-    ModelError
-        If the model was trained on numbers, or on words made in an unknown way.
-    """
+    """Align every source with the target of the same number, tokenised as the model was trained."""
     tokenizer, lowercase = _text(model)
     first, second = (tokenise(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
     return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)), threshold)
 
 
 def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float = THRESHOLD) -> Alignments:
-    """Align every reference and every candidate with its source; each different pair of sentences once.
-
-    Raises
-    ------
-    ModelError
-        If the model was trained on numbers, or on words made in an unknown way.
-    """
+    """Align every reference and every candidate with its source; each different pair of sentences once."""
     tokenizer, lowercase = _text(model)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
@@ -126,13 +92,7 @@ def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float =
 
 
 def load_aligner(path: str | Path) -> AlignmentModel:
-    """Read a word aligner for texts.
-
-    Raises
-    ------
-    ModelError
-        If there is none, it is damaged, or it was trained on numbers or on words made in an unknown way.
-    """
+    """Read a word aligner for texts."""
     model = AlignmentModel.load(path)
     try:
         _text(model)

@@ -83,30 +83,7 @@ def _relative_orders(
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order into which every translation puts the words of its source.
-
-    Parameters
-    ----------
-    links : Links
-        Word alignments of sentence pairs.
-    source_lengths : array-like of int, shape (pairs,)
-        Number of words of every source sentence.
-    rule : {"same-key", "plus-one"}, default "same-key"
-        Where a source word without a link goes; see the module.
-
-    Returns
-    -------
-    values : int32 array, shape (words,)
-        A permutation of ``0 .. n - 1`` for every pair; word ``i`` of pair ``p`` has rank ``values[offsets[p] + i]``.
-    offsets : int64 array, shape (pairs + 1,)
-
-    Raises
-    ------
-    DataError
-        If a link points behind the end of its source sentence, or the numbers of pairs differ.
-    OptionError
-        If there is no such rule.
-    """
+    """Return the order into which every translation puts the words of its source."""
     if rule not in RULES:
         raise OptionError(f"unknown rule {rule!r}, expected one of {', '.join(RULES)}")
     lengths = np.asarray(source_lengths, dtype=np.int64)
@@ -126,27 +103,7 @@ def source_orders(
 def relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of candidates relative to that of references; the identity where they agree.
-
-    Parameters
-    ----------
-    values, offsets : int32 array, int64 array
-        Orders of source words, as `source_orders` returns them, of candidates and references alike.
-    candidate, reference : array-like of int, shape (comparisons,)
-        Which two orders to compare; both must be of the same source.
-
-    Returns
-    -------
-    values : int32 array
-        A permutation of ``0 .. n - 1`` for every comparison: entry ``r`` is the rank in the candidate's order of the
-        word that is at rank ``r`` in the reference's.
-    offsets : int64 array, shape (comparisons + 1,)
-
-    Raises
-    ------
-    DataError
-        If two orders are not of equally many words.
-    """
+    """Return the order of candidates relative to that of references; the identity where they agree."""
     first, second = (np.asarray(rows, dtype=np.int64) for rows in (candidate, reference))
     lengths = np.diff(offsets)
     different = np.flatnonzero(lengths[first] != lengths[second])

@@ -70,21 +70,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class PermutationTree:
-    """A permutation tree.
-
-    Parameters
-    ----------
-    nodes : tuple of Node
-        Children before parents, the root last; none for the empty permutation.
-
-    Examples
-    --------
-    >>> tree = permutation_tree([4, 6, 3, 5, 2, 0, 1])
-    >>> print(tree)
-    (3,2,1|(2,4,1,3|4 6 3 5) 2 (1,2|0 1))
-    >>> print(tree.canonical())
-    (2,1|(2,1|(2,4,1,3|4 6 3 5) 2) (1,2|0 1))
-    """
+    """A permutation tree."""
 
     nodes: tuple[Node, ...]
 
@@ -175,18 +161,7 @@ def _binary_trees(node: Node) -> int:
 
 
 def permutation_tree(permutation: npt.ArrayLike) -> PermutationTree:
-    """Parse one permutation into the tree that packs its forest: runs of one binary operator are one node.
-
-    Parameters
-    ----------
-    permutation : int array, shape (n,)
-        Of 0..n-1.
-
-    Raises
-    ------
-    DataError
-        If it is no permutation.
-    """
+    """Parse one permutation into the tree that packs its forest: runs of one binary operator are one node."""
     array = np.asarray(permutation)
     check_permutations(array, np.array([0, array.size]))
     values = np.ascontiguousarray(array, dtype=np.int64)
@@ -206,27 +181,7 @@ def permutation_tree(permutation: npt.ArrayLike) -> PermutationTree:
 
 
 def read_permutation(text: str, *, file: str | None = None, line: int | None = None) -> tuple[Int64Array, int]:
-    """Read a permutation as people write it: numbers between spaces or commas, perhaps in brackets.
-
-    Parameters
-    ----------
-    text : str
-        Counts from 1, unless it contains a 0.
-    file, line
-        Where it stands, for the message.
-
-    Returns
-    -------
-    values : int array, shape (n,)
-        Counted from 0.
-    first : int
-        What it counted from, 0 or 1.
-
-    Raises
-    ------
-    DataError
-        If a word is no whole number, or the numbers are no permutation.
-    """
+    """Read a permutation as people write it: numbers between spaces or commas, perhaps in brackets."""
     words = re.split(r"[\s,;]+", text.strip(" \t\r\n()[]{}<>⟨⟩,;"))
     numbers = []
     for place, word in enumerate(words, start=1):

@@ -24,16 +24,7 @@ def _heights(tree: PermutationTree) -> list[int]:
 
 
 def draw_text(tree: PermutationTree, *, first: int = 0, width: int = 120) -> str:
-    """Draw a tree over its permutation, which is the last line.
-
-    Parameters
-    ----------
-    tree : PermutationTree
-    first : int, default 0
-        What values count from.
-    width : int, default 120
-        Columns; a tree that needs more is written in brackets.
-    """
+    """Draw a tree over its permutation, which is the last line."""
     n_words = sum(not node.children for node in tree.nodes)
     digits = len(str(max(n_words - 1 + first, 0)))
     if not tree.nodes or n_words * (digits + 1) - 1 > width:
@@ -64,14 +55,7 @@ def draw_text(tree: PermutationTree, *, first: int = 0, width: int = 120) -> str
 
 
 def draw_svg(tree: PermutationTree, *, first: int = 0) -> str:
-    """Draw a tree as an SVG document: words in a row, operators above them, coloured by kind.
-
-    Parameters
-    ----------
-    tree : PermutationTree
-    first : int, default 0
-        What values count from.
-    """
+    """Draw a tree as an SVG document: words in a row, operators above them, coloured by kind."""
     heights = _heights(tree)
     top = heights[-1] if heights else 0
     n_words = sum(not node.children for node in tree.nodes)

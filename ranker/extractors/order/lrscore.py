@@ -161,15 +161,7 @@ class LRscore(Metric):
         return FittedLRscore(**self._options(), alphas=alphas, fitted_lexical=self._lexical_metric.fit(dataset))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical ones).
-
-        Raises
-        ------
-        DataError
-            If the alignment is bilingual and a translation has none.
-        ModelError
-            If it learns from whatever is ranked, and has not.
-        """
+        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical ones)."""
         alphas = self._alphas(dataset)
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         values, offsets = word_permutations(

@@ -40,30 +40,7 @@ def word_permutations(
     aligner: str | None = None,
     rule: Rule = "same-key",
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of every candidate relative to that of its references.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    alignment : {"isozaki", "ribes", "meteor", "bilingual"}
-    tokenizer, lowercase
-        Of the words.
-    aligner, rule
-        Of ``bilingual``, as `ranker.extractors.order.source_orders.bilingual_orders` takes them.
-
-    Returns
-    -------
-    values : int32 array
-        A permutation of ``0 .. n - 1`` for every one of the `reference_pairs`. From matches: the rank in the reference
-        of every matched word of the candidate. From alignments with the source: the rank in the candidate of every
-        source word, in the order of the reference.
-    offsets : int64 array, shape (pairs + 1,)
-
-    Raises
-    ------
-    DataError
-        If the alignment is bilingual and a translation has none.
-    """
+    """Return the order of every candidate relative to that of its references."""
     if alignment == "bilingual":
         orders = bilingual_orders(dataset, tokenizer, lowercase=lowercase, aligner=aligner, rule=rule)
         return orders.relative(reference_pairs(dataset))

@@ -34,11 +34,6 @@ def normalised_kendall(orders: WordOrders) -> FloatArray:
     """NKT = (tau + 1) / 2, the share of word pairs in ascending order; 0 of fewer than two words.
 
     Isozaki et al. (2010), section 2.2. Two words at one reference position are not ascending.
-
-    Returns
-    -------
-    float array, shape (pairs,)
-        In [0, 1].
     """
     n = orders.lengths
     all_pairs = np.maximum(n * (n - 1) / 2, 1.0)
@@ -49,11 +44,6 @@ def normalised_spearman(orders: WordOrders) -> FloatArray:
     """NSR = (rho + 1) / 2, rho by the formula of squared rank differences; 0 of fewer than two words.
 
     Isozaki et al. (2010), section 2.2. Words at one reference position take their average rank.
-
-    Returns
-    -------
-    float array, shape (pairs,)
-        In [0, 1].
     """
     places = np.arange(len(orders.positions))
     rho = group_spearman(places, orders.positions, orders.offsets, tie_corrected=False, constant=True)

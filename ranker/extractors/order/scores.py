@@ -214,20 +214,7 @@ def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int]
 
 
 def check_permutations(values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
-    """Refuse what is no batch of permutations.
-
-    Parameters
-    ----------
-    values : int array, shape (words,)
-        The permutations one after the other, each of 0..n-1.
-    offsets : int array, shape (items + 1,)
-        Item i is ``values[offsets[i]:offsets[i + 1]]``.
-
-    Raises
-    ------
-    DataError
-        With the first item, counted from 0, that misses or repeats a value, and which.
-    """
+    """Refuse what is no batch of permutations."""
     _checked(values, offsets)
 
 
@@ -281,42 +268,7 @@ def permutation_fault(values: npt.NDArray[np.integer], first: int = 0) -> str | 
 def permutation_scores(
     name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, *, beta: float = 0.6, gamma: float = 0.0
 ) -> FloatArray:
-    """Score a batch of permutations.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`; the module's docstring defines them.
-    values : int array, shape (words,)
-        The permutations one after the other, each of 0..n-1.
-    offsets : int array, shape (items + 1,)
-        Item i is ``values[offsets[i]:offsets[i + 1]]``.
-    beta : float, default 0.6
-        Weight of a node of a permutation tree beside its children, above 0 and at most 1.
-    gamma : float, default 0.0
-        Operator score of the inverted pair 21, from 0 and below 1.
-
-    Returns
-    -------
-    float array, shape (items,)
-
-    Raises
-    ------
-    OptionError
-        If the name is unknown, or `beta` or `gamma` out of range.
-    DataError
-        If an item is no permutation.
-
-    Notes
-    -----
-    Time is O(n log n) for n words, but for `pet_viterbi`, which is cubic in the longest run of one binary operator.
-    Results do not depend on the number of threads.
-
-    Examples
-    --------
-    >>> permutation_scores("kendall", [0, 1, 2, 4, 3, 1, 0], [0, 5, 7])
-    array([0.9, 0. ])
-    """
+    """Score a batch of permutations."""
     if name not in NAMES:
         raise OptionError(
             f"unknown permutation score {name!r}{nearest(name, NAMES)}; expected one of: {', '.join(NAMES)}"

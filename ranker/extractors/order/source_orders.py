@@ -24,18 +24,7 @@ from ranker.links import Links
 
 @dataclass(frozen=True, eq=False)
 class SourceOrders:
-    """The orders into which translations put the words of their sources.
-
-    Parameters
-    ----------
-    source_ranks : int32 array
-        Rank, from 0, that every source word takes in the order of a translation: of all candidates, then of all
-        references.
-    rank_offsets : int64 array, shape (candidates + references + 1,)
-        Translation ``i`` is ``source_ranks[rank_offsets[i]:rank_offsets[i + 1]]``.
-    candidates : int
-        Number of candidates.
-    """
+    """The orders into which translations put the words of their sources."""
 
     source_ranks: Int32Array
     rank_offsets: Int64Array
@@ -51,11 +40,6 @@ class SourceOrders:
 
         Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
         pair without references has 1.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            Whose orders these are.
         """
         offsets = self.rank_offsets[self.candidates :]
         ranks = self.source_ranks[offsets[0] :]
@@ -77,27 +61,7 @@ def bilingual_orders(
     aligner: str | None = None,
     rule: Rule = "same-key",
 ) -> SourceOrders:
-    """Return the orders of all translations of `dataset`, from the word alignments that came with it.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    tokenizer : {"13a", "none"}, default "13a"
-        Makes the words that the alignments count.
-    lowercase : bool
-    aligner : str, optional
-        File of a trained aligner, for translations without an alignment.
-    rule : {"same-key", "plus-one"}, default "same-key"
-        Where source words without a link go, as `ranker.extractors.order.birch_osborne` has it.
-
-    Raises
-    ------
-    DataError
-        If there are no source sentences, a translation has no alignment and there is no aligner, an alignment does not
-        fit the sentences, or the aligner would have to align several language pairs.
-    OptionError
-        If the aligner counts other words than `tokenizer` makes.
-    """
+    """Return the orders of all translations of `dataset`, from the word alignments that came with it."""
     check_sources(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths

@@ -168,20 +168,7 @@ def tree_value(
     tables: TreeTables,
     gains: FloatArray,
 ) -> float:
-    """Return the raw value phi of a parsed permutation.
-
-    Parameters
-    ----------
-    nodes, order, count
-        From `parse_permutation` and `order_nodes`.
-    trees : int
-        `CANONICAL`, `FLAT`, `VITERBI` (the best) or `FOREST` (mean over all).
-    beta, gamma : float
-    tables : TreeTables
-        Of the same kind of trees and beta, for at least as many words.
-    gains : float array
-        Room for `count` numbers.
-    """
+    """Return the raw value phi of a parsed permutation."""
     for place in range(count - 1, -1, -1):
         node = order.node[place]
         kind = nodes.kind[node]

@@ -58,19 +58,7 @@ STATE = {
 
 @dataclass(frozen=True, eq=False)
 class LearntSubstitutions:
-    """What `Paraphrase.fit` learns.
-
-    Parameters
-    ----------
-    words : list of str
-        Those of the references and of the table, sorted.
-    texts : int32 array, shape (words,)
-        In how many different references each stands.
-    total : int
-        Number of different references.
-    table : Substitutions
-        Of numbers of `words`.
-    """
+    """What `Paraphrase.fit` learns."""
 
     words: list[str]
     texts: Int32Array
@@ -186,13 +174,7 @@ class Paraphrase(Extractor):
         return fitted, matrix
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedParaphrase:
-        """Return this extractor as it was when `state` returned `arrays`.
-
-        Raises
-        ------
-        ModelError
-            If they are not what `state` returns.
-        """
+        """Return this extractor as it was when `state` returned `arrays`."""
         sizes = check_arrays(arrays, STATE, str(self))
         try:
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
@@ -207,12 +189,7 @@ class Paraphrase(Extractor):
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Refuse: nothing matches before `fit`.
-
-        Raises
-        ------
-        ModelError
-        """
+        """Refuse: nothing matches before `fit`."""
         raise self.unfitted()
 
     def _knowing(self, learnt: LearntSubstitutions) -> FittedParaphrase:
@@ -402,11 +379,6 @@ def source_folds(dataset: Dataset, folds: int) -> Int64Array:
 
     Sources with their text or a reference in common are in one part, and those of one document, unless a document
     would then be larger than a part.
-
-    Returns
-    -------
-    int64 array, shape (sources,)
-        Part of every source, from 0. Parts can be empty.
     """
     count = len(dataset.sources)
     codes, texts = dataset.references["text"].factorize(sort=True)

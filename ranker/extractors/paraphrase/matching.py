@@ -28,34 +28,14 @@ SUMS = 10
 
 
 class WordFacts(NamedTuple):
-    """What is known of the words of a vocabulary.
-
-    Parameters
-    ----------
-    stems : int32 array, shape (words,)
-        Number of the stem of every word.
-    replaceable : bool array, shape (words,)
-        Whether a word may be substituted at all.
-    """
+    """What is known of the words of a vocabulary."""
 
     stems: Int32Array
     replaceable: BoolArray
 
 
 class Lookup(NamedTuple):
-    """A substitution table over the words of a vocabulary, for `compare`.
-
-    Parameters
-    ----------
-    number : int32 array, shape (words,)
-        Number of every word in the table, -1 for words that it does not know.
-    offsets : int64 array, shape (numbers + 1,)
-        What may stand for number ``a`` are rows ``offsets[a]:offsets[a + 1]``.
-    other : int32 array, shape (rows,)
-        Numbers, sorted in every block.
-    similarity : float32 array, shape (rows,)
-        In (0, 1].
-    """
+    """A substitution table over the words of a vocabulary, for `compare`."""
 
     number: Int32Array
     offsets: Int64Array
@@ -116,16 +96,7 @@ def _match_keys(
 def match_words(
     candidate: Int32Array, reference: Int32Array, stems: Int32Array
 ) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
-    """Match words with equal forms, then with equal stems.
-
-    Returns
-    -------
-    partner : int32 array, shape (candidate words,)
-        The reference word matched, -1 for none.
-    kind : int8 array, shape (candidate words,)
-        `UNMATCHED`, `EXACT` or `STEM`.
-    taken : bool array, shape (reference words,)
-    """
+    """Match words with equal forms, then with equal stems."""
     partner = np.full(len(candidate), -1, dtype=np.int32)
     kind = np.zeros(len(candidate), dtype=np.int8)
     taken = np.zeros(len(reference), dtype=np.bool_)
@@ -187,26 +158,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """List the residual words of many pairs of sentences that are near each other.
-
-    Parameters
-    ----------
-    values, offsets
-        Sentences, as in `Segments`.
-    candidate, reference : int64 array, shape (pairs,)
-        Sentences of every pair.
-    words : WordFacts
-    steepness : float
-        The closeness of two words is exp(-steepness * difference of relative positions).
-
-    Returns
-    -------
-    sizes : int64 array, shape (pairs,)
-        Number of rows of every pair of sentences.
-    places : int32 array, shape (rows, 4)
-        Candidate word, reference word, and where they stand in their sentences.
-    closeness : float32 array, shape (rows,)
-    """
+    """List the residual words of many pairs of sentences that are near each other."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):
@@ -269,11 +221,6 @@ def substitute(
     """Match the words that `match_words` left free by the table: the most alike first, of equals the nearest.
 
     `partner`, `kind` and `taken` are filled up in place.
-
-    Returns
-    -------
-    float32 array, shape (candidate words,)
-        Similarity of every substituted word, else 0.
     """
     size, length = len(candidate), len(reference)
     similarity = np.zeros(size, dtype=np.float32)
@@ -321,23 +268,7 @@ def compare(
     weight: FloatArray,
     content: BoolArray,
 ) -> FloatArray:
-    """Match many pairs of sentences and sum up what matched.
-
-    Parameters
-    ----------
-    values, offsets, candidate, reference, words
-        As of `residual_pairs`.
-    table : Lookup
-    weight : float64 array, shape (words,)
-    content : bool array, shape (words,)
-
-    Returns
-    -------
-    float array, shape (pairs, 10)
-        Words of the candidate and of the reference; words matched by form or stem; sum of the similarities of the
-        substituted words, their number, and the sum over content words; weight of the candidate's words and of the
-        reference's; weight matched on the side of the candidate and on that of the reference.
-    """
+    """Match many pairs of sentences and sum up what matched."""
     sums = np.zeros((len(candidate), SUMS))
     for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]

@@ -28,21 +28,7 @@ START = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrences:
-    """Residual words of many pairs of sentences, each with those of the other side that are near it.
-
-    Parameters
-    ----------
-    first, second : int32 array, shape (kinds,)
-        The different pairs of words, sorted.
-    kind : int32 array, shape (rows,)
-        Pair of words of every row.
-    row, column : int32 array, shape (rows,)
-        Where the words stand in their sentences.
-    closeness : float32 array, shape (rows,)
-        Positive.
-    starts : int64 array, shape (pairs + 1,)
-        Rows of every pair of sentences.
-    """
+    """Residual words of many pairs of sentences, each with those of the other side that are near it."""
 
     first: Int32Array
     second: Int32Array
@@ -70,15 +56,7 @@ class Cooccurrences:
 
 @dataclass(frozen=True, eq=False)
 class Substitutions:
-    """Pairs of words, and how well one stands for the other.
-
-    Parameters
-    ----------
-    first, second : int32 array, shape (rows,)
-        Word of a candidate and word of a reference, sorted.
-    similarity : float32 array, shape (rows,)
-        In (0, 1].
-    """
+    """Pairs of words, and how well one stands for the other."""
 
     first: Int32Array
     second: Int32Array
@@ -154,27 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn which word stands for which.
-
-    Parameters
-    ----------
-    cooccurrences : Cooccurrences
-    pair_weight : array-like, shape (pairs,), optional
-        How much a pair of sentences counts; 0 leaves it out. By default all count 1.
-    iterations : int
-    null : float
-        How much a word comes from none, in units of a neighbour right opposite at the start.
-    discount : float
-        Taken off every expected count.
-    least : float
-        Keep pairs of words of at least this similarity.
-    least_count : float
-        Keep pairs of words expected to go together at least so often, in either direction.
-
-    Returns
-    -------
-    Substitutions
-    """
+    """Learn which word stands for which."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

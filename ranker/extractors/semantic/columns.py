@@ -38,19 +38,7 @@ STATE = {
 
 @dataclass(frozen=True)
 class InverseFrequencies:
-    """What `Semantic.fit` learns.
-
-    Parameters
-    ----------
-    encoder : str
-        SHA-256 of the encoder, in hexadecimal.
-    ids : int32 array, shape (seen,)
-        Sub-words that occur in the references, sorted.
-    texts : int64 array, shape (seen,)
-        In how many references.
-    total : int
-        Number of references.
-    """
+    """What `Semantic.fit` learns."""
 
     encoder: str
     ids: Int32Array
@@ -158,13 +146,7 @@ class Semantic(FittedExtractor):
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
-        """Return the fitted form whose `state` returned `arrays`.
-
-        Raises
-        ------
-        ModelError
-            If they are not what `state` returns.
-        """
+        """Return the fitted form whose `state` returned `arrays`."""
         check_arrays(arrays, STATE, str(self))
         if (arrays["texts"] > arrays["total"][0]).any():
             raise ModelError(f"{self}: a subword count exceeds the number of references; train or copy the model again")
@@ -174,13 +156,7 @@ class Semantic(FittedExtractor):
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 4).
-
-        Raises
-        ------
-        ModelError
-            With ``idf=true`` before `fit`; if the encoder is another than in training.
-        """
+        """Return the columns, shape (candidates, 4)."""
         self._check_weights()
         encoder = self._encoder()
         result = np.full((len(dataset), len(COLUMNS)), -np.inf)
@@ -196,13 +172,7 @@ class Semantic(FittedExtractor):
         return result
 
     def compare(self, texts: list[str], pairs: Int64Array) -> FloatArray:
-        """Return the columns of pairs of different `texts`, by number, shape (pairs, 2) to (pairs, 4).
-
-        Raises
-        ------
-        ModelError
-            As `transform`.
-        """
+        """Return the columns of pairs of different `texts`, by number, shape (pairs, 2) to (pairs, 4)."""
         self._check_weights()
         encoder = self._encoder()
         with RowCache("semantic", self._cache_name(encoder)) as cache:

@@ -13,19 +13,7 @@ from ranker.storage.kernels import kernel
 
 @dataclass(frozen=True, eq=False)
 class TokenVectors:
-    """What is matched: sub-words or words of texts; those of text ``i`` are ``offsets[i]`` to ``offsets[i + 1]``.
-
-    Parameters
-    ----------
-    vectors : float32 array, shape (tokens, width)
-        Of length 1.
-    weights : float64 array, shape (tokens,)
-        Share of a token in the mean over its text, not negative; a token of weight 0 can be matched, but does not
-        count.
-    offsets : int64 array, shape (texts + 1,)
-    word : int32 array, shape (tokens,)
-        0-based word of the text; -1 for special tokens.
-    """
+    """What is matched: sub-words or words of texts; those of text ``i`` are ``offsets[i]`` to ``offsets[i + 1]``."""
 
     vectors: Float32Array
     weights: FloatArray
@@ -36,19 +24,7 @@ class TokenVectors:
 def tokens_of(
     pieces: Pieces, vectors: Float32Array, weights: FloatArray, *, special: bool = True, words: bool = False
 ) -> TokenVectors:
-    """Put together what is matched.
-
-    Parameters
-    ----------
-    pieces : Pieces
-    vectors : float32 array, shape (pieces, width)
-    weights : float64 array, shape (pieces,)
-        Those of special tokens count as 0.
-    special : bool, default True
-        Keep special tokens, to be matched.
-    words : bool, default False
-        Make the sub-words of a word one token: their mean vector, again of length 1, and their mean weight.
-    """
+    """Put together what is matched."""
     ordinary = pieces.word >= 0
     weights = np.where(ordinary, weights, 0.0)
     if words:
@@ -86,12 +62,6 @@ def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> Fl
               R = \frac{\sum_j w_j \max_i s_{ij}}{\sum_j w_j} \qquad F = \frac{2PR}{P + R}
 
     A text in which nothing has weight gives 0 throughout, and so does F unless P and R are both positive.
-
-    Parameters
-    ----------
-    tokens : TokenVectors
-    candidate, target : int64 array, shape (pairs,)
-        Texts.
     """
     return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
 
@@ -135,16 +105,7 @@ def _match(
 
 @dataclass(frozen=True)
 class WordMatch:
-    """A word, the word of the other text that is most like it, and how like they are.
-
-    Parameters
-    ----------
-    word, partner : int
-        0-based words; `partner` is -1 for a special token.
-    similarity : float
-        Mean over the tokens of the word of their highest cosine, so that the mean over words, weighted by tokens, is
-        the precision (or recall) where all weights are equal.
-    """
+    """A word, the word of the other text that is most like it, and how like they are."""
 
     word: int
     partner: int

@@ -18,16 +18,7 @@ _ROUNDING = 1e-9
 
 
 class Phrases(NamedTuple):
-    """Paraphrases that could align with words of one reference.
-
-    Parameters
-    ----------
-    start, size : int32 array, shape (phrases,)
-        Words of the reference.
-    offsets, words : int64 array, shape (phrases + 1,), and int32 array
-        Words of the candidate, as ids.
-    cost : float array, shape (phrases,)
-    """
+    """Paraphrases that could align with words of one reference."""
 
     start: Int32Array
     size: Int32Array
@@ -37,20 +28,7 @@ class Phrases(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """A candidate beside a reference.
-
-    Parameters
-    ----------
-    candidate : int32 array, shape (candidate words,)
-        Word ids.
-    cost, equal, alike
-        As `ranker.extractors.terp.words.match_words` returns them.
-    phrases : Phrases
-        Those with most candidate words first, then those that start first in the reference.
-    insertion, deletion, beam : float
-    reach : int
-        Candidate words of the longest phrase, at least 1.
-    """
+    """A candidate beside a reference."""
 
     candidate: Int32Array
     cost: FloatArray
@@ -64,19 +42,7 @@ class Sentences(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """States of an alignment.
-
-    Parameters
-    ----------
-    distance : float array, shape (candidate words + 1, reference words + 1)
-        Least cost of reaching a state; infinite where it is pruned, and undefined outside of `first` and `last`.
-    operation : uint8 array, of that shape
-        Last step on the best path.
-    phrase : int32 array, of that shape
-        Phrase of that step.
-    first, last : int64 array, shape (candidate words + 1,)
-        First and last row of every column that is not pruned.
-    """
+    """States of an alignment."""
 
     distance: FloatArray
     operation: UInt8Array
@@ -187,22 +153,6 @@ def fill_lattice(
     """Fill the columns of `lattice` after `known` and return the least cost of aligning all words.
 
     Steps from state to state are taken in TERp's order, so that of equally good ones the same counts.
-
-    Parameters
-    ----------
-    sentences : Sentences
-    order : int32 array, shape (candidate words,)
-        The candidate's words as they stand after shifts.
-    known : int
-        Columns up to this one are those of `base`; -1 for none.
-    settled : int
-        From this column on the words of the candidate are those that `rest` was made of.
-    most : float
-        Infinity is returned as soon as the cost is certain to be more.
-    base : Lattice
-    rest : float array
-        As `fill_rest` writes it; not read if `most` is infinite.
-    lattice : Lattice
     """
     length, size = len(order), sentences.cost.shape[1]
     distance, operation = lattice.distance, lattice.operation
@@ -272,18 +222,7 @@ def fill_lattice(
 
 
 class LatticeAlignment(NamedTuple):
-    """An alignment as the search for shifts reads it.
-
-    Parameters
-    ----------
-    wrong, reference_wrong : int32 array, shape (words + 1,)
-        How many of the first words of either side are not aligned with the same word.
-    aligned : int32 array, shape (reference words,)
-        Candidate position of every reference word: of the word aligned with it, the first of a phrase, or, of a deleted
-        word, the last one before it; -1 if there is none.
-    reference_aligned : int32 array, shape (candidate words,)
-        The same the other way round.
-    """
+    """An alignment as the search for shifts reads it."""
 
     wrong: Int32Array
     reference_wrong: Int32Array

@@ -8,28 +8,7 @@ CostSet = Literal["terp", "terpa", "terph", "ter"]
 
 
 class EditCosts(NamedTuple):
-    """What edits cost, which words match, and what limits the search.
-
-    Parameters
-    ----------
-    deletion, insertion, substitution, stem, synonym, shift : float
-        Cost of leaving out a reference word, of a candidate word too many, of one word for another, of words with a
-        common stem, of words with a common synset, and of moving a block of words.
-    phrase : tuple of float, or None
-        Parameters a, b, c, d of the cost of a phrase, ``a + n (b log10 p + c p + d)``, at least 0, with the probability
-        p of the phrase table and the cost n of turning one phrase into the other without the table (section 2 of the
-        paper). None: the cost is p.
-    stems, synonyms : bool
-        Whether such words match; if so, they and paraphrases also allow shifts.
-    paraphrases : bool
-        Whether paraphrases may match.
-    stop_words : bool
-        Whether stop words are only shifted with another word.
-    beam : int
-        By how much a partial alignment may cost more than the best one that covers as many candidate words.
-    capped : bool
-        Whether no score exceeds 1.
-    """
+    """What edits cost, which words match, and what limits the search."""
 
     deletion: float = 1.0
     insertion: float = 1.0

@@ -30,18 +30,7 @@ class SearchCosts(NamedTuple):
 
 
 class PhraseTable(NamedTuple):
-    """Paraphrases of what stands in some sentences.
-
-    Parameters
-    ----------
-    sentence_offsets, occurrences
-        Of the phrases, as `ranker.extractors.lexical.phrases.find_occurrences` returns them.
-    entry_offsets : int64 array, shape (phrases + 1,)
-        Entries of phrase ``i`` are ``entry_offsets[i]:entry_offsets[i + 1]``.
-    word_offsets, words : int64 array, shape (entries + 1,), and int32 array
-        Candidate words of every entry, as ids.
-    cost : float array, shape (entries,)
-    """
+    """Paraphrases of what stands in some sentences."""
 
     sentence_offsets: Int64Array
     occurrences: Int32Array
@@ -52,17 +41,7 @@ class PhraseTable(NamedTuple):
 
 
 class EditModel(NamedTuple):
-    """All that decides what edits cost.
-
-    Parameters
-    ----------
-    words : WordTables
-        Of the vocabulary.
-    is_stop : bool array, shape (words,)
-        Words that are not shifted without another word.
-    phrases : PhraseTable
-    costs : SearchCosts
-    """
+    """All that decides what edits cost."""
 
     words: WordTables
     is_stop: BoolArray
@@ -83,15 +62,7 @@ def match_words(
     words: WordTables,
     costs: SearchCosts,
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Compare every word of a candidate with every word of a reference.
-
-    Returns
-    -------
-    cost : float array, shape (candidate words, reference words)
-        Least cost of aligning the two.
-    equal, alike : bool array, of that shape
-        Whether they are the same word, and whether they are the same, have a common stem or are synonyms.
-    """
+    """Compare every word of a candidate with every word of a reference."""
     shape = len(candidate), len(reference)
     cost = np.zeros(shape)
     equal, alike = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)

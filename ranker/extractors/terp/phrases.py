@@ -32,27 +32,7 @@ def find_phrases(
     *,
     lowercase: bool,
 ) -> PhraseTable:
-    """Return what the table at `path` has for some references.
-
-    Parameters
-    ----------
-    path : str
-        Plain or gzipped text.
-    segments : Segments
-    references : int64 array
-        Sentences; row ``i`` of the result is that of ``references[i]``.
-    model : EditModel
-        Of the vocabulary of `segments`; its phrases are not used.
-    parameters : tuple of float, or None
-        Of the cost of phrases, see `ranker.extractors.terp.costs.EditCosts`.
-    lowercase : bool
-        Whether the table is lower-cased first, as the sentences were.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or is not of the format.
-    """
+    """Return what the table at `path` has for some references."""
     entries = list(_known_entries(path, segments.vocabulary, lowercase=lowercase))
     sentence_offsets, occurrences, numbers = find_occurrences(
         (phrase for _, phrase, _ in entries), segments, references

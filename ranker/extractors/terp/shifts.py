@@ -129,11 +129,6 @@ def _collect_shifts(
 
     A stretch of words may move to one of the reference of equal words or, if relaxed, of words alike and paraphrases
     that words alike follow. Neither may be right already, nor hold stop words only.
-
-    Parameters
-    ----------
-    content : pair of int32 arrays, shape (words + 1,)
-        How many of the first words of candidate and reference are no stop words.
     """
     length, size = sentences.cost.shape
     alike = sentences.alike if costs.relaxed else sentences.equal
@@ -268,15 +263,7 @@ def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: Edit
 def _shift_words(
     sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
-    """Make the best shift again and again as long as it pays.
-
-    Returns
-    -------
-    cost : float
-        Of all shifts.
-    order : int32 array, shape (candidate words,)
-        Words of the candidate as they stand in the end; `base` is left as the lattice of these.
-    """
+    """Make the best shift again and again as long as it pays."""
     candidate, costs = sentences.candidate, model.costs
     length, size = len(candidate), len(reference)
     trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
@@ -303,16 +290,7 @@ def _shift_words(
 
 @kernel
 def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> float:
-    """Return the cost of shifts and edits that turn a candidate into a reference.
-
-    Parameters
-    ----------
-    candidate, reference : int32 array
-        Word ids.
-    row : int
-        The reference's row in the phrase table.
-    model : EditModel
-    """
+    """Return the cost of shifts and edits that turn a candidate into a reference."""
     length, size = len(candidate), len(reference)
     if length == 0 or size == 0:
         return length * model.costs.insertion + size * model.costs.deletion
@@ -326,16 +304,7 @@ def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: Edi
 def edit_path(
     candidate: Int32Array, reference: Int32Array, row: int, model: EditModel
 ) -> tuple[Int32Array, Int32Array]:
-    """Return the edits whose cost `edit_cost` returns, neither sentence being empty.
-
-    Returns
-    -------
-    order : int32 array, shape (candidate words,)
-        Words of the candidate as they stand after all shifts.
-    steps : int32 array, shape (steps, 3)
-        What every step is (`ranker.extractors.terp.alignment.WORDS`, `INSERTION`, `DELETION`, `PHRASE`), and how many
-        words of candidate and reference it aligns.
-    """
+    """Return the edits whose cost `edit_cost` returns, neither sentence being empty."""
     sentences = _compare(candidate, reference, row, model)
     base = empty_lattice(len(candidate), len(reference))
     _, order = _shift_words(sentences, reference, model, base)
@@ -351,18 +320,7 @@ def edit_costs(
     rows: Int64Array,
     model: EditModel,
 ) -> FloatArray:
-    """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,).
-
-    Parameters
-    ----------
-    values, offsets
-        Sentences, as in `ranker.extractors.text.tokens.Segments`.
-    first, second : int64 array, shape (pairs,)
-        Candidate and reference of every pair.
-    rows : int64 array, shape (pairs,)
-        Row of the reference in the phrase table.
-    model : EditModel
-    """
+    """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first))
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]

@@ -205,11 +205,6 @@ def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
 
     A candidate's n-gram counts at most as often as it occurs in the reference where it occurs most (clipping; Papineni
     et al. 2002, section 2.1).
-
-    Returns
-    -------
-    int64 array, shape (candidates, order)
-        Column ``n - 1`` holds the n-grams.
     """
     return _matches(
         batch.segments.values,

@@ -16,19 +16,7 @@ from ranker.extractors.text.tokens import TokenBatch
 
 @dataclass(frozen=True, eq=False)
 class ReferencePairs:
-    """Every candidate with every reference of its source, in the order of the references.
-
-    Parameters
-    ----------
-    candidate : int64 array, shape (pairs,)
-        Row of the candidate.
-    reference : int64 array, shape (pairs,)
-        Row of the reference.
-    offsets : int64 array, shape (references + 1,)
-        Block of the pairs of every reference.
-    candidates : int
-        Number of candidates.
-    """
+    """Every candidate with every reference of its source, in the order of the references."""
 
     candidate: Int64Array
     reference: Int64Array
@@ -46,21 +34,7 @@ class ReferencePairs:
         )
 
     def refuse_long(self, batch: TokenBatch, dataset: Dataset, metric: str, most: int) -> None:
-        """Refuse texts that `metric`, whose time grows faster than their length, would not end with.
-
-        Parameters
-        ----------
-        batch : TokenBatch
-        dataset : Dataset
-        metric : str
-        most : int
-            Number of tokens that a candidate and its reference may both have.
-
-        Raises
-        ------
-        DataError
-            If the product of both lengths is greater than that of two such texts.
-        """
+        """Refuse texts that `metric`, whose time grows faster than their length, would not end with."""
         candidate_lengths = batch.candidate_lengths[self.candidate]
         reference_lengths = batch.reference_lengths[self.reference]
         long = np.flatnonzero(candidate_lengths * reference_lengths > most**2)
@@ -75,12 +49,7 @@ class ReferencePairs:
             )
 
     def best(self, scores: npt.ArrayLike) -> Int64Array:
-        """Return the pair with the highest score of every candidate, of equal ones the first reference; -1 without any.
-
-        Parameters
-        ----------
-        scores : array-like, shape (pairs,)
-        """
+        """Return the best scored pair of every candidate, of equal ones the first reference; -1 without any."""
         order = np.lexsort((self.reference, -np.asarray(scores, dtype=np.float64), self.candidate))
         result = np.full(self.candidates, -1, dtype=np.int64)
         sorted_candidates = self.candidate[order]

@@ -31,15 +31,7 @@ Contexts = Literal["isozaki", "ribes"]
 
 @dataclass(frozen=True, eq=False)
 class WordOrders:
-    """Word orders of pairs of candidate and reference in CSR form.
-
-    Parameters
-    ----------
-    positions : int32 array, shape (aligned words,)
-        Reference position, from 0, of every aligned word, in the order of the candidate.
-    offsets : int64 array, shape (pairs + 1,)
-        Pair ``i`` is ``positions[offsets[i]:offsets[i + 1]]``.
-    """
+    """Word orders of pairs of candidate and reference in CSR form."""
 
     positions: Int32Array
     offsets: Int64Array
@@ -62,21 +54,7 @@ class WordOrders:
 def align_contexts(
     dataset: Dataset, contexts: Contexts, tokenizer: Tokenizer, *, lowercase: bool = False
 ) -> WordOrders:
-    """Align every candidate with each of its references.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    contexts : {"isozaki", "ribes"}
-        Which contexts decide about repeated words; see the module.
-    tokenizer, lowercase
-        Of the words; see `ranker.extractors.text.tokens.token_batch`.
-
-    Returns
-    -------
-    WordOrders
-        Of every pair, in the order of `ranker.extractors.text.reference_pairs.reference_pairs`.
-    """
+    """Align every candidate with each of its references."""
     pairs = reference_pairs(dataset)
     batch = pairs.expand(token_batch(dataset, tokenizer, lowercase=lowercase))
     longest = 2 if contexts == "isozaki" else np.iinfo(np.int32).max

@@ -171,13 +171,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count skip-bigrams with at most `distance` words between; a negative distance is none (Lin 2004, section 5).
-
-    Returns
-    -------
-    int64 array, shape (pairs, 3)
-        Matched, in the first sentence, in the second.
-    """
+    """Count skip-bigrams with at most `distance` words between; a negative distance is none (Lin 2004, section 5)."""
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
@@ -190,12 +184,7 @@ def skip_bigram_counts(
 def common_words(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
 ) -> Int64Array:
-    """Count the words, each as often as both sentences have it, without the last `dropped` tokens of each.
-
-    Returns
-    -------
-    int64 array, shape (pairs,)
-    """
+    """Count the words, each as often as both sentences have it, without the last `dropped` tokens of each."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         start, stop = offsets[first[pair]], offsets[first[pair] + 1]

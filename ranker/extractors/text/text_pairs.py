@@ -18,15 +18,7 @@ from ranker.storage.kernels import kernel
 
 @dataclass(frozen=True, eq=False)
 class TextPairs:
-    """Candidates of a data set, each against one other of its source as its only reference.
-
-    Parameters
-    ----------
-    texts : Dataset
-        Its references are not looked at.
-    candidate, reference : int64 array, shape (pairs,)
-        Rows of candidates of `texts`, both of the same source; `reference` is not decreasing.
-    """
+    """Candidates of a data set, each against one other of its source as its only reference."""
 
     texts: Dataset
     candidate: Int64Array
@@ -81,19 +73,6 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
     """Count the n-grams that the two texts of every pair share, each as often as the text has it that has it less.
 
     Equal to `ranker.extractors.text.ngrams.ngram_matches` of the pairs, but every text is read once.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-        The candidates of ``pairs.texts``.
-    pairs : TextPairs
-    order : int
-        Longest n-gram.
-
-    Returns
-    -------
-    int64 array, shape (pairs, order)
-        Column ``n - 1`` holds the n-grams.
     """
     source = batch.candidate_source[pairs.reference]
     sources = np.unique(source)
@@ -116,16 +95,6 @@ def summed_ngram_matches(batch: TokenBatch, weight: FloatArray, order: int) -> F
 
     The sum over the others j of ``weight[j] * matches(i, j)`` in time linear in the length of the texts: a candidate
     that has an n-gram c times shares the k-th of these, k = 1 ... c, with just those that have it k times or more.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-    weight : float array, shape (candidates,)
-    order : int
-
-    Returns
-    -------
-    float64 array, shape (candidates, order)
     """
     return _summed_matches(
         batch.segments.values, batch.segments.offsets, batch.candidate, batch.candidate_offsets, weight, order

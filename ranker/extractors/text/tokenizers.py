@@ -86,16 +86,7 @@ def _kinds(tokenizer: str) -> UInt8Array:
 
 
 def split_and_number(sentences: Sequence[str], tokenizer: str) -> tuple[Int32Array, Int64Array, list[str]]:
-    """Tokenise by one of `SPLITTING`, and number the words by first occurrence.
-
-    Returns
-    -------
-    values : int32 array, shape (tokens,)
-        Word of every token.
-    offsets : int64 array, shape (sentences + 1,)
-        Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-    vocabulary : list of str
-    """
+    """Tokenise by one of `SPLITTING`, and number the words by first occurrence."""
     prepare = _stripped if tokenizer in ("none", "zh") else _unmarked
     joined = "\n".join([*map(prepare, sentences), ""])
     values, offsets, words = _split(_code_points(joined), _kinds(tokenizer), len(sentences))

@@ -45,13 +45,7 @@ Tokenizer = Literal[
 
 
 def checked_tokenizer(name: str) -> Tokenizer:
-    """Return `name` if it is that of a tokenizer.
-
-    Raises
-    ------
-    OptionError
-        If it is not; the message lists those there are.
-    """
+    """Return `name` if it is that of a tokenizer."""
     known = get_args(Tokenizer)
     if name not in known:
         raise OptionError(f"--tokenizer {name}: unknown tokenizer{nearest(name, known)}; available: {', '.join(known)}")
@@ -63,17 +57,7 @@ _CHUNK, _SPLIT_CHUNK = 20_000, 100_000
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Distinct tokenised sentences in CSR form.
-
-    Parameters
-    ----------
-    values : int32 array, shape (tokens,)
-        Word ids of all sentences, one behind the other.
-    offsets : int64 array, shape (sentences + 1,)
-        Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-    vocabulary : list of str
-        Word of every id, in order of first occurrence.
-    """
+    """Distinct tokenised sentences in CSR form."""
 
     values: Int32Array
     offsets: Int64Array
@@ -170,23 +154,7 @@ def _joined(parts: Sequence[Segments]) -> Segments:
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Candidates and references of a data set as `Segments`, and who belongs to whom.
-
-    Parameters
-    ----------
-    segments : Segments
-        Distinct sentences of candidates and references together.
-    candidate : int64 array, shape (candidates,)
-        Sentence of every candidate.
-    reference : int64 array, shape (references,)
-        Sentence of every reference.
-    candidate_source : int64 array, shape (candidates,)
-        Source of every candidate, not decreasing.
-    candidate_offsets, reference_offsets : int64 array, shape (sources + 1,)
-        Blocks of the candidates and of the references of every source.
-    texts : sequence of str
-        The distinct sentences as written.
-    """
+    """Candidates and references of a data set as `Segments`, and who belongs to whom."""
 
     segments: Segments
     candidate: Int64Array
@@ -209,17 +177,7 @@ class TokenBatch:
 
 @dataclass(frozen=True, eq=False)
 class DistinctSentences:
-    """The different sentences among the candidates and references of a data set.
-
-    Parameters
-    ----------
-    texts : list of str
-        In order of first occurrence, candidates first.
-    candidate : int64 array, shape (candidates,)
-        Sentence of every candidate.
-    reference : int64 array, shape (references,)
-        Sentence of every reference.
-    """
+    """The different sentences among the candidates and references of a data set."""
 
     texts: list[str]
     candidate: Int64Array
@@ -294,13 +252,7 @@ def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase
 
 
 def check_sources(dataset: Dataset) -> None:
-    """Refuse data without source sentences.
-
-    Raises
-    ------
-    DataError
-        If all are empty.
-    """
+    """Refuse data without source sentences."""
     if len(dataset.sources) and not (dataset.sources["text"].str.strip() != "").any():
         raise DataError("word alignments require source sentences: give them as sources (-s SRC)", file=dataset.name)
 

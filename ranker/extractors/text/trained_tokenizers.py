@@ -23,25 +23,13 @@ SENTENCEPIECE_MODELS = {
 
 
 def tokenize_mecab(name: str, sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise Japanese (``ja-mecab``) or Korean (``ko-mecab``) with MeCab as sacreBLEU does.
-
-    Raises
-    ------
-    MissingError
-        If sacreBLEU, MeCab or the dictionary is not installed.
-    """
+    """Tokenise Japanese (``ja-mecab``) or Korean (``ko-mecab``) with MeCab as sacreBLEU does."""
     tokenize = _mecab(name)
     return [tokenize(sentence.rstrip()).split() for sentence in sentences]
 
 
 def tokenize_pieces(name: str, sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise into SentencePiece pieces of the FLORES models, as sacreBLEU does for spBLEU.
-
-    Raises
-    ------
-    MissingError
-        If sentencepiece is not installed or the model is not in sacreBLEU's directory; nothing is downloaded.
-    """
+    """Tokenise into SentencePiece pieces of the FLORES models, as sacreBLEU does for spBLEU."""
     encode = _pieces(name, _sacrebleu_directory())
     return [line.split() for line in map(" ".join, encode([sentence.rstrip() for sentence in sentences]))]
 

@@ -19,17 +19,7 @@ from ranker.storage.kernels import kernel
 
 @dataclass(frozen=True, eq=False)
 class ReferenceNgrams:
-    """All n-grams of the references of a data set, numbered exactly, with how often they occur.
-
-    Parameters
-    ----------
-    vocabulary : list of str
-        Word of every unigram.
-    keys : tuple of int64 array
-        Entry ``n - 2``, ascending: of every n-gram the number of its first n - 1 words << 32, and its last word.
-    counts : tuple of int64 array
-        Entry ``n - 1``: occurrences of every n-gram, each reference as often as it is used as one.
-    """
+    """All n-grams of the references of a data set, numbered exactly, with how often they occur."""
 
     vocabulary: list[str]
     keys: tuple[Int64Array, ...]
@@ -55,14 +45,7 @@ class ReferenceNgrams:
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
 
     def find(self, segments: Segments) -> list[Int64Array]:
-        """Return the numbers of the n-grams of all sentences.
-
-        Returns
-        -------
-        list of int64 array, shape (tokens,)
-            Entry ``n - 1``: number of the n-gram that starts at every token; -1 where the sentence ends before it does,
-            and of those that the references do not have. Words of the references' own vocabulary all have a number.
-        """
+        """Return the numbers of the n-grams of all sentences."""
         words = segments.values.astype(np.int64)
         if segments.vocabulary is not self.vocabulary:
             number = {word: number for number, word in enumerate(self.vocabulary)}
@@ -138,19 +121,7 @@ def _weighted_matches(
 
 
 def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: npt.ArrayLike) -> FloatArray:
-    """Sum the weights of the clipped n-gram matches of every candidate.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-    ids : int64 array, shape (tokens,)
-        As `ReferenceNgrams.find` numbers them; -1 matches nothing.
-    weight : array-like, shape (n-grams,)
-
-    Returns
-    -------
-    float array, shape (candidates,)
-    """
+    """Sum the weights of the clipped n-gram matches of every candidate."""
     return _weighted_matches(
         ids,
         batch.segments.offsets,

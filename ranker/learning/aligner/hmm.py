@@ -128,18 +128,7 @@ def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) 
 def ibm1(
     lexical: FloatArray, null: FloatArray, null_probability: float, posterior: FloatArray, null_posterior: FloatArray
 ) -> float:
-    """Write the posteriors of IBM model 1, and return the log-likelihood.
-
-    Parameters
-    ----------
-    lexical : array, shape (observed, states)
-        Probability of every observed word given each state.
-    null : array, shape (observed,)
-        The same given null.
-    null_probability : float
-    posterior, null_posterior : arrays of the same shapes
-        Written.
-    """
+    """Write the posteriors of IBM model 1, and return the log-likelihood."""
     observed, states = lexical.shape
     share = (1.0 - null_probability) / states
     log_likelihood = 0.0

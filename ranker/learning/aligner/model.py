@@ -39,28 +39,7 @@ WORDS = {"utf8": ArrayRule("uint8", ("bytes",)), "lengths": ArrayRule("int32", (
 
 @dataclass(frozen=True, eq=False)
 class AlignmentModel:
-    """A trained word aligner.
-
-    Parameters
-    ----------
-    tables : HmmTables
-        Word probabilities (float32) and jump weights; the weights are all equal if there was no HMM iteration.
-    null_probability : float
-        Probability that a word comes from nothing.
-    iterations : tuple of int
-        EM iterations of IBM model 1 and of the HMM.
-    agreement : bool
-        Whether the directions were trained to agree.
-    log_likelihood : float64 array, shape (sum of iterations, 2)
-        Log-likelihood of the targets given the sources, and of the sources given the targets, that each iteration
-        started from.
-    pairs : int
-        Number of sentence pairs learnt from.
-    source_vocabulary, target_vocabulary : tuple of str
-        The words by their numbers; empty if they were not given.
-    text : mapping of str
-        How the words were made from text, for whoever applies the model; the model itself knows words only.
-    """
+    """A trained word aligner."""
 
     tables: HmmTables
     null_probability: float
@@ -93,25 +72,6 @@ class AlignmentModel:
 
         A word that training never saw links to a word of the same spelling, or else by its position to a word that
         nothing else explains. A pair with an empty side has no links.
-
-        Parameters
-        ----------
-        source_values, target_values : array-like of int, shape (tokens,)
-            Words in CSR form.
-        source_offsets, target_offsets : array-like of int, shape (pairs + 1,)
-        source_vocabulary, target_vocabulary : sequence of str, optional
-            The words by the numbers in the values; without them the numbers are the model's own.
-        threshold : float, default 0.5
-            Above 0, at most 1. From 0.5 on, no word has two links.
-
-        Raises
-        ------
-        DataError
-            If the arrays are not as described, or a pair has more than 2 ** 24 cells (source words x target words).
-        OptionError
-            If the threshold is out of range, or only one vocabulary is given.
-        ModelError
-            If words are given, and the model was trained without.
         """
         if not 0.0 < threshold <= 1.0:
             raise OptionError(f"threshold {threshold}, expected a number above 0 and at most 1")
@@ -151,15 +111,7 @@ class AlignmentModel:
         return KnownWords(numbers[0], numbers[1], twins)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to one file, as `ranker.storage.model_files` describes; equal models give equal bytes.
-
-        Raises
-        ------
-        ModelError
-            If `path` is a directory or a file that is no model.
-        DataError
-            If it cannot be written.
-        """
+        """Write the model to one file, as `ranker.storage.model_files` describes; equal models give equal bytes."""
         model = {
             "kind": _KIND,
             "null_probability": self.null_probability,
@@ -183,13 +135,7 @@ class AlignmentModel:
 
     @classmethod
     def load(cls, path: str | Path) -> AlignmentModel:
-        """Read a model that `save` wrote.
-
-        Raises
-        ------
-        ModelError
-            If there is none, or it is damaged or of another kind.
-        """
+        """Read a model that `save` wrote."""
         if not Path(path).exists():
             raise ModelError(
                 f"{path}: no such aligner; train one with: ranker align train -s SRC -t TGT --model {path}"
@@ -247,13 +193,7 @@ def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
-    """Return what `_packed` packed: as many words as the tables know, or none.
-
-    Raises
-    ------
-    ModelError
-        If the arrays are not what `_packed` returns.
-    """
+    """Return what `_packed` packed: as many words as the tables know, or none."""
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:

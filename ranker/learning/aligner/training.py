@@ -42,31 +42,7 @@ def train(
     target_vocabulary: Sequence[str] = (),
     text: Mapping[str, str | bool] | None = None,
 ) -> AlignmentModel:
-    """Learn to align from sentence pairs; nothing about it is random.
-
-    Parameters
-    ----------
-    source_values, target_values : array-like of int, shape (tokens,)
-        Words in CSR form, numbered from 0 in each language.
-    source_offsets, target_offsets : array-like of int, shape (pairs + 1,)
-    iterations : tuple of int, default (5, 5)
-        EM iterations of IBM model 1, and then of the HMM; either may be 0.
-    agreement : bool, default True
-        Train the directions to agree; if not, each is trained alone, and its likelihood never falls.
-    null_probability : float, default 0.05
-        Probability, held fixed, that a word comes from nothing.
-    source_vocabulary, target_vocabulary : sequence of str, optional
-        The words by their numbers; needed to apply the model to texts with other numbers.
-    text : mapping of str, optional
-        How the words were made from text, kept with the model.
-
-    Raises
-    ------
-    DataError
-        If the arrays are not as described, there is no pair, or a pair has an empty side or more than 2 ** 24 cells.
-    OptionError
-        If an option is out of range.
-    """
+    """Learn to align from sentence pairs; nothing about it is random."""
     if not 0.0 < null_probability < 1.0:
         raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
     if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:

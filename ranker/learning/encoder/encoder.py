@@ -36,16 +36,6 @@ class Pieces:
 
     A text with more sub-words than the encoder takes at once is cut into several *windows*, each with special tokens
     of its own; any other is one window.
-
-    Parameters
-    ----------
-    ids : int32 array, shape (pieces,)
-        What the encoder's vocabulary calls them.
-    word : int32 array, shape (pieces,)
-        0-based word of the text that a sub-word belongs to; -1 for special tokens.
-    offsets : int64 array, shape (texts + 1,)
-    windows : int64 array, shape (windows + 1,)
-        Where each window starts; the last entry is the number of pieces.
     """
 
     ids: Int32Array
@@ -74,35 +64,14 @@ def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Arr
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Vectors of length 1.
-
-    Parameters
-    ----------
-    pieces : float32 array, shape (pieces, width)
-        Of every sub-word in its context.
-    texts : float32 array, shape (texts, width)
-        Of every text, from the last layer.
-    """
+    """Vectors of length 1."""
 
     pieces: Float32Array
     texts: Float32Array
 
 
 class Encoder:
-    """A masked language model in Hugging Face's format.
-
-    Parameters
-    ----------
-    files : EncoderFiles
-        Where it lies; see `ranker.learning.encoder.files.find`.
-
-    Raises
-    ------
-    MissingError
-        If a package that it needs is not installed.
-    ModelError
-        If its tokeniser cannot be read.
-    """
+    """A masked language model in Hugging Face's format."""
 
     def __init__(self, files: EncoderFiles) -> None:
         check_installed()
@@ -159,12 +128,7 @@ class Encoder:
         return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
 
     def check_layer(self, layer: int | None) -> None:
-        """Refuse a layer that the network does not have.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse a layer that the network does not have."""
         if layer is not None and not 1 <= layer <= self.layers:
             raise OptionError(f"layer={layer}: this encoder has layers 1 to {self.layers}")
 
@@ -173,19 +137,6 @@ class Encoder:
 
         Windows of like length go through it together, a batch in each thread. The vectors do not depend on the number
         of threads; what else is in a batch moves them by about 1e-7.
-
-        Parameters
-        ----------
-        pieces : Pieces
-        layer : int, optional
-            Layer that the vectors of the sub-words are taken from, 1 the first; by default the last.
-        count : callable, optional
-            Called with the number of windows finished since the last call.
-
-        Raises
-        ------
-        OptionError
-            If there is no such layer.
         """
         import torch
 
@@ -349,15 +300,7 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 
 
 def load(encoder: str) -> Encoder:
-    """Return the encoder called so, or lying in that directory; loaded once.
-
-    Raises
-    ------
-    MissingError
-        If it, or a package that it needs, is not on this machine.
-    ModelError
-        If it is damaged, pickled or no encoder.
-    """
+    """Return the encoder called so, or lying in that directory; loaded once."""
     check_installed()
     files = find(encoder)
     return _encoder(files, files.digest)

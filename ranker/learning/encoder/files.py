@@ -34,21 +34,7 @@ _OTHERS = ("tokenizer_config.json", "1_Pooling/config.json")
 
 @dataclass(frozen=True)
 class Package:
-    """An installable package that brings the files of an encoder.
-
-    Parameters
-    ----------
-    name : str
-        What to install.
-    module : str
-        What it is imported as; it is looked for, not imported.
-    directory : str
-        Where the files lie inside it.
-    layer : int
-        Layer whose vectors are best matched, 1 the first.
-    digest : str
-        `EncoderFiles.digest` of its files.
-    """
+    """An installable package that brings the files of an encoder."""
 
     name: str
     module: str
@@ -71,24 +57,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class EncoderFiles:
-    """The files of one encoder.
-
-    Parameters
-    ----------
-    directory : Path
-    weights : tuple of Path
-        Files of safetensors.
-    model_type : str
-        What ``config.json`` calls its architecture.
-    pooling : {"mean", "first"}
-        How the vectors of a sentence's sub-words become one.
-    longest : int
-        Number of sub-words, special tokens included, that it takes at once.
-    width : int
-        Length of its vectors.
-    layer : int or None
-        Layer whose vectors are best matched, 1 the first, where that is known.
-    """
+    """The files of one encoder."""
 
     directory: Path
     weights: tuple[Path, ...]
@@ -129,13 +98,6 @@ def find(encoder: str) -> EncoderFiles:
     """Return the files of an encoder known by name, or of a directory.
 
     Those of one known by name are in `named_folder`, or in an installed package.
-
-    Raises
-    ------
-    MissingError
-        If it is not on this machine; the message says what to do.
-    ModelError
-        If the directory is no encoder, has its weights as pickles only, or has other files than its name says.
     """
     if encoder in PACKAGES:
         package = PACKAGES[encoder]
@@ -165,13 +127,7 @@ def find(encoder: str) -> EncoderFiles:
 
 
 def check(directory: Path) -> EncoderFiles:
-    """Return the files of the encoder in `directory`.
-
-    Raises
-    ------
-    ModelError
-        If it is no encoder, or has its weights as pickles only.
-    """
+    """Return the files of the encoder in `directory`."""
     config = _json(directory, _CONFIG)
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
@@ -240,13 +196,7 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
 
 
 def check_installed() -> None:
-    """Refuse if a package that encoders need is not installed.
-
-    Raises
-    ------
-    MissingError
-        Naming what is missing and the command that installs it.
-    """
+    """Refuse if a package that encoders need is not installed."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingError(f"encoders require {', '.join(missing)}: {INSTALL}")

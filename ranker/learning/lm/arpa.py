@@ -32,21 +32,6 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path, *
     the training text alone and not on how its words are numbered. Logarithms are the shortest decimals that give
     back the same single-precision numbers, the precision of KenLM. Orders that have no n-gram, because no sentence
     is as long, are left out. KenLM itself reads no model of order 1.
-
-    Parameters
-    ----------
-    model : NgramModel
-    vocabulary : sequence of str
-        The word of each id; it may hold more words than the training text.
-    path : str or Path
-    comment : str, optional
-        First line of the file, behind ``#``.
-
-    Raises
-    ------
-    DataError
-        If a word of the model has no string, or the same as another; if it is empty, holds white space that ends a
-        field of the file, or is ``<unk>``, ``<s>`` or ``</s>``; or if the file cannot be written.
     """
     trie = model.trie
     words = _words_of(model, vocabulary)
@@ -90,13 +75,7 @@ def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
 
 
 def check_word(word: str) -> None:
-    """Refuse a word that cannot be a field of an ARPA file.
-
-    Raises
-    ------
-    DataError
-        If it is empty, holds white space that ends a field, or is ``<unk>``, ``<s>`` or ``</s>``.
-    """
+    """Refuse a word that cannot be a field of an ARPA file."""
     if word in SPECIAL_WORDS:
         raise DataError(f"{word!r} occurs in the training text, but is reserved in ARPA files: replace it in the text")
     if not word or _FIELD_BREAK.search(word):
@@ -118,17 +97,7 @@ def ngram_lines(
     log10_prob: FloatArray,
     log10_backoff: FloatArray | None,
 ) -> bytes:
-    """Return the lines of n-grams of one order.
-
-    Parameters
-    ----------
-    strings : pyarrow.Array of str
-        The word of every number.
-    words : sequence of int array, shape (n-grams,)
-        Numbers of the first words, of the second, and so on.
-    log10_prob, log10_backoff : float array, shape (n-grams,)
-        Without back-off weights in the highest order.
-    """
+    """Return the lines of n-grams of one order."""
     columns = [strings.take(pa.array(numbers)) for numbers in words]
     fields = [_decimals(log10_prob), pc.binary_join_element_wise(*columns, " ")]
     if log10_backoff is not None:

@@ -28,23 +28,7 @@ _FIRST_WORD = SENTENCE_END + 1
 
 @dataclass(frozen=True)
 class NgramTrie:
-    """The distinct n-grams of a text.
-
-    Parameters
-    ----------
-    word_ids : int32 array, shape (types,)
-        The text's distinct word ids, ascending; the unigram of ``word_ids[i]`` is node ``4 + i``.
-    starts : int64 array, shape (order + 2,)
-        The n-grams of order ``n`` are the nodes ``starts[n]`` to ``starts[n + 1]``.
-    context : int32 array, shape (nodes,)
-        Node of the n-gram without its last word.
-    word : int32 array, shape (nodes,)
-        Unigram node of the last word.
-    suffix : int32 array, shape (nodes,)
-        Node of the n-gram without its first word.
-    first_child : int32 array, shape (nodes + 1,)
-        Extensions of a node by one word are the nodes ``first_child[node]`` to ``first_child[node + 1]``.
-    """
+    """The distinct n-grams of a text."""
 
     word_ids: Int32Array
     starts: Int64Array
@@ -68,12 +52,7 @@ class NgramTrie:
         return slice(int(self.starts[order]), int(self.starts[order + 1]))
 
     def ngrams(self, order: int) -> Int32Array:
-        """Return the n-grams of one order, a row each, as unigram nodes in reading order.
-
-        Returns
-        -------
-        int32 array, shape (n-grams, order)
-        """
+        """Return the n-grams of one order, a row each, as unigram nodes in reading order."""
         node = np.arange(self.starts[order], self.starts[order + 1])
         rows = np.empty((len(node), order), dtype=np.int32)
         for column in reversed(range(order)):
@@ -82,18 +61,7 @@ class NgramTrie:
         return rows
 
     def recode(self, values: npt.ArrayLike) -> Int32Array:
-        """Turn word ids into unigram nodes; words that the text does not hold become ``<unk>``.
-
-        Parameters
-        ----------
-        values : array-like of int, shape (tokens,)
-            Non-negative word ids; ids may be larger than any of the text.
-
-        Raises
-        ------
-        DataError
-            If an id is negative.
-        """
+        """Turn word ids into unigram nodes; words that the text does not hold become ``<unk>``."""
         ids = np.asarray(values)
         if ids.size and ids.min() < 0:
             raise DataError(f"word id {ids.min()}: expected ids from 0")
@@ -105,22 +73,7 @@ class NgramTrie:
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """The n-grams of a text with how often they occur.
-
-    Parameters
-    ----------
-    trie : NgramTrie
-    occurrences : int32 array, shape (nodes,)
-        Times the n-gram occurs; 0 for the root and ``<unk>``, the number of sentences for ``<s>``.
-    adjusted : int32 array, shape (nodes,)
-        The counts that Kneser-Ney smoothing estimates from: below the highest order the number of distinct
-        words seen before the n-gram (``<s>`` counts as one); occurrences in the highest order, and of n-grams
-        that begin with ``<s>``, which nothing precedes. ``<s>`` itself, never predicted, has 0.
-    sentence_offsets : int64 array, shape (sentences + 1,)
-        Where each sentence, with its ``<s>`` and ``</s>``, lies in `longest`.
-    longest : int32 array, shape (tokens + 2 sentences,)
-        Node of the longest n-gram that ends at each position of the text.
-    """
+    """The n-grams of a text with how often they occur."""
 
     trie: NgramTrie
     occurrences: Int32Array
@@ -131,20 +84,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """Sums over all n-grams of a text.
-
-    Parameters
-    ----------
-    totals : int64 array, shape (contexts,)
-        Of every node below the highest order: summed adjusted counts of its extensions by one word.
-    followers : int64 array, shape (contexts, 4)
-        How many of these have the adjusted counts 0, 1, 2, and 3 or more.
-    preceded : bool array, shape (nodes,)
-        Whether a word, or ``<s>``, precedes the n-gram in n-grams that are counted.
-    vocabulary_size : int
-        As of `NgramTrie`.
-    sentences : int
-    """
+    """Sums over all n-grams of a text."""
 
     totals: Int64Array
     followers: Int64Array
@@ -168,19 +108,7 @@ class TextSums:
 
 
 def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDArray[np.int_], Int64Array]:
-    """Check a CSR array of word ids and return it as arrays.
-
-    Parameters
-    ----------
-    values : array-like of int, shape (tokens,)
-    offsets : array-like of int, shape (sentences + 1,)
-        Sentence ``s`` is ``values[offsets[s]:offsets[s + 1]]``; sentences may be empty.
-
-    Raises
-    ------
-    DataError
-        If the values are not integers, or the offsets do not ascend from 0 to the number of values.
-    """
+    """Check a CSR array of word ids and return it as arrays."""
     ids, bounds = np.asarray(values), np.asarray(offsets)
     if ids.size == 0:
         ids = ids.astype(np.int32)
@@ -192,25 +120,7 @@ def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDA
 
 
 def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) -> NgramCounts:
-    """Count the n-grams of a text up to `order`, every sentence between one ``<s>`` and one ``</s>``.
-
-    Parameters
-    ----------
-    values : array-like of int, shape (tokens,)
-        Non-negative word ids, best without large gaps. They are words and nothing else: no id stands for ``<s>``,
-        ``</s>`` or ``<unk>``.
-    offsets : array-like of int, shape (sentences + 1,)
-        Sentence ``s`` is ``values[offsets[s]:offsets[s + 1]]``; an empty sentence is ``<s> </s>``.
-    order : int, default 3
-        Longest n-grams, 1 to 6.
-
-    Raises
-    ------
-    OptionError
-        If the order is out of range.
-    DataError
-        If there is no sentence, an id is negative, or the arrays do not fit each other.
-    """
+    """Count the n-grams of a text up to `order`, every sentence between one ``<s>`` and one ``</s>``."""
     if not 1 <= order <= MAX_ORDER:
         raise OptionError(f"n-gram order {order}: expected 1 to {MAX_ORDER}")
     ids, bounds = as_sentences(values, offsets)

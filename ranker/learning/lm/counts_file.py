@@ -32,14 +32,7 @@ SCHEMA = {
 
 
 def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return counts as arrays.
-
-    Parameters
-    ----------
-    counts : NgramCounts
-    vocabulary : sequence of str
-        The word of every id; without line feeds.
-    """
+    """Return counts as arrays."""
     trie = counts.trie
     words = [vocabulary[word_id] for word_id in trie.word_ids.tolist()]
     return {
@@ -53,18 +46,7 @@ def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.N
 
 
 class CountsModel:
-    """The language model of some counts.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        As of `to_arrays`.
-
-    Raises
-    ------
-    ModelError
-        If they are not what `to_arrays` returns.
-    """
+    """The language model of some counts."""
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         sizes = check_arrays(arrays, SCHEMA, "language model")
@@ -97,17 +79,7 @@ class CountsModel:
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool = True
     ) -> SentenceScores:
-        """Score sentences between ``<s>`` and ``</s>``; see `ranker.learning.lm.kneser_ney.log10_scores`.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of every id.
-        values : array-like of int, shape (tokens,)
-        offsets : array-like of int, shape (sentences + 1,)
-        matched : bool, default True
-            Lengths of the n-grams that were known are found in any case.
-        """
+        """Score sentences between ``<s>`` and ``</s>``; see `ranker.learning.lm.kneser_ney.log10_scores`."""
         ids, bounds = as_sentences(values, offsets)
         number = np.array([self._number.get(word, len(self.words)) for word in words], dtype=np.int32)
         return log10_scores(self.model, number[ids], bounds)

@@ -51,16 +51,7 @@ _SENTENCES = 20_000
 
 @dataclass(frozen=True)
 class LanguageModelHeader:
-    """What a file says of the language model in it.
-
-    Parameters
-    ----------
-    order : int
-    words : int
-        Number of unigrams.
-    trained : mapping of str to str
-        Options of ``ranker lm train``, if that wrote the file; only ARPA files keep them.
-    """
+    """What a file says of the language model in it."""
 
     order: int
     words: int
@@ -68,25 +59,13 @@ class LanguageModelHeader:
 
 
 def check_installed() -> None:
-    """Refuse if ``kenlm`` is not installed.
-
-    Raises
-    ------
-    MissingError
-        With the command that installs it.
-    """
+    """Refuse if ``kenlm`` is not installed."""
     if importlib.util.find_spec("kenlm") is None:
         raise MissingError(f"language model files require kenlm: {INSTALL}")
 
 
 def read_header(path: str | Path) -> LanguageModelHeader:
-    """Read and check the header of an ARPA file, plain or gzip, or of a binary file of KenLM.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, is neither, is cut off, or is of an order that KenLM does not read.
-    """
+    """Read and check the header of an ARPA file, plain or gzip, or of a binary file of KenLM."""
     name = display_name(path)
     with reading(name, "a language model (ARPA or KenLM binary)"), Path(path).open("rb") as stream:
         start = stream.read(len(_MAGIC))
@@ -179,13 +158,7 @@ def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHead
 
 
 def digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, read once for as long as the file stays as it is.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
+    """Return the SHA-256 of a file in hexadecimal, read once for as long as the file stays as it is."""
     return _digest(*_state(path))
 
 
@@ -225,17 +198,7 @@ class KenlmModel:
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool
     ) -> SentenceScores:
-        """Score sentences between ``<s>`` and ``</s>``.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of every id; one that KenLM would split, or take for the boundary of a sentence, is unknown.
-        values : array-like of int, shape (tokens,)
-        offsets : array-like of int, shape (sentences + 1,)
-        matched : bool
-            Whether to find the lengths of the n-grams that were known, which takes three times as long; else 0.
-        """
+        """Score sentences between ``<s>`` and ``</s>``."""
         ids, bounds = as_sentences(values, offsets)
         tokens = np.diff(bounds)
         log10_prob, lengths = np.zeros(len(tokens)), np.zeros(len(tokens))
@@ -263,13 +226,6 @@ def load(path: str | Path) -> KenlmModel:
     """Return the language model in a file; loaded once for as long as the file stays as it is.
 
     Binary files are mapped into memory and read where they are asked; ARPA files are read as a whole.
-
-    Raises
-    ------
-    MissingError
-        If ``kenlm`` is not installed.
-    DataError
-        If the file is no language model that KenLM reads.
     """
     check_installed()
     return _load(*_state(path), str(path))

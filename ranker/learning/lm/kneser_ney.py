@@ -44,21 +44,7 @@ ZERO = 1e-99
 
 @dataclass(frozen=True)
 class NgramModel:
-    """A back-off language model over the n-grams of a trie.
-
-    Parameters
-    ----------
-    trie : NgramTrie
-    log10_prob : float array, shape (nodes,)
-        Interpolated log10 probability of the last word after the others, at most 0; 0 for ``<s>`` and the root.
-    log10_backoff : float array, shape (nodes,)
-        log10 weight of the shorter context where the n-gram is a context and the next word is not its child; 0
-        for n-grams that are no context.
-    discounts : float array, shape (order, 3)
-        Row ``n - 1``: what order ``n`` takes from adjusted counts 1, 2, and 3 or more.
-    fallback_orders : tuple of int
-        Orders whose discounts could not be estimated.
-    """
+    """A back-off language model over the n-grams of a trie."""
 
     trie: NgramTrie
     log10_prob: FloatArray
@@ -69,19 +55,7 @@ class NgramModel:
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """What a language model says of each of a number of sentences.
-
-    Parameters
-    ----------
-    log10_prob : float array, shape (sentences,)
-        log10 probability of the words and ``</s>`` after ``<s>``.
-    tokens : int64 array, shape (sentences,)
-        Number of words, without ``</s>``.
-    unknown : int64 array, shape (sentences,)
-        How many of the words are ``<unk>`` to the model.
-    matched_length : float array, shape (sentences,)
-        Mean length of the longest known n-gram that ends at a word or at ``</s>``, from 1 to the order.
-    """
+    """What a language model says of each of a number of sentences."""
 
     log10_prob: FloatArray
     tokens: Int64Array
@@ -95,24 +69,7 @@ class SentenceScores:
 
 
 def check_discounts(discounts: npt.ArrayLike, orders: int) -> FloatArray:
-    """Return discounts as an array that is indexed by order - 1 and by count: 0, 1, 2, and 3 or more.
-
-    Parameters
-    ----------
-    discounts : array-like, shape (orders, 3)
-        Discounts of counts 1, 2, and 3 or more; each between 0 and its count.
-    orders : int
-
-    Returns
-    -------
-    float array, shape (orders, 4)
-        Column 0 is zero.
-
-    Raises
-    ------
-    OptionError
-        If they are not as many, or one is out of range.
-    """
+    """Return discounts as an array that is indexed by order - 1 and by count: 0, 1, 2, and 3 or more."""
     table = np.asarray(discounts, dtype=np.float64)
     if table.shape != (orders, 3):
         raise OptionError(f"discounts of shape {table.shape}: expected ({orders}, 3), for counts 1, 2 and 3 or more")
@@ -127,29 +84,7 @@ def estimate_discounts(
     fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
     like_lmplz: bool = True,
 ) -> tuple[FloatArray, tuple[int, ...]]:
-    """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26).
-
-    Parameters
-    ----------
-    counts : NgramCounts
-    fallback : sequence of three float, optional
-        Discounts of an order that has no n-gram of count 1, 2 or 3, or whose estimate is out of range. None
-        refuses such a text, as ``lmplz`` does without ``--discount_fallback``.
-    like_lmplz : bool, default True
-        ``lmplz`` enters the last n-gram of each lower order into the counts of counts with its occurrences, not its
-        adjusted count. That moves discounts visibly in tiny texts only, but makes them depend on the order of
-        the sentences. False counts every n-gram alike, whatever the order of the sentences.
-
-    Returns
-    -------
-    discounts : float array, shape (order, 3)
-    fallback_orders : tuple of int
-
-    Raises
-    ------
-    DataError
-        If an order cannot be estimated and there is no fallback.
-    """
+    """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26)."""
     if fallback is not None:
         check_discounts([fallback], 1)
     table = np.zeros((counts.trie.order, 3))
@@ -221,29 +156,7 @@ def estimate(
     like_lmplz: bool = True,
     discounts: npt.ArrayLike | None = None,
 ) -> NgramModel:
-    """Estimate an interpolated modified Kneser-Ney model.
-
-    Parameters
-    ----------
-    counts : NgramCounts
-    discount_fallback : sequence of three float, optional
-        Discounts where they cannot be estimated; None refuses such a text. See `estimate_discounts`.
-    like_lmplz : bool, default True
-        Discounts exactly as ``lmplz`` estimates them. See `estimate_discounts`.
-    discounts : array-like, shape (order, 3), optional
-        Discounts of counts 1, 2, and 3 or more, order by order, instead of estimating them.
-
-    Returns
-    -------
-    NgramModel
-
-    Raises
-    ------
-    DataError
-        If discounts cannot be estimated and there is no fallback.
-    OptionError
-        If given discounts are out of range or not as many as the orders.
-    """
+    """Estimate an interpolated modified Kneser-Ney model."""
     trie = counts.trie
     fallback_orders: tuple[int, ...] = ()
     if discounts is None:
@@ -334,20 +247,7 @@ def _score(
 
 
 def log10_scores(model: NgramModel, values: npt.ArrayLike, offsets: npt.ArrayLike) -> SentenceScores:
-    """Score sentences, each between ``<s>`` and ``</s>``, exactly as KenLM does with the model's ARPA file.
-
-    Parameters
-    ----------
-    model : NgramModel
-    values : array-like of int, shape (tokens,)
-        Word ids of the same vocabulary as the training text's; an id that it does not hold is ``<unk>``.
-    offsets : array-like of int, shape (sentences + 1,)
-
-    Raises
-    ------
-    DataError
-        If an id is negative, or the arrays do not fit each other.
-    """
+    """Score sentences, each between ``<s>`` and ``</s>``, exactly as KenLM does with the model's ARPA file."""
     ids, bounds = as_sentences(values, offsets)
     trie = model.trie
     totals, unknown, matched = _score(

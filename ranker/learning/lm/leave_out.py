@@ -236,29 +236,7 @@ def leave_out_scores(
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
 ) -> SentenceScores:
-    """Score every sentence under the model of the training sentences that are not of its own group.
-
-    Parameters
-    ----------
-    counts : NgramCounts
-        Counts of the whole training text; they are not changed.
-    discounts : array-like, shape (order, 3)
-        `NgramModel.discounts` of the whole training text, held while groups are left out.
-    training_groups : array-like, shape (training sentences,)
-        Group of each training sentence: any sortable labels, such as the number of its source.
-    values : array-like of int, shape (tokens,)
-        Word ids of the sentences to score, of the same vocabulary as the training text's.
-    offsets : array-like of int, shape (sentences + 1,)
-    groups : array-like, shape (sentences,)
-        Group of each sentence to score. A group without training sentences leaves nothing out.
-
-    Raises
-    ------
-    DataError
-        If the arrays do not fit each other, or a group to leave out is the whole training text.
-    OptionError
-        If the discounts are out of range or not as many as the orders.
-    """
+    """Score every sentence under the model of the training sentences that are not of its own group."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = check_discounts(discounts, trie.order)

@@ -22,23 +22,7 @@ ROOT = -1
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a treebank; every tuple has one entry a word.
-
-    Parameters
-    ----------
-    forms : tuple of str
-        The words as written.
-    lemmas : tuple of str
-        Their dictionary forms; ``_`` where the treebank gives none.
-    tags : tuple of str
-        Universal part-of-speech tags.
-    heads : tuple of int
-        0-based position of each word's head; -1 for the root, of which there is exactly one.
-    relations : tuple of str
-        Dependency relations, subtypes included (``nsubj:pass``).
-    text : str
-        The sentence before tokenisation.
-    """
+    """One sentence of a treebank; every tuple has one entry a word."""
 
     forms: tuple[str, ...]
     lemmas: tuple[str, ...]
@@ -63,25 +47,12 @@ class _Word:
 
 
 def read_conllu(path: str | Path) -> list[Sentence]:
-    """Read the sentences of a CoNLL-U file, plain or gzipped.
-
-    Raises
-    ------
-    DataError
-        With file and line, if a line lacks columns, ids do not count up from 1, a head is no integer or
-        outside its sentence, or the heads of a sentence are not a tree with one root.
-    """
+    """Read the sentences of a CoNLL-U file, plain or gzipped."""
     return parse_conllu(read_text(path), display_name(path))
 
 
 def parse_conllu(text: str, file: str) -> list[Sentence]:
-    """Parse the text of a CoNLL-U file; `file` is the name that messages give it.
-
-    Raises
-    ------
-    DataError
-        As `read_conllu`.
-    """
+    """Parse the text of a CoNLL-U file; `file` is the name that messages give it."""
     return [_sentence(lines, file) for lines in _blocks(text)]
 
 

@@ -23,15 +23,7 @@ Edit = tuple[int, str]
 
 @dataclass(frozen=True)
 class LemmaTable:
-    """Maps (form, tag) to a lemma.
-
-    Parameters
-    ----------
-    rules : mapping of str to mapping of str to (int, str)
-        Tag to word ending to the edit: letters to cut from the end, letters to append.
-    exceptions : mapping of str to mapping of str to str
-        Tag to form to lemma, for the types of the treebank that the rules miss.
-    """
+    """Maps (form, tag) to a lemma."""
 
     rules: Mapping[str, Mapping[str, Edit]]
     exceptions: Mapping[str, Mapping[str, str]]
@@ -68,13 +60,7 @@ class LemmaTable:
 
     @classmethod
     def from_json(cls, text: str, file: str) -> LemmaTable:
-        """Read what `to_json` wrote; `file` is the name that messages give it.
-
-        Raises
-        ------
-        ModelError
-            If `text` is not such a table.
-        """
+        """Read what `to_json` wrote; `file` is the name that messages give it."""
         try:
             table = parse_json(text, file)
             rules = {

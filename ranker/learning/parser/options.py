@@ -7,28 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ParserOptions:
-    """How a parser is trained.
-
-    Parameters
-    ----------
-    epochs : int
-        Passes over the treebank.
-    width, depth : int
-        Width of the encoder and its number of convolutional layers, each seeing one word to either side.
-    rows : tuple of int
-        Rows of the embedding tables for norm, first letter, last three letters and shape.
-    hidden : int
-        Width of the parser's hidden layer.
-    dropout : float
-        Share of activations dropped in training.
-    learning_rate : float
-        Highest learning rate; reached after a quarter of an epoch, then falling linearly.
-    batch_words : int
-        Words in one update.
-    lowercase, unfinished, invented : float
-        Share of sentences lower-cased, of those that end in a mark the share that loses it, and of words seen once
-        the share that is replaced by an invented one.
-    """
+    """How a parser is trained."""
 
     epochs: int = 12
     width: int = 128

@@ -26,18 +26,7 @@ _FACTORIES = {
 
 
 def directory_of(origin: str | Path) -> Path:
-    """Return the directory of a parser.
-
-    Parameters
-    ----------
-    origin : path or str
-        A directory, or the name of an installed spaCy pipeline package.
-
-    Raises
-    ------
-    MissingError
-        If it is neither.
-    """
+    """Return the directory of a parser."""
     directory = Path(origin)
     finish_writing(directory.parent)
     if directory.is_dir():
@@ -59,13 +48,7 @@ def directory_of(origin: str | Path) -> Path:
 
 
 def check_config(directory: Path) -> None:
-    """Refuse a pipeline that could run code that is not spaCy's own.
-
-    Raises
-    ------
-    ModelError
-        Naming what it asks for.
-    """
+    """Refuse a pipeline that could run code that is not spaCy's own."""
     from thinc.api import Config
 
     try:

@@ -30,13 +30,7 @@ _KINDS = {"words": "treebank's words", "lowercase": "the same, lowercased", "tex
 
 
 def check_output(output: Path) -> None:
-    """Refuse to replace what is not a parser.
-
-    Raises
-    ------
-    DataError
-        If `output` exists and is neither a parser nor an empty directory, or a file is where its parent would be.
-    """
+    """Refuse to replace what is not a parser."""
     parent = next(ancestor for ancestor in output.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(output))
@@ -57,13 +51,7 @@ def write_pipeline(
     seed: int,
     options: ParserOptions,
 ) -> None:
-    """Write the directory `output`, replacing an earlier parser there.
-
-    Raises
-    ------
-    DataError
-        If `output` cannot be written.
-    """
+    """Write the directory `output`, replacing an earlier parser there."""
     notice = _notice(treebank)
     pipeline.meta.update(
         name=f"parser-{language}",

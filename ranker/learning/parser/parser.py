@@ -45,27 +45,7 @@ Sentences = Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class Parses:
-    """Trees of many sentences; word i of sentence s is entry ``offsets[s] + i`` of every column.
-
-    Parameters
-    ----------
-    offsets : int64 array, shape (sentences + 1,)
-        Where each sentence starts; the last entry is the number of words.
-    words : list of str
-        The words as written.
-    heads : int32 array, shape (words,)
-        0-based position of each word's head inside its sentence; -1 for the root.
-    relations : int32 array, shape (words,)
-        Position of each word's relation to its head in `relation_names`.
-    tags : int32 array, shape (words,)
-        Position of each word's part of speech in `tag_names`.
-    lemmas : list of str, or None
-        Lower-cased lemmas, if they were asked for.
-    relation_names : tuple of str
-        All relations that the parser knows, sorted; the root's is ``root``.
-    tag_names : tuple of str
-        All tags that the parser knows, sorted; ``X`` where it gives none.
-    """
+    """Trees of many sentences; word i of sentence s is entry ``offsets[s] + i`` of every column."""
 
     offsets: Int64Array
     words: list[str]
@@ -93,17 +73,7 @@ class _ParsedChunk:
 
 
 class DependencyParser:
-    """A spaCy pipeline reduced to tags and trees.
-
-    Parameters
-    ----------
-    pipeline : spacy.language.Language
-        With a component ``parser``.
-    lemma_table : LemmaTable, optional
-        Makes the lemmas; without it a ``lemmatizer`` of the pipeline does, if there is one.
-    origin : str, optional
-        Directory or package from which `load` gets the same pipeline; needed for more than one process.
-    """
+    """A spaCy pipeline reduced to tags and trees."""
 
     def __init__(self, pipeline: Language, *, lemma_table: LemmaTable | None = None, origin: str | None = None) -> None:
         if "parser" not in pipeline.pipe_names:
@@ -147,26 +117,7 @@ class DependencyParser:
         return self._lemma_table is not None or "lemmatizer" in self._pipeline.pipe_names
 
     def parse(self, sentences: Sentences, *, lemmas: bool = False, batch_size: int = 256, processes: int = 1) -> Parses:
-        """Parse sentences, each a text or a list of words.
-
-        Parameters
-        ----------
-        sentences : sequence of str, or of sequences of str
-            A text is tokenised by the pipeline; a list of words is taken as it is. Either may be empty.
-        lemmas : bool
-            Whether to give lemmas as well.
-        batch_size : int
-            Sentences that go through the network at a time.
-        processes : int
-            Worker processes; the result does not depend on it.
-
-        Raises
-        ------
-        OptionError
-            If lemmas are asked for and the pipeline has none, or a number is below 1.
-        DataError
-            If a list of words holds an empty one.
-        """
+        """Parse sentences, each a text or a list of words."""
         if lemmas and not self.has_lemmas:
             raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
         for option, value in (("batch_size", batch_size), ("processes", processes)):
@@ -281,15 +232,7 @@ def _heads(steps: Int64Array, lengths: Int64Array) -> tuple[Int32Array, BoolArra
 
 
 def load(origin: str | Path) -> DependencyParser:
-    """Load a parser from a directory, or from an installed spaCy package by its name.
-
-    Raises
-    ------
-    MissingError
-        If there is neither such a directory nor such a package.
-    ModelError
-        If the pipeline is damaged, of an incompatible version, does not parse, or could run code.
-    """
+    """Load a parser from a directory, or from an installed spaCy package by its name."""
     directory = directory_of(origin)
     check_config(directory)
     import spacy
@@ -323,11 +266,6 @@ def digest(origin: str | Path) -> str:
     """Return the SHA-256 digest of all that a pipeline's directory computes with, as 64 hexadecimal digits.
 
     Its card and licence do not count.
-
-    Raises
-    ------
-    MissingError
-        If there is neither such a directory nor such a package.
     """
     directory = directory_of(origin)
     states = ((file, file.stat()) for file in sorted(_content(directory)))

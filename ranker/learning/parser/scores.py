@@ -18,21 +18,7 @@ from ranker.learning.parser.parser import DependencyParser, Parses
 
 @dataclass(frozen=True)
 class ParserScores:
-    """Fractions in [0, 1].
-
-    Parameters
-    ----------
-    words : float
-        F1 of the tokenisation; 1 on the treebank's own words.
-    tags : float
-        Right part-of-speech tag.
-    uas : float
-        Right head.
-    las : float
-        Right head and relation.
-    lemmas : float
-        Right lemma, case ignored.
-    """
+    """Fractions in [0, 1]."""
 
     words: float
     tags: float

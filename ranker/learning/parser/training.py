@@ -48,34 +48,7 @@ def train(
     options: ParserOptions = _DEFAULTS,
     report: Callable[[str], None] | None = None,
 ) -> dict[str, dict[str, ParserScores]]:
-    """Train a parser and write it to a directory with its card, licence and scores.
-
-    Parameters
-    ----------
-    treebank : path
-        Folder with ``*-train.conllu[.gz]``, or that file; ``dev`` and ``test`` files beside it are scored.
-    output : path
-        Directory to write; an earlier parser there is replaced once the new one is complete.
-    language : str
-        ISO code; decides the tokenizer. A language that spaCy does not know gets the one for any language.
-    seed : int
-        The same seed, treebank, options and library versions give the same parser.
-    report : callable, optional
-        Called with a line of progress after each epoch.
-
-    Returns
-    -------
-    dict
-        ``dev`` and ``test`` (where there are such files) to ``words``, ``lowercase`` and ``text`` to scores: on the
-        treebank's words, on the same lower-cased, and on its raw text tokenised by spaCy.
-
-    Raises
-    ------
-    DataError
-        If the treebank is missing or wrong (file and line), or `output` cannot be written or is something else.
-    OptionError
-        If an option is out of range.
-    """
+    """Train a parser and write it to a directory with its card, licence and scores."""
     _check(options)
     check_output(Path(output))
     source = find_treebank(treebank)

@@ -28,30 +28,14 @@ _ATTRIBUTIONS = {
 
 @dataclass(frozen=True)
 class Treebank:
-    """The files of one treebank.
-
-    Parameters
-    ----------
-    name : str
-        Start of the file names, such as ``en_ewt-ud``.
-    files : dict of str to Path
-        ``train`` and, where they exist, ``dev`` and ``test``.
-    licence : Path or None
-        The licence text lying beside them.
-    """
+    """The files of one treebank."""
 
     name: str
     files: dict[str, Path]
     licence: Path | None
 
     def read(self, part: str) -> list[Sentence]:
-        """Read ``train``, ``dev`` or ``test``; a part that does not exist is empty.
-
-        Raises
-        ------
-        DataError
-            With file and line of what is wrong, or if the file contains no sentence.
-        """
+        """Read ``train``, ``dev`` or ``test``; a part that does not exist is empty."""
         if part not in self.files:
             return []
         sentences = read_conllu(self.files[part])
@@ -72,11 +56,6 @@ def find_treebank(path: str | Path) -> Treebank:
     """Find a treebank by its folder or by its training file ``*-train.conllu[.gz]``.
 
     The development and test files are those of the same name with ``dev`` and ``test`` for ``train``.
-
-    Raises
-    ------
-    DataError
-        If there is no training file, or several.
     """
     path = Path(path)
     if path.is_dir():

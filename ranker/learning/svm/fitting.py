@@ -47,20 +47,7 @@ START_TOLERANCE = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class FittedWeights:
-    """The weights of a ranking SVM, and how near they are to the minimum.
-
-    Parameters
-    ----------
-    coef : float array, shape (n_features,)
-    objective, duality_gap : float
-        Value of the primal at `coef`, and how far it is above the minimum at most.
-    n_iter : int
-        Newton steps taken.
-    C : float
-        The C in use.
-    cv_results : dict of str to array
-        Agreement with held-out groups by each C that was tried, as of `RankSVM`; empty if C was given.
-    """
+    """The weights of a ranking SVM, and how near they are to the minimum."""
 
     coef: FloatArray
     objective: float
@@ -81,12 +68,7 @@ class Fitting:
     cv: int = 5
 
     def check(self, *, may_be_zero: bool) -> None:
-        """Refuse options out of range; C is 0 at the origin only.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse options out of range; C is 0 at the origin only."""
         possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
         possible = possible or (may_be_zero and self.C == UNMOVED)
         if not possible and not (isinstance(self.C, str) and self.C == "auto"):
@@ -103,28 +85,7 @@ class Fitting:
     def fit(
         self, judgements: Judgements, origin: FloatArray | None, random_state: np.random.RandomState
     ) -> FittedWeights:
-        """Learn the weights.
-
-        Parameters
-        ----------
-        judgements : Judgements
-        origin : float array, shape (n_features,), or None
-            Weights to stay near; None for 0.
-        random_state : RandomState
-            Deals the groups to the folds of ``C="auto"``.
-
-        Raises
-        ------
-        OptionError
-            A parameter out of range.
-        DataError
-            ``C="auto"`` on fewer than 2 groups, or a feature that is no finite number.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the duality gap is above `tol` after `max_iter` steps.
-        """
+        """Learn the weights."""
         self.check(may_be_zero=origin is not None)
         rows, pairs = judgements.select(judgements.everything)
         # the sum needs no array as large as the rows

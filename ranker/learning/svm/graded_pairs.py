@@ -41,16 +41,7 @@ def _sort_all_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArra
 
 @kernel(elements=500_000, plain=_sort_all_by_grade)
 def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) -> None:
-    """Sort the rows of every group from the best grade to the worst, in place and stably.
-
-    Parameters
-    ----------
-    order : int array, shape (n,)
-        Rows; those of group ``g`` are ``order[offsets[g]:offsets[g + 1]]``.
-    offsets : int array, shape (n_groups + 1,)
-    grades : float array
-        Grade of every row that `order` names.
-    """
+    """Sort the rows of every group from the best grade to the worst, in place and stably."""
     for group in range(len(offsets) - 1):
         rows = order[offsets[group] : offsets[group + 1]]
         if len(rows) > 32:
@@ -72,19 +63,6 @@ def plan_cuts(
 
     A cut is the boundary between grades nearest the middle of its block, so two successive cuts at least halve a
     block and a group of n rows is cut to a depth of at most ``2 log2(n)``.
-
-    Parameters
-    ----------
-    offsets : int array, shape (n_groups + 1,)
-    level_start, level_stop : int array, shape (n,)
-        Of every row, the run of rows that share its group and grade.
-    cut_offsets : int array, shape (n_groups + 1,)
-        Group ``g`` takes the places ``cut_offsets[g]:cut_offsets[g + 1]``: none, or its number of grades less 1.
-
-    Returns
-    -------
-    int array, shape (n_cuts, 3)
-        Columns low, middle, high.
     """
     cuts = np.empty((cut_offsets[-1], 3), dtype=np.int64)
     for group in range(len(offsets) - 1):

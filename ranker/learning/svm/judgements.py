@@ -133,28 +133,7 @@ def checked_preferences(
     groups: Any,
     blocks: Int64Array | None = None,
 ) -> Preferences:
-    """Check the arguments of a fit on pairs.
-
-    Parameters
-    ----------
-    X : float array, shape (n, d)
-    pairs : array-like of int, shape (n_pairs, 2)
-        Indices of a better and a worse row.
-    pair_weight : array-like, shape (n_pairs,), optional
-    groups : array-like of hashable labels, shape (n,), optional
-        Default: the connected components of the pairs.
-    blocks : int array, shape (n,), optional
-        What is held out together in cross-validation; by default each group by itself.
-
-    Returns
-    -------
-    Preferences
-
-    Raises
-    ------
-    DataError
-        Naming the first pair, weight or label that is wrong.
-    """
+    """Check the arguments of a fit on pairs."""
     indices = np.asarray(pairs)
     if indices.size == 0:
         indices = np.zeros((0, 2), dtype=np.int64)
@@ -195,13 +174,7 @@ def checked_preferences(
 
 
 def group_codes(groups: Any, n_rows: int) -> Int64Array:
-    """Return a number for the group of every row; labels need only be hashable.
-
-    Raises
-    ------
-    DataError
-        If there is not one label for each row, or a label is not equal to itself.
-    """
+    """Return a number for the group of every row; labels need only be hashable."""
     if groups is None:
         return np.zeros(n_rows, dtype=np.int64)
     labels = groups if isinstance(groups, np.ndarray) else list(groups)

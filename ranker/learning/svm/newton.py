@@ -119,37 +119,7 @@ def minimise(
     origin: FloatArray | None = None,
     exact: bool = False,
 ) -> Solution:
-    """Minimise ``1/2 |w - origin|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``.
-
-    Parameters
-    ----------
-    rows : float array, shape (n, d), C-contiguous
-    pairs : PairSet
-        Over these rows.
-    C : float
-        Positive.
-    loss : {"hinge", "squared_hinge"}
-    tol : float
-        Duality gap, relative to the objective, at which to stop.
-    max_iter : int
-        Newton systems solved at most.
-    start : float array, shape (d,), optional
-        Weights near the minimum, such as those of a sample of the pairs; default `origin`.
-    origin : float array, shape (d,), optional
-        Default 0.
-    exact : bool, default False
-        Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.svm.polish`).
-
-    Returns
-    -------
-    Solution
-        Its `gap` exceeds ``tol * objective`` only if `max_iter` was reached, or rounding errors forbid more.
-
-    Raises
-    ------
-    DataError
-        If `rows` are so large that their squares overflow.
-    """
+    """Minimise ``1/2 |w - origin|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``."""
     # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
     # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
     with _thread_pools().limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):

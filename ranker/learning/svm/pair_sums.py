@@ -63,19 +63,7 @@ class PairSet:
         self._first_rows = first_rows[self._blocks]
 
     def alphas(self, scores: FloatArray, loss: PairLoss) -> tuple[FloatArray, Totals]:
-        """Return, for every row, the alphas of the pairs it wins minus those of the pairs it loses; and totals.
-
-        Parameters
-        ----------
-        scores : float array, shape (n,)
-        loss : PairLoss
-
-        Returns
-        -------
-        row_alpha : float array, shape (n,)
-            Minus the gradient of the summed loss with respect to `scores`.
-        totals : Totals
-        """
+        """Return, for every row, the alphas of the pairs it wins minus those of the pairs it loses; and totals."""
         row_alpha, totals = np.zeros(len(scores)), np.zeros((len(self._blocks) - 1, len(Totals._fields)))
 
         def run(block: int) -> None:
@@ -85,20 +73,7 @@ class PairSet:
         return row_alpha, Totals(*totals.sum(axis=0).tolist())
 
     def curvature(self, scores: FloatArray, rows: FloatArray, width: float) -> FloatArray:
-        """Return ``rows' L rows`` with L the weighted Laplacian of the pairs in the zone.
-
-        Parameters
-        ----------
-        scores : float array, shape (n,)
-        rows : float array, shape (n, d)
-        width : float
-            Of the zone.
-
-        Returns
-        -------
-        float array, shape (d, d)
-            Symmetric and positive semidefinite but for rounding.
-        """
+        """Return ``rows' L rows`` with L the weighted Laplacian of the pairs in the zone."""
         n_columns = rows.shape[1]
         parts = np.empty((len(self._blocks) - 1, n_columns, n_columns))
 
@@ -136,17 +111,7 @@ class PairSet:
 
 
 class GradedPairs(PairSet):
-    """All pairs inside a group in which one row has the higher grade, each with weight 1.
-
-    Parameters
-    ----------
-    offsets : int array, shape (n_groups + 1,)
-        Group ``g`` is ``rows[offsets[g]:offsets[g + 1]]``; no group is empty.
-    grades : array, shape (n,)
-        Sorted from high to low inside every group; equal grades give no pair.
-    large_group : int, default `LARGE_GROUP`
-        Groups with more rows are swept in O(n log n), the others take their pairs one by one.
-    """
+    """All pairs inside a group in which one row has the higher grade, each with weight 1."""
 
     def __init__(self, offsets: Int64Array, grades: FloatArray, *, large_group: int = LARGE_GROUP) -> None:
         sizes = np.diff(offsets)
@@ -168,18 +133,7 @@ class GradedPairs(PairSet):
 
 
 class WeightedPairs(PairSet):
-    """Pairs given one by one.
-
-    Parameters
-    ----------
-    offsets : int array, shape (n_groups + 1,)
-        Group ``g`` is ``rows[offsets[g]:offsets[g + 1]]``; no pair joins two groups. Groups are the units of
-        parallel work.
-    better, worse : int array, shape (n_pairs,)
-        Rows. A pair may be repeated; its weights add up.
-    weights : float array, shape (n_pairs,)
-        At least 0.
-    """
+    """Pairs given one by one."""
 
     def __init__(self, offsets: Int64Array, better: Int64Array, worse: Int64Array, weights: FloatArray) -> None:
         self.total_weight = float(weights.sum())

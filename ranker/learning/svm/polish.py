@@ -59,20 +59,7 @@ class Polished:
 
 
 def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, origin: FloatArray) -> Polished | None:
-    """Solve the hinge's optimality conditions near the approximate minimiser `coef`.
-
-    Parameters
-    ----------
-    rows : float array, shape (n, d)
-    pairs : PairSet
-    C : float
-    coef, origin : float array, shape (d,)
-
-    Returns
-    -------
-    Polished or None
-        None if the places of the pairs cannot be told, or too many are on the margin.
-    """
+    """Solve the hinge's optimality conditions near the approximate minimiser `coef`."""
     for width in WIDTHS:
         polished = _polish(rows, pairs, C, coef, origin, width)
         if polished is not None:
@@ -191,15 +178,6 @@ def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
     """Return ``rows' factors``, summed as if in twice the precision (Ogita, Rump and Oishi 2005).
 
     So the order of the rows hardly matters.
-
-    Parameters
-    ----------
-    rows : float array, shape (n, d)
-    factors : float array, shape (n,)
-
-    Returns
-    -------
-    float array, shape (d,)
     """
     total, error = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     for row in range(rows.shape[0]):

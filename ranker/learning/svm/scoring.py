@@ -24,32 +24,7 @@ from ranker.ranks import group_offsets, group_spearman
 
 
 def mean_group_spearman(y: npt.ArrayLike, scores: npt.ArrayLike, groups: Any = None) -> float:
-    """Return the mean over groups of the tie-corrected Spearman correlation of scores and grades.
-
-    Parameters
-    ----------
-    y, scores : array-like of numbers, shape (n,)
-        Higher is better.
-    groups : array-like of hashable labels, shape (n,), optional
-        Default: one group of all rows.
-
-    Returns
-    -------
-    float
-        In [-1, 1]. Groups whose grades or scores are all equal have no correlation and are left out; NaN if none
-        is left.
-
-    Raises
-    ------
-    DataError
-        If there is not one label for each row.
-
-    Examples
-    --------
-    >>> from ranker.learning.svm.scoring import mean_group_spearman
-    >>> round(mean_group_spearman([1, 2, 5, 4], [0.1, 0.2, 0.3, 0.4], groups=["a", "a", "b", "b"]), 3)
-    0.0
-    """
+    """Return the mean over groups of the tie-corrected Spearman correlation of scores and grades."""
     grades, values = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     check_consistent_length(grades, values)
     order, offsets = group_offsets(group_codes(groups, len(values)))

@@ -57,20 +57,7 @@ _DROPPED = {"font-family"}
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A plot with a text alternative.
-
-    Parameters
-    ----------
-    name : str
-        Unique in a report; the name of its files.
-    title : str
-    description : str
-        Text alternative.
-    height : float
-        Inches.
-    paint : callable
-        Draws on the given axes.
-    """
+    """A plot with a text alternative."""
 
     name: str
     title: str
@@ -128,13 +115,7 @@ def shortened(label: str, length: int = _LABEL) -> str:
 
 
 def require() -> None:
-    """Check that reports can be written.
-
-    Raises
-    ------
-    MissingError
-        If matplotlib or jinja2 is not installed.
-    """
+    """Check that reports can be written."""
     _matplotlib()
     try:
         import jinja2  # noqa: F401

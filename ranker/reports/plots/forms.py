@@ -26,13 +26,7 @@ _POINT_LABEL = 24
 
 @dataclass(frozen=True)
 class Series:
-    """Estimates to draw, one per row.
-
-    Parameters
-    ----------
-    name : str
-    estimates : tuple of Estimate
-    """
+    """Estimates to draw, one per row."""
 
     name: str
     estimates: tuple[Estimate, ...]
@@ -50,25 +44,7 @@ def rows_plot(
     zero: bool = True,
     breaks: Sequence[int] = (),
 ) -> Plot:
-    """Draw estimates with their intervals, one per row, each below its label.
-
-    Parameters
-    ----------
-    name, title, description : str
-        Of the plot.
-    labels : sequence of str
-        By row, from the top.
-    series : sequence of Series
-        At most three.
-    axis : str
-        Label of the axis.
-    bars : bool, default False
-        Bars from 0 instead of points.
-    zero : bool, default True
-        Draw a line at 0.
-    breaks : sequence of int
-        Rows that are preceded by a separating line.
-    """
+    """Draw estimates with their intervals, one per row, each below its label."""
     # names that are too long for one row stand below each other
     legend_rows = 1 if sum(len(entry.name) + 4 for entry in series) <= _LEGEND else len(series)
     # in units of a line of text
@@ -127,23 +103,7 @@ def heat_map(
     largest: float,
     decimals: int = 2,
 ) -> Plot:
-    """Draw a table of values around 0 as coloured squares with the values in them.
-
-    Parameters
-    ----------
-    name, title, description : str
-        Of the plot.
-    rows : sequence of str
-        From the top.
-    columns : sequence of str
-        Column heads; use row numbers for heads longer than four characters.
-    values : float array, shape (rows, columns)
-        NaN leaves a square empty.
-    largest : float
-        Value that gets the strongest colour.
-    decimals : int
-        Of the values, which are omitted where the squares are too small.
-    """
+    """Draw a table of values around 0 as coloured squares with the values in them."""
     high, wide = len(rows), len(columns)
     written = wide <= 12
 
@@ -174,17 +134,7 @@ def heat_map(
 
 
 def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Sequence[Sequence[bool]]) -> Plot:
-    """Draw significant differences: a filled square where the row is significantly better than the column.
-
-    Parameters
-    ----------
-    name, title, description : str
-        Of the plot; the number of wins of each row is added to the description.
-    names : sequence of str
-        Best first.
-    ahead : sequence of sequence of bool
-        By row and column.
-    """
+    """Draw significant differences: a filled square where the row is significantly better than the column."""
     size = len(names)
 
     def paint(axes: Any) -> None:
@@ -264,21 +214,7 @@ def points_plot(
 
 
 def beside(points: FloatArray, labels: Sequence[str], width: float, height: float) -> list[FloatArray | None]:
-    """Place a label near every point without covering other labels or points.
-
-    Parameters
-    ----------
-    points : float array, shape (points, 2)
-        In units of 1/72 inch, from the lower left corner.
-    labels : sequence of str
-    width, height : float
-        Of the drawing area.
-
-    Returns
-    -------
-    list of float array, shape (2,), or None
-        Lower left corner of every label; None if it does not fit.
-    """
+    """Place a label near every point without covering other labels or points."""
     taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
     positions: list[FloatArray | None] = []
     for (x, y), label in zip(points, labels, strict=True):

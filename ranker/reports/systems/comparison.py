@@ -25,18 +25,7 @@ from ranker.reports.sources import SourceOutputs, outputs_by_source, packed, sou
 
 @dataclass(frozen=True, eq=False)
 class SystemsFindings:
-    """Contents of a report that compares systems.
-
-    Parameters
-    ----------
-    result : SystemsResult
-    names : tuple of str
-        Of the metrics, and ``people`` if there are human judgements.
-    correlations : float array, shape (names, names)
-        Of candidate scores, within sources.
-    sources : tuple of SourceOutputs
-        All sources, with outputs ranked by the first metric.
-    """
+    """Contents of a report that compares systems."""
 
     result: SystemsResult
     names: tuple[str, ...]
@@ -52,19 +41,7 @@ class SystemsFindings:
         statistics: Mapping[str, FloatArray],
         kind: str = AUTO,
     ) -> SystemsFindings:
-        """Add the details of individual sources to a result.
-
-        Parameters
-        ----------
-        result : SystemsResult
-            Of `dataset` and `scorers`.
-        dataset : Dataset
-        scorers : mapping of str to Scorer
-        statistics : mapping of str to float array, shape (candidates, k)
-            Of every scorer.
-        kind : str, default "auto"
-            Kind of judgement to compare with.
-        """
+        """Add the details of individual sources to a result."""
         scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)
         signs = np.array([scorer.sign for scorer in scorers.values()])
         human = np.full(len(dataset), np.nan)
@@ -116,22 +93,7 @@ def compared(
     percent: bool = False,
     by_people: bool = True,
 ) -> Section:
-    """Return the section for one language pair and metric: all figures, plots, details and pairs.
-
-    Parameters
-    ----------
-    result : SystemsResult
-    comparison : SystemComparison
-        One of the result.
-    number : int
-        Keeps the names of the section and its plots unique.
-    title, link : str
-        Of the section.
-    percent : bool, default False
-        Show scores between 0 and 1 as percentages.
-    by_people : bool, default True
-        Plot the scores against human scores, if there are any.
-    """
+    """Return the section for one language pair and metric: all figures, plots, details and pairs."""
     metric, people = result.metric(comparison.metric), result.people(comparison.lp)
     scale = metric.scale(percent=percent)
     digits = 2 if scale > 1 else 4

@@ -28,16 +28,7 @@ _NAME = 20
 
 @dataclass(frozen=True)
 class ShownSegment:
-    """A segment with marked words.
-
-    Parameters
-    ----------
-    segment : SegmentContrast
-    source : ShownSource
-        With words in common with the references marked.
-    differences : tuple of tuple of TextRun
-        Words of each translation that the other does not contain.
-    """
+    """A segment with marked words."""
 
     segment: SegmentContrast
     source: ShownSource

@@ -23,17 +23,7 @@ class Bootstrap:
     seed: int
 
     def of_words(self, subject: str, statistics: FloatArray, score: Score, names: Sequence[str]) -> tuple[Bucket, ...]:
-        """Return the figures of buckets of words, which every source may have.
-
-        Parameters
-        ----------
-        subject : str
-        statistics : float array, shape (sources, buckets, 2, k)
-            Of either system; the last of the k is the number of reference words.
-        score : callable
-        names : sequence of str
-            Of the buckets; those without a reference word are left out.
-        """
+        """Return the figures of buckets of words, which every source may have."""
         total = statistics.sum(axis=0)
         columns = statistics.reshape(len(statistics), -1)
         sums = resampled_sums(columns, self.resamples, stream(self.seed, subject))
@@ -45,18 +35,7 @@ class Bootstrap:
     def of_segments(
         self, subject: str, statistics: FloatArray, score: Score, group: Int64Array, names: Sequence[str]
     ) -> tuple[Bucket, ...]:
-        """Return the figures of groups of segments.
-
-        Parameters
-        ----------
-        subject : str
-        statistics : float array, shape (sources, 2, k)
-        score : callable
-        group : int64 array, shape (sources,)
-            Group of every source, a place in `names`.
-        names : sequence of str
-            Groups without a source are left out.
-        """
+        """Return the figures of groups of segments."""
         sources, _, width = statistics.shape
         order = np.argsort(group, kind="stable")
         sizes = np.bincount(group, minlength=len(names))

@@ -26,13 +26,6 @@ def one_sided_ngrams(
 
     smoothed so that what is rare does not come first (Akabe et al. 2014; Neubig et al. 2019, compare-mt); then by the
     number of matches, longer ones first.
-
-    Parameters
-    ----------
-    pair : ContrastedSystems
-    count : int
-        How many of each at most.
-    bootstrap : Bootstrap
     """
     segments, sources = pair.batch.segments, len(pair.rows)
     numbers = ReferenceNgrams.of(pair.batch, ORDER).find(segments)

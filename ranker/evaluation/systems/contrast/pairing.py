@@ -20,20 +20,7 @@ from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True, eq=False)
 class ContrastedSystems:
-    """Two systems and their references.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The sources that the systems translate, with their translations alone.
-    first, second : str
-    rows : int64 array, shape (sources, 2)
-        Candidates of both.
-    batch : TokenBatch
-        Words of `dataset`.
-    reference : int64 array, shape (sources, 2)
-        The reference that either translation matches best, by the F score of words; of equal ones the first.
-    """
+    """Two systems and their references."""
 
     dataset: Dataset
     first: str
@@ -46,15 +33,7 @@ class ContrastedSystems:
     def of(
         cls, dataset: Dataset, first: str, second: str, tokenizer: Tokenizer, *, lowercase: bool
     ) -> ContrastedSystems:
-        """Take two systems out of `dataset`.
-
-        Raises
-        ------
-        OptionError
-            If a system is not known.
-        DataError
-            If only one of them translates a source, or a source has no reference.
-        """
+        """Take two systems out of `dataset`."""
         rows = system_pair(dataset, first, second)
         present = rows >= 0
         either = present.any(axis=1)

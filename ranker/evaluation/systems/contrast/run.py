@@ -57,30 +57,6 @@ def contrast(
     of the translations and the r words of the references; of several references a translation is compared with the one
     that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
     those of n-grams take no account of the choice of the most one-sided ones.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    first, second : str
-        Systems that translate the same sources.
-    scorer : Scorer
-        Its `Scorer.for_systems` scores segments, documents, language pairs and the whole.
-    train_text : Path, optional
-        A text, one sentence per line, in which the words are counted; by default the references.
-    parser : str, default "shipped"
-        What gives words their part of speech, as of `ds`; ``none`` for nothing.
-    tokenizer : str, default "auto"
-    lowercase : bool, default False
-        Take no notice of case.
-    ngrams, segments : int, default 50
-        How many to return for each system at most.
-    resamples : int, default 1000
-    seed : int, default 0
-
-    Raises
-    ------
-    OptionError, DataError
-        As `ContrastedSystems.of` and `Scorer.for_systems`, or if `train_text` is read for several tokenizers.
     """
     scorer = scorer.for_systems()
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)

@@ -15,18 +15,7 @@ from ranker.ranks import TIE
 def differing_segments(
     pair: ContrastedSystems, scores: FloatArray, sign: float, count: int
 ) -> tuple[tuple[SegmentContrast, ...], tuple[SegmentContrast, ...]]:
-    """Return the segments that the first, and that the second system translates better.
-
-    Parameters
-    ----------
-    pair : ContrastedSystems
-    scores : float array, shape (sources, 2)
-        Of either system.
-    sign : float
-        1 if higher is better, else -1.
-    count : int
-        How many of each at most.
-    """
+    """Return the segments that the first, and that the second system translates better."""
     gain = sign * (scores[:, 0] - scores[:, 1])
     place = np.arange(len(gain))
     best = np.lexsort((place, -gain))[:count]

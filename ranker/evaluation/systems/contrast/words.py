@@ -20,15 +20,7 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True, eq=False)
 class UnitCounts:
-    """How often two translations and their references have a unit: a word, a tagged word, an n-gram.
-
-    Parameters
-    ----------
-    source, unit : int64 array, shape (entries,)
-        Every unit of a source that a translation or a reference has.
-    translations, references : int64 array, shape (2, entries)
-        How often the translation of either system has it, and the reference that it is compared with.
-    """
+    """How often two translations and their references have a unit: a word, a tagged word, an n-gram."""
 
     source: Int64Array
     unit: Int64Array
@@ -37,17 +29,7 @@ class UnitCounts:
 
     @classmethod
     def of(cls, values: npt.ArrayLike, offsets: Int64Array, sentences: Int64Array) -> UnitCounts:
-        """Count the units of sentences.
-
-        Parameters
-        ----------
-        values : array-like of int, shape (tokens,)
-            Number of the unit at every token; -1 where there is none.
-        offsets : int64 array, shape (sentences + 1,)
-            Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-        sentences : int64 array, shape (4, sources)
-            As `ContrastedSystems.sentences`.
-        """
+        """Count the units of sentences."""
         units = Segments(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
         keys = []
@@ -66,15 +48,7 @@ class UnitCounts:
         return np.minimum(self.translations, self.references)
 
     def statistics(self, sources: int, bucket: Int64Array, buckets: int) -> FloatArray:
-        """Return matches, words and reference words of either system, shape (sources, buckets, 2, 3).
-
-        Parameters
-        ----------
-        sources : int
-        bucket : int64 array, shape (units,)
-            Bucket of every unit.
-        buckets : int
-        """
+        """Return matches, words and reference words of either system, shape (sources, buckets, 2, 3)."""
         place = self.source * buckets + bucket[self.unit]
         sums = [
             [np.bincount(place, weights=column, minlength=sources * buckets) for column in side]
