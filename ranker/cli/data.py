@@ -147,7 +147,7 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     Example: ranker data check candidates.json
     """
     from ranker.corpora import catalogue, sanity
-    from ranker.corpora.columns import is_reserved
+    from ranker.corpora.column_names import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
     from ranker.corpora.own_references import without_only_references

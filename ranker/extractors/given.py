@@ -14,7 +14,7 @@ import numpy as np
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.columns import is_known_metric, lower_is_better
+from ranker.corpora.column_names import is_known_metric, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names

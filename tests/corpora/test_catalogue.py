@@ -13,7 +13,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
 from ranker.errors import DataError, MissingError
-from ranker.files import inside
+from ranker.files import safe_join
 from ranker.share import directory
 
 LINE = '{"src": "s", "ref": "r", "tgt": {"A": "a", "B": "b"}}\n'
@@ -83,7 +83,7 @@ def test_downloads_have_addresses_of_their_own_and_digests_that_can_be():
     for card, part in parts:
         transfer.check_address(part.address)
         assert part.address.startswith("https:")
-        assert inside(".", part.file, *filter(None, part.below.split("/")), part.into or "-")
+        assert safe_join(".", part.file, *filter(None, part.below.split("/")), part.into or "-")
         assert re.fullmatch("[0-9a-f]{64}" if part.sha256 else "", part.sha256)
         assert bool(part.sha256) != ("--unverified" in card.obtain)
         if is_archive(part.file) and part.below:

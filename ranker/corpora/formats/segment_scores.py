@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.columns import canonical
+from ranker.corpora.column_names import canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores

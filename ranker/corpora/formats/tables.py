@@ -2,13 +2,14 @@
 
 Columns ``text`` and ``source`` or ``reference`` (or ``reference1``, ``reference2``, ...) are required; ``system``,
 ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are
-optional; every other column is a rating
-and holds numbers or nothing. Which ratings are judgements, and in which direction, is decided where they are used; see
-`ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
-may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
-equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
-one. Without ``system`` and ``seg_id`` a table where most sources have one row is the output of one system. CSV quotes
-as spreadsheets do, with commas, semicolons or tabs between the columns; TSV never quotes.
+optional; every other column is a rating and holds numbers or nothing. Which ratings are judgements, and in which
+direction, is decided where they are used; see `ranker.corpora.judgements`. Columns whose names are those of metadata
+(`ranker.corpora.column_names`), such as ``comment``, may hold text and are not read then, which a note says.
+
+Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of equal source, references, ``lp`` and ``doc``, are one source;
+with neither source, ``seg_id`` nor system every row is one. Without ``system`` and ``seg_id`` a table where most
+sources have one row is the output of one system. CSV quotes as spreadsheets do, with commas, semicolons or tabs between
+the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora import columns as names
+from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (

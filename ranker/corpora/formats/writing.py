@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ranker.corpora.columns import canonical
+from ranker.corpora.column_names import canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of

@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.scorers import Scorer
-from ranker.files import display_name, inside, write_together
+from ranker.files import display_name, safe_join, write_together
 
 
 def write_score_files(
@@ -36,8 +36,8 @@ def write_score_files(
         for name, start in zip(scorers, stems, strict=True):
             for units, values in zip(levels, scores[name], strict=True):
                 text = format_scores(_by_system(dataset, pair, units, values), dataset.name)
-                files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
-            files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
+                files[safe_join(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
+            files[safe_join(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
     for parent in dict.fromkeys(path.parent for path in files):
         try:
             parent.mkdir(parents=True, exist_ok=True)
