@@ -12,6 +12,7 @@ import typer
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, OutputForm, working
 from ranker.cli.output import Result, emit, say
+from ranker.corpora.selection import of_language_pairs
 from ranker.errors import counted
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def convert(
 
     with working("converting"):
         dataset = catalogue.load(data)
-        dataset = dataset.of_language_pairs(lp or [])
+        dataset = of_language_pairs(dataset, lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages, view
 
 HAN, KANA, HANGUL = "zh", "ja", "ko"
 # first and last character of blocks, by the language that they tell
@@ -79,7 +79,7 @@ def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
-    pairs = dataset.source_language_pairs[source]
+    pairs = source_language_pairs(dataset)[source]
     return {
         pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
         for pair in dataset.language_pairs
@@ -89,11 +89,11 @@ def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
     """Return the target language of every source as the data name it, else as the script tells, shape (sources,)."""
-    named = dataset.target_languages
+    named = target_languages(dataset)
     if not (named == "").any():
         return named
     scripts = reference_scripts(dataset)
     return np.array(
-        [name or scripts[pair] or "" for name, pair in zip(named, dataset.source_language_pairs, strict=True)],
+        [name or scripts[pair] or "" for name, pair in zip(named, source_language_pairs(dataset), strict=True)],
         dtype=object,
     )

@@ -100,7 +100,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted
         for at, column in enumerate(columns)
     }
     if quoted:
-        texts = [column for column in columns if column not in kinds_of(columns)]
+        texts = [column for column in columns if column not in names.kinds_of(columns)]
         values |= zip(texts, csv_unescaped(values[column] for column in texts), strict=True)
     return LongTable(values, np.concatenate(lines), file).dataset(name)
 
@@ -133,7 +133,7 @@ def long_table(
 ) -> LongTable:
     """Return the table whose columns hold `values` of any type, under the names of `header`."""
     columns = _columns(header, file, None)
-    kinds = set(kinds_of(columns))
+    kinds = set(names.kinds_of(columns))
     cells = {
         column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
@@ -203,12 +203,6 @@ def delimiter_of(header: str, file: str) -> Delimiter:
         others = " or ".join(map(repr, reads))
         _LOG.warning("ranker: note: %s: columns may be separated by %s; using %r", file, others, reads[0])
     return (*reads, *(delimiter for delimiter in delimiters if delimiter in header), delimiters[0])[0]
-
-
-def kinds_of(columns: list[str]) -> list[str]:
-    """Return the columns that hold ratings."""
-    not_kinds = {*names.TEXT_COLUMNS, names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE, *names.reference_columns(columns)}
-    return [column for column in columns if column not in not_kinds]
 
 
 class LongTable:
@@ -362,7 +356,7 @@ class LongTable:
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
         """Return the columns of ratings, with the number of the output instead of the candidate."""
-        kinds = kinds_of([*self.columns])
+        kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         text = [kind for kind in kinds if names.is_metadata(kind) and numbers[kind][1].any()]
         noted = [kind for kind in text if kind not in names.NOT_READ]

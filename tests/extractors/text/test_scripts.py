@@ -5,6 +5,7 @@ import re
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.selection import without_references
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import language_tokenizers
@@ -94,7 +95,7 @@ def test_a_language_pair_that_is_stated_outweighs_the_script(pair):
 
 
 def test_without_references_the_script_of_the_candidates_chooses_the_tokenizer():
-    dataset = translations(THAI).without_references()
+    dataset = without_references(translations(THAI))
     assert language_tokenizers(dataset)[0] == ("char",)
 
 
