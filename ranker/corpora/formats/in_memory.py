@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import Int64Array
+from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
 from ranker.corpora.formats.tables import MISSING, long_table
@@ -38,7 +39,8 @@ def from_frame(frame: pd.DataFrame, name: str = "frame", *, lp: str | None = Non
     frame : DataFrame
         Columns ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
         ``doc``, ``seg_id``, ``judge``, ``is_reference``; every other column holds ratings. The names and the rules
-        are those of CSV files; see `ranker.corpora.formats.tables`. The index is not read.
+        are those of CSV files; see `ranker.corpora.formats.tables`. Levels of the index with such names are read as
+        columns; ratings in the index are not.
     name : str, default "frame"
         What messages and signatures call it.
     lp : str, optional
@@ -79,10 +81,23 @@ def dataset_and_rows(frame: pd.DataFrame, name: str = "frame", lp: str | None = 
         return f"{name}, row {row}" + (f" (index {shown(label)})" if label != row else "")
 
     with _naming(name, place):
-        values = [_arrow(frame.iloc[:, column]) for column in range(len(header))]
+        columns = [frame.iloc[:, column] for column in range(len(header))]
+        levels = _levels(frame.index, header)
+        header += levels
+        columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
+        values = [_arrow(column) for column in columns]
         rows = np.arange(len(frame))
         dataset, candidates = long_table(header, values, rows, name, "row").dataset_and_candidates(name)
     return with_language_pair(dataset, [lp] if lp else []), candidates
+
+
+def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
+    """Return the levels of an index that name texts, and are no columns, with their numbers."""
+    known = {*map(canonical, header)}
+    # our own results have an index called candidate
+    names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
+    wanted = {name: canonical(name) for name in names}
+    return {name: names[name] for name, column in wanted.items() if column not in known and not kinds_of([column])}
 
 
 def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *, lp: str | None = None) -> Dataset:

@@ -64,6 +64,18 @@ def test_texts_are_parallel():
     assert from_texts(["x"]).candidates["system"].tolist() == ["translation"]
 
 
+@pytest.mark.parametrize("levels", [["src", "system"], ["system"], ["ref", "src", "system", "mt"]])
+def test_names_in_the_index_are_those_of_columns(levels):
+    assert from_frame(FRAME.set_index(levels)).fingerprint == from_frame(FRAME).fingerprint
+    assert from_frame(FRAME.set_index(levels, drop=False)).fingerprint == from_frame(FRAME).fingerprint
+
+
+def test_an_index_of_numbers_or_of_ratings_is_not_read():
+    plain = from_frame(FRAME).fingerprint
+    for name in (None, "candidate", "adequacy", "other"):
+        assert from_frame(FRAME.set_axis(pd.Index([7, 8, 9], name=name))).fingerprint == plain
+
+
 def test_a_frame_goes_round(sample):
     frame = sample.to_frame()
     assert {"source", "reference1", "system", "text"} <= {*frame}

@@ -88,6 +88,16 @@ def test_without_a_language_pair_the_script_of_the_references_chooses_the_tokeni
     )
 
 
+@pytest.mark.parametrize("pair", ["en-xx", "en-yue", "en-any", "en"])
+def test_where_the_target_language_is_not_known_the_script_chooses_the_tokenizer(pair):
+    for reference, tokenizer in ((CHINESE, "zh"), (THAI, "char"), ("The cat sat.", "13a")):
+        dataset = translations(reference, pair)
+        assert language_tokenizers(dataset)[0] == (tokenizer,)
+    assert f"because the references of {pair} are Chinese by their script" in make("bleu").note(
+        translations(CHINESE, pair)
+    )
+
+
 @pytest.mark.parametrize("pair", ["en-de", "zh-en"])
 def test_a_language_pair_that_is_stated_outweighs_the_script(pair):
     dataset = translations(JAPANESE, pair)
