@@ -51,13 +51,12 @@ files = ["data.txt"]
     ("more", "says"),
     [
         ('[facts]\nyear = 2020\nday = 2020-01-02\nat = 2020-01-02T10:00:00Z\nall = ["a"]\n', None),
-        ("homepage = 2020-01-02\n", "not a valid corpus card"),
-        ("download = 3\n", "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nsize = 2020-01-02\n', "not a valid corpus card"),
-        ("facts = 3\n", "not a valid corpus card"),
-        ("name = 3\nbundled = 2020-01-02\n", "not a valid corpus card"),
+        ("homepage = 2020-01-02\n", "homepage: expected 'str', found 'date'"),
+        ("download = 3\n", "download: expected 'array', found 'int'"),
+        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', r"download\[0\].only: expected 'array', found 'int'"),
+        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', r"download\[0\].size: expected 'int', found 'str'"),
+        ("facts = 3\n", "facts: expected 'table', found 'int'"),
+        ("bundles = true\n", r"key 'bundles' is unknown \(did you mean 'bundled'\?\); expected name, title"),
     ],
 )
 def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, tmp_path, monkeypatch, caplog, capsys):
@@ -71,7 +70,7 @@ def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, 
         out, err = capsys.readouterr()
         assert ended.value.code == (2 if says and words[1] == "show" else 0), err
         assert "made" in (err if ended.value.code else out) or says
-    assert (says or "") in caplog.text
+    assert re.search(says or "", caplog.text)
     assert bool(caplog.text) == bool(says)
 
 
