@@ -71,7 +71,7 @@ class _Tables(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError(f"expected a language pair such as 'zh-en', found {shown(self.language_pair)}")
 
 
-class _Files(msgspec.Struct, forbid_unknown_fields=True):
+class _PartTable(msgspec.Struct, forbid_unknown_fields=True):
     """Where the source, a reference or a system is."""
 
     path: Paths
@@ -86,7 +86,7 @@ class _Files(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError("expected an encoding with undecodable = 'replace'")
 
 
-class _Assessment(msgspec.Struct, forbid_unknown_fields=True):
+class _AssessmentTable(msgspec.Struct, forbid_unknown_fields=True):
     """Where an assessment table is, and its layout."""
 
     path: Paths
@@ -155,7 +155,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
     several = isinstance(tables.assessment, list)
     assessments = []
     for number, values in enumerate([tables.assessment] if isinstance(tables.assessment, dict) else tables.assessment):
-        table = decoded(values, _Assessment, file, f"assessment[{number}]" if several else "assessment")
+        table = decoded(values, _AssessmentTable, file, f"assessment[{number}]" if several else "assessment")
         assessments.append((ManifestPart("assessment", "", _listed(table.path), table.encoding), table.layout()))
     return Manifest(
         tables.language_pair,
@@ -195,7 +195,7 @@ def _parts(role: Role, values: Mapping[str, Any], file: str) -> tuple[ManifestPa
 
 def _part(role: Role, name: str, value: Any, common: Mapping[str, Any], file: str) -> ManifestPart:
     values = {**common, **(value if isinstance(value, dict) else {"path": value})}
-    files = decoded(values, _Files, file, f"{role}s.{printable(name)}" if name else role)
+    files = decoded(values, _PartTable, file, f"{role}s.{printable(name)}" if name else role)
     return ManifestPart(role, name, _listed(files.path), files.encoding, files.undecodable == "replace")
 
 
