@@ -18,8 +18,9 @@ from ranker.collect.figures import TOTAL_COST
 from ranker.collect.selection import choose, directions, posterior_of
 from ranker.collect.tasks import RANKED
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PREFERENCES, human_scores, judged
+from ranker.corpora.selection import select_language_pairs
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import group_spearman
@@ -54,13 +55,13 @@ class Pool:
     @classmethod
     def of(cls, year: str, features: str, most: int) -> Pool:
         """Take at most `most` judged sources of every language pair into English."""
-        dataset = catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz").select_language_pairs(["*-en"])
+        dataset = select_language_pairs(catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz"), ["*-en"])
         there = np.zeros(len(dataset.sources), dtype=bool)
         there[np.unique(dataset.candidate_source[judged(dataset, PREFERENCES)])] = True
         selected = np.zeros_like(there)
         generator = np.random.default_rng(0)
         for pair in dataset.language_pairs:
-            selected[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == pair)))[:most]] = (
+            selected[generator.permutation(np.flatnonzero(there & (source_language_pairs(dataset) == pair)))[:most]] = (
                 True
             )
         dataset = dataset.select_sources(selected)

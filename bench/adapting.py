@@ -21,6 +21,7 @@ from bench.board import Board, everything, read, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
@@ -41,7 +42,7 @@ class Corpus:
     @classmethod
     def of(cls, base: Ranker, corpus: str, lp: str, board: Board) -> Corpus:
         """Make the columns of the judged candidates of a corpus, or take them from the directory; all of them vote."""
-        whole = everything(corpus).select_language_pairs([lp])
+        whole = select_language_pairs(everything(corpus), [lp])
         rows = judged(whole)
         dataset = whole.select_candidates(rows)
         columns = board.keeping(base, (read(corpus),)).feature_set.transform(whole, rows=rows)

@@ -19,6 +19,7 @@ import numpy as np
 
 from bench.simulated_alignments import simulate_parallel_text
 from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.selection import select_language_pairs
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.text.tokens import source_segments, token_batch
 from ranker.learning.aligner.training import train
@@ -41,7 +42,7 @@ def compile_kernels() -> None:
 
 def real_text(corpus: str, lp: str) -> None:
     """Measure on real text."""
-    dataset = read_dataset(SHARED / "data" / f"{corpus}.jsonl.gz").select_language_pairs([lp])
+    dataset = select_language_pairs(read_dataset(SHARED / "data" / f"{corpus}.jsonl.gz"), [lp])
     batch, sources = token_batch(dataset, lowercase=True), source_segments(dataset, lowercase=True)
     print(f"{corpus} {lp}: {len(batch.reference):,} references, {len(dataset):,} candidates")
     for name, options in (

@@ -25,6 +25,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
 from ranker.corpora.schema import TEXT
+from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.errors import DataError
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.extractors.base import Extractor
@@ -57,7 +58,7 @@ def locate(name: str) -> str:
 @functools.lru_cache(maxsize=6)
 def _load(name: str, lp: tuple[str, ...]) -> Dataset:
     dataset = dataclasses.replace(catalogue.load(locate(name)), name=name)
-    return dataset.select_language_pairs(list(lp)) if lp else dataset
+    return select_language_pairs(dataset, list(lp)) if lp else dataset
 
 
 def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
@@ -295,7 +296,7 @@ def needs_references(ranker: Ranker) -> bool:
 def training_data(ranker: Ranker, corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
     """Read what a ranker learns from: without references if it needs none."""
     dataset = load(corpora, lp)
-    return dataset if needs_references(ranker) else dataset.without_references()
+    return dataset if needs_references(ranker) else without_references(dataset)
 
 
 def language_pairs(name: str, ranker: Ranker) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import TEXT
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric
@@ -205,7 +206,7 @@ def crowds(corpora: dict[str, Corpus]) -> list[str]:
     shares_by_feature: dict[str, list[list[float]]] = {feature: [[] for _ in CROWDS] for feature in COLUMNS}
     for corpus in judged_corpora.values():
         for lp in corpus.dataset.language_pairs:
-            pair_data = corpus.dataset.select_language_pairs([lp])
+            pair_data = select_language_pairs(corpus.dataset, [lp])
             for place, copies in enumerate(CROWDS):
                 dataset, worst, _ = crowded(pair_data, copies)
                 system = dataset.candidates["system"].to_numpy(object)

@@ -21,8 +21,9 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
@@ -97,7 +98,7 @@ class LeftOut:
     @classmethod
     def of(cls, table: Table) -> LeftOut:
         """Take the preferences of a year, and the language pair of each candidate."""
-        codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
+        codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1].reshape(-1)
         return cls(table, preference_pairs(table.dataset), codes[table.dataset.candidate_source])
 
     def tau(self, scores: FloatArray) -> float:
@@ -125,14 +126,14 @@ class Sample:
 
 def read(name: str) -> Table:
     """Read a year into English: what was judged, up to `MOST` sources per language pair."""
-    dataset = catalogue.load_all([str(SHARED / "data" / f"{name}-rr.jsonl.gz")]).select_language_pairs([INTO_ENGLISH])
+    dataset = select_language_pairs(catalogue.load_all([str(SHARED / "data" / f"{name}-rr.jsonl.gz")]), [INTO_ENGLISH])
     dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
     there = np.zeros(len(dataset.sources), dtype=bool)
     there[dataset.candidate_source] = True
     generator = np.random.default_rng(0)
     keep = np.zeros(len(there), dtype=bool)
     for lp in dataset.language_pairs:
-        keep[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == lp)))[:MOST]] = True
+        keep[generator.permutation(np.flatnonzero(there & (source_language_pairs(dataset) == lp)))[:MOST]] = True
     return Table(dataset.select_sources(keep))
 
 
@@ -141,7 +142,7 @@ def draw(years: dict[str, Table], tests: dict[str, LeftOut], left_out: str, lp: 
     others = [table for name, table in years.items() if name != left_out]
     joined = concatenate([table.dataset for table in others])
     usable = np.flatnonzero(
-        [lp in (INTO_ENGLISH, source_language_pair) for source_language_pair in joined.source_language_pairs]
+        [lp in (INTO_ENGLISH, source_language_pair) for source_language_pair in source_language_pairs(joined)]
     )
     generator = np.random.default_rng([seed, size, YEARS.index(left_out)])
     keep = np.zeros(len(joined.sources), dtype=bool)

@@ -17,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+from ranker.corpora.selection import select_language_pairs
+
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 METRICS = (
     "meteor[modules=exact]",
@@ -64,7 +66,7 @@ def measure_agreement(task: tuple[str, tuple[str, ...]]) -> list[float]:
     from ranker.extractors.registry import make_metric
 
     name, metrics = task
-    dataset = read_dataset(locate(name)).select_language_pairs(["*-en"])
+    dataset = select_language_pairs(read_dataset(locate(name)), ["*-en"])
     dataset = dataset.select_candidates(judged(dataset))
     taus = []
     for text in metrics:

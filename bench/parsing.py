@@ -17,6 +17,7 @@ import numpy as np
 
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
+from ranker.corpora.selection import select_language_pairs
 from ranker.extractors.dependency.cache import parse
 from ranker.extractors.text.tokens import distinct_sentences
 from ranker.threads import jobs
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("corpus", nargs="?", default=str(SHARED / "data" / "wmt15-rr.jsonl.gz"))
     parser.add_argument("--lp", nargs="*", default=["*-en"])
     options = parser.parse_args()
-    dataset = read_dataset(options.corpus).select_language_pairs(options.lp)
+    dataset = select_language_pairs(read_dataset(options.corpus), options.lp)
     dataset = dataset.select_candidates(judged(dataset))
     sentences = distinct_sentences(dataset).texts
     with tempfile.TemporaryDirectory() as cache:

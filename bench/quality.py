@@ -19,6 +19,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import RankerError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
@@ -34,7 +35,7 @@ PEERS: dict[str, Callable[[], sacrebleu.metrics.base.Metric]] = {
 def read(names: list[str], lp: list[str]) -> Dataset:
     """Read corpora, those language pairs, only what was judged."""
     dataset = catalogue.load_all([locate(name) for name in names])
-    dataset = dataset.select_language_pairs(lp) if lp else dataset
+    dataset = select_language_pairs(dataset, lp) if lp else dataset
     return dataset.select_candidates(judged(dataset))
 
 

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ranker.corpora.selection import select_language_pairs
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 METRICS = ("bleu", "chrf", "ter", "perp[model=shipped]", "meteor", "rouge_l")
@@ -182,7 +184,7 @@ def divisions(data: str, folder: Path, addresses: dict[int, str], lp: Sequence[s
     from ranker.corpora.shards.making import make_shards
 
     dataset = catalogue.load(data)
-    rows = len(dataset.select_language_pairs(lp)) if lp else len(dataset)
+    rows = len(select_language_pairs(dataset, lp)) if lp else len(dataset)
     for number in (1, 2, SHARDS):
         per_shard = next(
             size
@@ -263,7 +265,7 @@ def compare(data: str, folder: Path, addresses: dict[int, str], kinds: Sequence[
                 results[f"{name}, another order"] = comparison
             comparison.add(division.name, make())
     if "ranks, full" in kinds:
-        part = dataset.select_language_pairs(parsed)
+        part = select_language_pairs(dataset, parsed)
         results[f"ranks, full, {' '.join(parsed)}"] = full = Comparison(by_candidate(ranking(part, "full")))
         for division in divisions(data, folder / "full", addresses, parsed):
             full.add(division.name, ranks(division.data, division.engine, _emptied(out), "full"))

@@ -21,6 +21,7 @@ import numpy as np
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.registry import make
 from ranker.extractors.semantic.columns import Semantic
@@ -90,7 +91,7 @@ def main() -> None:
     if options.jobs:
         set_jobs(options.jobs)
     dataset = read_dataset(options.corpus)
-    dataset = dataset.select_language_pairs(options.lp) if options.lp else dataset
+    dataset = select_language_pairs(dataset, options.lp) if options.lp else dataset
     dataset = dataset.select_candidates(judged(dataset))
     dataset = dataset.select_sources(np.arange(len(dataset.sources)) % options.every == 0)
     extractor = make(options.features)

@@ -28,6 +28,7 @@ from sacrebleu.significance import PairedTest
 
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.choices import Correction, SystemTest
 from ranker.evaluation.systems.comparing import RESAMPLES, compare_systems
 from ranker.evaluation.systems.human_ranking import rank_clusters
@@ -223,7 +224,7 @@ def main() -> None:
     parser.add_argument("--systems", type=int, default=6)
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
-    dataset = catalogue.load(options.data).select_language_pairs([options.lp])
+    dataset = select_language_pairs(catalogue.load(options.data), [options.lp])
     if "speed" in options.what:
         speed(dataset, options.metrics, options.resamples, options.runs, options.sources)
     if "parity" in options.what:

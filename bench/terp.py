@@ -20,6 +20,7 @@ import numpy as np
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
@@ -35,7 +36,7 @@ METRICS = (
 def read(name: str) -> Dataset:
     """Read what was judged of a corpus into English."""
     path = SHARED / "data" / f"{name}.jsonl.gz"
-    dataset = read_dataset(str(path) if path.is_file() else name).select_language_pairs(["*-en"])
+    dataset = select_language_pairs(read_dataset(str(path) if path.is_file() else name), ["*-en"])
     return dataset.select_candidates(judged(dataset))
 
 

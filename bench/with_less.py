@@ -17,6 +17,7 @@ from ranker import shipped
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
+from ranker.corpora.selection import without_references
 from ranker.errors import DataError
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.evaluation import evaluate
@@ -66,7 +67,7 @@ def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> It
         yield ALONE, sets.weights[rows[0]]
     # two candidates alone may be too little to rank by
     with contextlib.suppress(DataError):
-        yield BLIND, sets.of_candidates(dataset.without_references(), selected)
+        yield BLIND, sets.of_candidates(without_references(dataset), selected)
 
 
 def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict[str, FloatArray]:

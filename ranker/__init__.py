@@ -15,6 +15,7 @@ from ranker.version import VERSION as __version__
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import load as load_dataset
     from ranker.corpora.dataset import Dataset
+    from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.registry import make_metric
@@ -31,6 +32,9 @@ _HOMES = {
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
+    "from_frame": "ranker.corpora.formats.in_memory:from_frame",
+    "from_records": "ranker.corpora.formats.in_memory:from_records",
+    "from_texts": "ranker.corpora.formats.in_memory:from_texts",
     "group_scorer": "ranker.learning.svm.scoring:group_scorer",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
@@ -45,6 +49,9 @@ __all__ = [
     "RankerError",
     "__version__",
     "evaluate",
+    "from_frame",
+    "from_records",
+    "from_texts",
     "group_scorer",
     "load_dataset",
     "make_metric",

@@ -364,7 +364,7 @@ def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"cannot be written: {error.strerror or error}", file=display_name(path))
 
 
-def inside(folder: str | Path, *names: str) -> Path:
+def safe_join(folder: str | Path, *names: str) -> Path:
     """Return the path of `names`, one below the other, in `folder`; for names that come from data."""
     for name in names:
         plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME

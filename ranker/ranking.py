@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, target_languages
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
 from ranker.errors import ModelError, OptionError, counted
@@ -134,7 +134,7 @@ class Ranker(LabelledScores):
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=standardised(table.columns, self.mean, self.scale))
-        targets = "+".join(sorted(set(table.dataset.target_languages) - {""})) or None
+        targets = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
         sets = start or WeightSets.of(self.feature_set, by_language=targets == ENGLISH)
         base = self.base.name if self.base else None
         learnt = learn_weights(table, sets, self.settings, base=base)

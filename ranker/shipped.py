@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ranker import share
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, target_languages
 from ranker.errors import ModelError, nearest
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import english_note, looks_english
@@ -46,7 +46,7 @@ def suited(dataset: Dataset) -> str:
     """
     if not len(dataset.references):
         return UNREFERENCED
-    targets = {*dataset.target_languages}
+    targets = {*target_languages(dataset)}
     if targets - {"en", ""}:
         return ANY
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
@@ -59,7 +59,7 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     name, notes = STANDARD, []
     if suited(dataset) != ENGLISH:
         name = STANDARD_ANY
-        targets = sorted({*dataset.target_languages} - {"en", ""})
+        targets = sorted({*target_languages(dataset)} - {"en", ""})
         languages = ", ".join(map(repr, targets))
         why = f"no parser for {languages}" if targets else "the references do not look English"
         notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
@@ -58,7 +58,7 @@ class TrainingTargets:
         if kind == PREFERENCES:
             preferences = preference_pairs(dataset, aggregated=pairs != "judgements")
             if pairs == "balanced":
-                preferences = balanced(preferences, dataset.source_language_pairs[group[preferences.better]])
+                preferences = balanced(preferences, source_language_pairs(dataset)[group[preferences.better]])
             targets = cls(group, pairs=preferences, block=block)
             orders = len(preferences.better) > 0
         else:

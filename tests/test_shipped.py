@@ -11,6 +11,7 @@ import pytest
 
 from ranker import load_dataset, shipped
 from ranker.cli.main import run
+from ranker.corpora.selection import without_references
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.columns import NgramAgreement
@@ -46,7 +47,7 @@ def dataset(references: list[str], lp: str | None = None):
 def test_the_ranker_suits_the_language(references, lp, name):
     data = dataset(references, lp)
     assert shipped.suited(data) == name
-    assert shipped.suited(data.without_references()) == "consensus"
+    assert shipped.suited(without_references(data)) == "consensus"
 
 
 def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():
@@ -56,7 +57,7 @@ def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need()
     assert shipped.fewer_features(sample, 8) == []
     assert shipped.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], "too few references for a language model"
     assert shipped.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
-    assert shipped.fewer_features(sample.without_references(), 73) == []
+    assert shipped.fewer_features(without_references(sample), 73) == []
 
 
 def test_what_ships():

@@ -12,6 +12,7 @@ import typer
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, OutputForm, working
 from ranker.cli.output import Result, emit, say
+from ranker.corpora.selection import of_language_pairs
 from ranker.errors import counted
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     Example: ranker data check candidates.json
     """
     from ranker.corpora import catalogue, sanity
-    from ranker.corpora.columns import is_reserved
+    from ranker.corpora.column_names import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
     from ranker.corpora.own_references import without_only_references
@@ -256,7 +257,7 @@ def convert(
 
     with working("converting"):
         dataset = catalogue.load(data)
-        dataset = dataset.of_language_pairs(lp or [])
+        dataset = of_language_pairs(dataset, lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)

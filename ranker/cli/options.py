@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ranker.cli.output import color_system, note_with_result, say_note, shows_progress
+from ranker.corpora.selection import select_language_pairs, with_language_pair, without_references
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -204,14 +205,14 @@ def read_input(
         else:
             corpora = [catalogue.load(path) for path in data]
         if no_references:
-            corpora = [corpus.without_references() for corpus in corpora]
-        whole = concatenate([corpus.with_language_pair(lp or []) for corpus in corpora])
-        dataset = whole.select_language_pairs(lp) if lp else whole
+            corpora = [without_references(corpus) for corpus in corpora]
+        whole = concatenate([with_language_pair(corpus, lp or []) for corpus in corpora])
+        dataset = select_language_pairs(whole, lp) if lp else whole
         if extractors:
             from ranker.extractors.given import with_given_scores
 
             whole = with_given_scores(whole, extractors, dataset.language_pairs)
-            dataset = whole.select_language_pairs(lp) if lp else whole
+            dataset = select_language_pairs(whole, lp) if lp else whole
         note = None
         if to_score:
             dataset, note = without_only_references(dataset)

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from ranker import share
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.documents.manifest import read_manifest
-from ranker.corpora.documents.manifest_schema import FILE_NAME
+from ranker.corpora.documents.manifest_schema import FILE_NAME, decoded
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, MissingError, nearest, note_logger
 from ranker.files import STDIN, display_name, read_text
-from ranker.storage.plain_data import parse_toml, record
+from ranker.storage.plain_data import parse_toml
 
 _LOG = note_logger(__name__)
 
 
-@dataclass(frozen=True)
-class Download:
+class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of a corpus that can be fetched."""
 
     address: str
@@ -45,8 +44,7 @@ class Download:
         return self.address.rsplit("/", 1)[-1]
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Facts of one corpus, as its card file gives them."""
 
     name: str
@@ -59,7 +57,7 @@ class Card:
     homepage: str = ""
     bundled: bool = False
     download: tuple[Download, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = {}
     """Additional facts for `ranker data show`, as given in the card."""
 
     @property
@@ -92,20 +90,18 @@ def cards() -> dict[str, Card]:
     for path in sorted(share.directory("data").glob("*.toml"), key=lambda path: path.stem):
         try:
             catalogue[path.stem] = _card(path.stem, read_text(path), display_name(path))
-        except (DataError, KeyError, ValueError, TypeError, AttributeError) as error:
-            problem = (
-                error if isinstance(error, DataError) else f"{display_name(path)}: not a valid corpus card ({error})"
-            )
-            _LOG.warning("ranker: note: corpus skipped: %s", problem)
+        except DataError as error:
+            _LOG.warning("ranker: note: corpus skipped: %s", error)
     return catalogue
 
 
 @functools.lru_cache(maxsize=256)
 def _card(name: str, text: str, file: str) -> Card:
     values = parse_toml(text, file)
-    # dates, among others
-    facts = {key: str(value) for key, value in values.get("facts", {}).items()}
-    return record(Card, {**values, "name": name, "facts": facts})
+    if isinstance(facts := values.get("facts"), dict):
+        # dates, among others
+        values["facts"] = {key: str(value) for key, value in facts.items()}
+    return decoded({**values, "name": name}, Card, file)
 
 
 def card(name: str) -> Card:

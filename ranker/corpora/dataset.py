@@ -21,7 +21,6 @@ may have columns of scores from files; see `ranker.extractors.given`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import html
@@ -36,10 +35,10 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.conversions import Conversions
-from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages, target_language
-from ranker.corpora.schema import ALIGNMENT, SCHEMA, TEXT, table
-from ranker.errors import DataError, counted, nearest
+from ranker.corpora.column_names import canonical, kinds_of
+from ranker.corpora.languages import target_language
+from ranker.corpora.schema import SCHEMA, TEXT
+from ranker.errors import DataError, counted
 
 _LONGEST_KEY = 60
 P = ParamSpec("P")
@@ -52,7 +51,7 @@ def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset(Conversions):
+class Dataset:
     """Sources, references, candidates and judgements; see the module for the tables.
 
     Parameters
@@ -61,8 +60,6 @@ class Dataset(Conversions):
         What messages and signatures call it.
     sources, references, candidates, ratings, preferences : DataFrame
         Tables of `SCHEMA`. They are never changed after the data set is made.
-    places : DataFrame, optional
-        ``file`` and ``line`` that every source was read from, for messages.
     """
 
     name: str
@@ -71,7 +68,8 @@ class Dataset(Conversions):
     candidates: pd.DataFrame
     ratings: pd.DataFrame
     preferences: pd.DataFrame
-    places: pd.DataFrame | None = None
+    _places: pd.DataFrame | None = None
+    """``file`` and ``line`` that every source was read from, for messages."""
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -110,21 +108,7 @@ class Dataset(Conversions):
     @functools.cached_property
     def language_pairs(self) -> list[str]:
         """Language pairs that occur, sorted; sources of unknown languages count as ``?``."""
-        return sorted(set(self.source_language_pairs))
-
-    @functools.cached_property
-    def source_language_pairs(self) -> npt.NDArray[np.object_]:
-        """Language pair of every source, shape (sources,); ``?`` where it is not known."""
-        return self.sources["lp"].fillna("?").to_numpy(object)
-
-    @functools.cached_property
-    def target_languages(self) -> npt.NDArray[np.object_]:
-        """Code of the language that every source is translated into, without region, shape (sources,).
-
-        Empty where it is not known.
-        """
-        codes = {pair: target_language(pair) or "" for pair in self.language_pairs}
-        return np.array([codes[pair] for pair in self.source_language_pairs], dtype=object)
+        return sorted(set(source_language_pairs(self)))
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -137,14 +121,6 @@ class Dataset(Conversions):
                 for part in _text_bytes(values) if values.dtype == TEXT else [values.to_numpy().tobytes()]:
                     digest.update(part)
         return digest.hexdigest()
-
-    def where(self, source: int) -> str:
-        """Name one source for a message: ``NAME[lp:seg_id]``, after the file and line it was read from."""
-        row = self.sources.iloc[source]
-        key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
-        parts = [] if self.places is None else [value for value in self.places.iloc[source] if not pd.isna(value)]
-        place = f"{':'.join(map(str, parts))}: " if parts else ""
-        return f"{place}{self.name}[{_short(key) or source + 1}]"
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
         """Return the data set of the sources where the mask `keep` (sources,) is true; itself if all are."""
@@ -160,7 +136,7 @@ class Dataset(Conversions):
             self.candidates.assign(source=code[self.candidate_source]),
             self.ratings,
             self.preferences,
-            None if self.places is None else self.places[chosen],
+            None if self._places is None else self._places[chosen],
         )
         return selected._keep_candidates(chosen[self.candidate_source])
 
@@ -187,113 +163,48 @@ class Dataset(Conversions):
             preferences.assign(
                 first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
             ).reset_index(drop=True),
-            self.places,
+            self._places,
         )
 
-    def with_references_as_candidates(self) -> Dataset:
-        """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per candidate, or per candidate and judge, which `ranker.from_frame` reads back.
 
-        They come behind the other candidates of their source, in order, with ``is_reference`` set.
-
-        Raises
-        ------
-        DataError
-            If a system has such a name already.
-        """
-        references = self.references
-        slot = references.groupby("source").cumcount().to_numpy() + 1
-        added = table(
-            "candidates",
-            {
-                "source": references["source"],
-                "system": [f"reference{number}" for number in slot],
-                "text": references["text"],
-                "is_reference": np.ones(len(references), dtype=bool),
-            },
-        )
-        if ALIGNMENT in references:
-            added[ALIGNMENT] = references[ALIGNMENT]
-        taken = self.candidates["system"].isin(added["system"])
-        if taken.any():
-            raise DataError(
-                f"the system name {self.candidates['system'][taken].iloc[0]!r} is reserved for references; "
-                "rename the system",
-                file=self.name,
-            )
-        together = pd.concat([self.candidates, added], ignore_index=True)
-        order = np.argsort(together["source"].to_numpy(), kind="stable")
-        code = np.argsort(order)
-        return Dataset(
-            self.name,
-            self.sources,
-            self.references,
-            together.iloc[order].reset_index(drop=True),
-            self.ratings.assign(candidate=code[self.ratings["candidate"].to_numpy()]),
-            self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
-            self.places,
-        )
-
-    def references_among_candidates(self) -> tuple[Dataset, Int64Array]:
-        """Return `with_references_as_candidates`, and the row of every reference there."""
-        together = self.with_references_as_candidates()
-        references = np.diff(self.reference_offsets)
-        source = np.repeat(np.arange(len(references)), references)
-        slot = np.arange(len(source)) - self.reference_offsets[source]
-        return together, together.candidate_offsets[source + 1] - references[source] + slot
-
-    def without_references(self) -> Dataset:
-        """Return the data set without its references."""
-        return dataclasses.replace(self, references=self.references.iloc[:0])
-
-    def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
-        """Return the data set of the sources of the `wanted` language pairs.
-
-        ``xx-en`` with the wild card ``*`` on either side, as in ``*-en``, stands for all that match, and a language
-        without a region for all its regions.
+        Preferences, alignments and the names of references are left out.
 
         Raises
         ------
         DataError
-            If one of them matches nothing; the message lists what there is.
+            If a source has no candidate and so no row, or a kind of judgement has the name of another column.
+
+        Examples
+        --------
+        >>> from ranker import from_texts
+        >>> from_texts(["hello"], ["hi"]).to_frame()[["reference1", "system", "text"]].values.tolist()
+        [['hi', 'translation', 'hello']]
         """
-        keep = np.zeros(len(self.sources), dtype=bool)
-        for pattern in wanted:
-            matched = [lp for lp in self.language_pairs if is_of_pair(lp, pattern)]
-            if not matched:
-                listed = ", ".join(self.language_pairs)
-                hint = nearest(pattern, self.language_pairs)
-                raise DataError(f"no sources of language pair {pattern!r}{hint}; available: {listed}", file=self.name)
-            keep |= np.isin(self.source_language_pairs, matched)
-        return self.select_sources(keep)
-
-    def of_language_pairs(self, wanted: Sequence[str]) -> Dataset:
-        """Return the sources of the `wanted` language pairs, all if none is; data that names none is of that pair.
-
-        Raises
-        ------
-        DataError
-            As `select_language_pairs` and `with_language_pair`.
-        """
-        return self.with_language_pair(wanted).select_language_pairs(wanted) if wanted else self
-
-    def with_language_pair(self, wanted: Sequence[str]) -> Dataset:
-        """Return the data set with the one language pair that is `wanted`, if it names none; else itself.
-
-        Raises
-        ------
-        DataError
-            If it names none, and `wanted` is not one pair of two languages.
-        """
-        if not wanted or not self.sources["lp"].isna().all():
-            return self
-        pair = language_pair(wanted[0])
-        if is_locale(wanted[0]):
-            what = f"--lp {wanted[0]} is one language with its region; expected two, such as --lp en-zh_CN"
-            raise DataError(what, file=self.name)
-        if len(wanted) > 1 or not names_two_languages(pair):
-            what = f"has no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
-            raise DataError(what, file=self.name)
-        return dataclasses.replace(self, sources=self.sources.assign(lp=pd.array([pair] * len(self.sources), TEXT)))
+        empty = np.flatnonzero(np.diff(self.candidate_offsets) == 0)
+        if len(empty):
+            what = f"{source_place(self, int(empty[0]))} has no candidate and therefore no row in a table"
+            raise DataError(f"{what}: use JSONL")
+        for kind in sorted(self.ratings["kind"].unique()):
+            if canonical(kind) != kind or not kinds_of([kind]):
+                raise DataError(f"kind {kind!r} cannot be a column name: use JSONL", file=self.name)
+        frame = self.sources.iloc[self.candidate_source].reset_index(drop=True).rename(columns={"text": "source"})
+        slot = self.references.groupby("source").cumcount()
+        references = self.references.assign(slot=slot).pivot(index="source", columns="slot", values="text")
+        for index in range(len(references.columns)):
+            frame[f"reference{index + 1}"] = references[index].reindex(self.candidate_source).to_numpy(object)
+        for column in ("system", "text", "is_reference"):
+            if column != "is_reference" or self.candidates[column].any():
+                frame[column] = self.candidates[column]
+        ratings = self.ratings.assign(judge=self.ratings["judge"].fillna(""))
+        if not len(ratings):
+            return frame
+        wide = ratings.pivot(index=["candidate", "judge"], columns="kind", values="value").reset_index()
+        wide.columns.name = None
+        joined = frame.join(wide.set_index("candidate"), how="left")
+        joined["judge"] = joined["judge"].fillna("")
+        return joined.reset_index(drop=True)
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
@@ -318,6 +229,29 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
 
 
 @view
+def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
+    """Return the language pair of every source, shape (sources,); ``?`` where it is not known."""
+    return dataset.sources["lp"].fillna("?").to_numpy(object)
+
+
+@view
+def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
+    """Return the language, without region, that every source is translated into, shape (sources,); empty if unknown."""
+    codes = {pair: target_language(pair) or "" for pair in dataset.language_pairs}
+    return np.array([codes[pair] for pair in source_language_pairs(dataset)], dtype=object)
+
+
+def source_place(dataset: Dataset, source: int) -> str:
+    """Name one source for a message: ``NAME[lp:seg_id]``, after the file and line it was read from."""
+    row = dataset.sources.iloc[source]
+    key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
+    parts = [] if dataset._places is None else [part for part in dataset._places.iloc[source] if not pd.isna(part)]
+    place = f"{':'.join(map(str, parts))}: " if parts else ""
+    short = key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 3]}..."
+    return f"{place}{dataset.name}[{short or source + 1}]"
+
+
+@view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
     """Return some candidates, the same data set each time, so that its views are made once."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
@@ -333,10 +267,6 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
         np.diff(offsets).tobytes(),
         b"" if text is None else text.slice(offsets[0], offsets[-1] - offsets[0]).to_pybytes(),
     ]
-
-
-def _short(key: str) -> str:
-    return key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 3]}..."
 
 
 def concatenate(datasets: Sequence[Dataset]) -> Dataset:
@@ -364,6 +294,6 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         stack("ratings", {"candidate": starts_candidate}),
         stack("preferences", {"first": starts_candidate, "second": starts_candidate}),
         None
-        if any(dataset.places is None for dataset in datasets)
-        else pd.concat([dataset.places for dataset in datasets]),
+        if any(dataset._places is None for dataset in datasets)
+        else pd.concat([dataset._places for dataset in datasets]),
     )

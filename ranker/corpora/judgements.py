@@ -5,8 +5,8 @@ over the data set and averaged over a candidate's judges (else the corpus's own 
 ``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers; ``mean-rank`` its mean
 place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes by its own
 name. Scores come out so that higher is better: ratings whose names say that lower is better (see
-`ranker.corpora.columns`), or that were asked for as ``NAME:lower``, are negated. Penalties of which none is above 0
-were negated before, as MQM is often published, so higher is better.
+`ranker.corpora.column_names`), or that were asked for as ``NAME:lower``, are negated. Penalties of which none is above
+0 were negated before, as MQM is often published, so higher is better.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
-from ranker.corpora.columns import is_reserved, lower_is_better
+from ranker.corpora.column_names import is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest, note_logger

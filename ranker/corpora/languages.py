@@ -91,6 +91,7 @@ zh zho chi cmn chinese
 zu zul zulu
 """
 _CODES = {name: line.split()[0] for line in _LANGUAGES.split("\n") if line for name in line.split()}
+_TWO_LETTER_CODES = frozenset(_CODES.values())
 _CODE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]+)*)\Z")
 _REGION_OR_SCRIPT = re.compile(r"[^-_]+(?:[-_](?:[A-Z]{2}|[0-9]{3}|[A-Z][a-z]{3}))*\Z")
 _SEPARATOR = re.compile(r"\s*(?:->|→|[-_>/|\s])\s*")
@@ -118,6 +119,11 @@ def language_code(name: str) -> str | None:
 def language_name(code: str) -> str:
     """Return the English name of a language by its two-letter code; the code if it is not known."""
     return next((line.split()[-1].capitalize() for line in _LANGUAGES.split("\n") if line.startswith(f"{code} ")), code)
+
+
+def is_language(code: str) -> bool:
+    """Whether a two-letter code is that of a known language."""
+    return code in _TWO_LETTER_CODES
 
 
 @functools.lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.errors import counted
 
 _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
@@ -75,7 +75,9 @@ def counts(dataset: Dataset) -> list[str]:
         ],
     }
     return [
-        f"{name}: {len(sources)} (first: {dataset.where(sources[0])})" for name, sources in problems.items() if sources
+        f"{name}: {len(sources)} (first: {source_place(dataset, sources[0])})"
+        for name, sources in problems.items()
+        if sources
     ]
 
 

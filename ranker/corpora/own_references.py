@@ -6,6 +6,7 @@ source, and where there are none it is left out. The output of a system that hap
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,8 @@ import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset, block_offsets, view
-from ranker.errors import counted
+from ranker.corpora.schema import ALIGNMENT, table
+from ranker.errors import DataError, counted
 
 FEWEST_TEXTS = 10
 """Different texts that a system must share with one reference throughout to be taken for it."""
@@ -46,6 +48,49 @@ def own_references(dataset: Dataset) -> Int64Array:
         rows.get(("name", source, system), rows.get(("text", source, text), -1)) for source, system, text in keys
     ]
     return own
+
+
+def with_references_as_candidates(dataset: Dataset) -> Dataset:
+    """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
+
+    They come behind the other candidates of their source, in order, with ``is_reference`` set.
+    """
+    references = dataset.references
+    slot = references.groupby("source").cumcount().to_numpy() + 1
+    added = table(
+        "candidates",
+        {
+            "source": references["source"],
+            "system": [f"reference{number}" for number in slot],
+            "text": references["text"],
+            "is_reference": np.ones(len(references), dtype=bool),
+        },
+    )
+    if ALIGNMENT in references:
+        added[ALIGNMENT] = references[ALIGNMENT]
+    taken = dataset.candidates["system"].isin(added["system"])
+    if taken.any():
+        name = dataset.candidates["system"][taken].iloc[0]
+        raise DataError(f"the system name {name!r} is reserved for references; rename the system", file=dataset.name)
+    together = pd.concat([dataset.candidates, added], ignore_index=True)
+    order = np.argsort(together["source"].to_numpy(), kind="stable")
+    code = np.argsort(order)
+    preferences = {side: code[dataset.preferences[side].to_numpy()] for side in ("first", "second")}
+    return dataclasses.replace(
+        dataset,
+        candidates=together.iloc[order].reset_index(drop=True),
+        ratings=dataset.ratings.assign(candidate=code[dataset.ratings["candidate"].to_numpy()]),
+        preferences=dataset.preferences.assign(**preferences),
+    )
+
+
+def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
+    """Return `with_references_as_candidates`, and the row of every reference there."""
+    together = with_references_as_candidates(dataset)
+    references = np.diff(dataset.reference_offsets)
+    source = np.repeat(np.arange(len(references)), references)
+    slot = np.arange(len(source)) - dataset.reference_offsets[source]
+    return together, together.candidate_offsets[source + 1] - references[source] + slot
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:

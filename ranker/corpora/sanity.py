@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.errors import counted
 
 FEWEST_SOURCES = 30
@@ -79,7 +79,7 @@ def outputs(dataset: Dataset) -> Outputs:
     """Return the outputs of the systems of `dataset`."""
     candidates = dataset.candidates
     rows = np.flatnonzero(~candidates["is_reference"].to_numpy())
-    pairs, pair_names = pd.factorize(dataset.source_language_pairs)
+    pairs, pair_names = pd.factorize(source_language_pairs(dataset))
     systems, system_names = pd.factorize(candidates["system"])
     codes = pairs[dataset.candidate_source[rows]].astype(np.int64) * len(system_names) + systems[rows]
     present, group = np.unique(codes, return_inverse=True)
@@ -118,7 +118,7 @@ def _numbered(*columns: pd.Series) -> list[Int64Array]:
 
 def _place(dataset: Dataset, at: int) -> str:
     arrays = outputs(dataset)
-    return f"{dataset.where(int(arrays.source[at]))}, {arrays.names[arrays.group[at]][1]}"
+    return f"{source_place(dataset, int(arrays.source[at]))}, {arrays.names[arrays.group[at]][1]}"
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, groups: BoolArray, what: Callable[[int, str], str]) -> list[Note]:
@@ -407,7 +407,7 @@ def nearly_identical_systems(dataset: Dataset) -> list[Note]:
                 notes.append(f"{arrays.names[groups[other]][1]} and {arrays.names[groups[place]][1]}")
                 if not first:
                     same = int(np.argmax((row == texts[other]) & (row >= 0)))
-                    first = dataset.where(int(sources[same]))
+                    first = source_place(dataset, int(sources[same]))
     if not notes:
         return []
     listed = notes[0] + (f" and {counted(len(notes) - 1, 'more pair')}" if len(notes) > 1 else "")
@@ -416,7 +416,7 @@ def nearly_identical_systems(dataset: Dataset) -> list[Note]:
 
 def few_sources(dataset: Dataset) -> list[Note]:
     """Find language pairs with too few sources for conclusions about systems or metrics."""
-    pairs, sizes = np.unique(dataset.source_language_pairs, return_counts=True)
+    pairs, sizes = np.unique(source_language_pairs(dataset), return_counts=True)
     few = np.flatnonzero(sizes < FEWEST_SOURCES)
     if not len(few):
         return []

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages, view
+from ranker.corpora.languages import is_language
 
 HAN, KANA, HANGUL = "zh", "ja", "ko"
 # first and last character of blocks, by the language that they tell
@@ -79,7 +80,7 @@ def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
-    pairs = dataset.source_language_pairs[source]
+    pairs = source_language_pairs(dataset)[source]
     return {
         pair: language_of(table["text"].iloc[sampled(np.flatnonzero(pairs == pair))].tolist())
         for pair in dataset.language_pairs
@@ -88,12 +89,14 @@ def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
 
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of every source as the data name it, else as the script tells, shape (sources,)."""
-    named = dataset.target_languages
-    if not (named == "").any():
+    """Return the target language of every source, shape (sources,).
+
+    It is the one that the data name, if it is a known language, else the one that the script tells.
+    """
+    named = target_languages(dataset)
+    unknown = {name for name in set(named) if not is_language(name)}
+    if not unknown:
         return named
     scripts = reference_scripts(dataset)
-    return np.array(
-        [name or scripts[pair] or "" for name, pair in zip(named, dataset.source_language_pairs, strict=True)],
-        dtype=object,
-    )
+    pairs = zip(named, source_language_pairs(dataset), strict=True)
+    return np.array([(name in unknown and scripts[pair]) or name for name, pair in pairs], dtype=object)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 
 
 def summarise(dataset: Dataset) -> list[dict[str, Any]]:
     """Return one row a language pair: sources, references and candidates per source, systems, judgements."""
     rows: list[dict[str, Any]] = []
-    lps = dataset.source_language_pairs
+    lps = source_language_pairs(dataset)
     rated = np.zeros(len(dataset), dtype=bool)
     rated[dataset.ratings["candidate"].to_numpy()] = True
     preference_source = dataset.candidate_source[dataset.preferences["first"].to_numpy()]

@@ -17,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import balanced
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, counted
@@ -104,7 +105,7 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
 
     Sources with the same text are in one fold.
     """
-    codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
+    codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1].reshape(-1)
     usable = np.isin(np.arange(len(codes)), table.targets.sources)
     return deal(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
 
@@ -124,7 +125,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
         training_rows = fold != number
         targets = table.targets.take(training_rows)
         if training.pairs == "balanced" and targets.pairs is not None:
-            language_pair = table.dataset.source_language_pairs[targets.group[targets.pairs.better]]
+            language_pair = source_language_pairs(table.dataset)[targets.group[targets.pairs.better]]
             targets = replace(targets, pairs=balanced(targets.pairs, language_pair))
         if targets.pair_weight == 0.0:
             continue

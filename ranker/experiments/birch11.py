@@ -22,6 +22,7 @@ from ranker.corpora.judgements import (
     preference_pairs,
     resolve_kind,
 )
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
 from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
@@ -135,7 +136,7 @@ def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
     outputs = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
     return [
-        _language_pair(outputs.select_language_pairs([name]), name, kind, settings) for name in outputs.language_pairs
+        _language_pair(select_language_pairs(outputs, [name]), name, kind, settings) for name in outputs.language_pairs
     ]
 
 

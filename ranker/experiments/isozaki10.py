@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import (
     AUTO,
     PREFERENCES,
@@ -240,7 +240,7 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
     seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
     judged_pairs = []
     for lp in dataset.language_pairs:
-        chosen = seen & (dataset.source_language_pairs == lp)
+        chosen = seen & (source_language_pairs(dataset) == lp)
         rows = outputs & chosen[dataset.candidate_source]
         judged_outputs = dataset.select_candidates(rows).select_sources(chosen)
         pairs = {"primary": preference_pairs(judged_outputs)} if kind == PREFERENCES else {}

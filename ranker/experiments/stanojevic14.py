@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.errors import MissingError, OptionError
 from ranker.evaluation.correlation.pair_counts import tau
@@ -101,7 +101,7 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
     resolve_kind(dataset, PREFERENCES)
     outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
-    number = np.unique(outputs.source_language_pairs.astype(str), return_inverse=True)[1]
+    number = np.unique(source_language_pairs(outputs).astype(str), return_inverse=True)[1]
     corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)
     tasks = [_comparison(corpus)]
     if settings.sweeps:

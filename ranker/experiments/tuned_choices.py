@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.errors import DataError
@@ -170,7 +170,7 @@ def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[Lang
     first = split(complete, settings.seed)
     parts = []
     for name in complete.language_pairs:
-        of_pair = complete.source_language_pairs == name
+        of_pair = source_language_pairs(complete) == name
         if first[of_pair].all() or not first[of_pair].any():
             raise DataError(
                 f"language pair {name}: {of_pair.sum()} sources in too few documents for a tuning and a test side",
@@ -199,7 +199,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
         return []
     target = name.partition("-")[2]
     keep = np.array(
-        [language_pair.partition("-")[2] == target for language_pair in corpus.source_language_pairs], dtype=bool
+        [language_pair.partition("-")[2] == target for language_pair in source_language_pairs(corpus)], dtype=bool
     )
     texts: list[str] = corpus.references["text"][keep[corpus.references["source"].to_numpy()]].tolist()
     return texts

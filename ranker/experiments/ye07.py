@@ -13,6 +13,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
@@ -136,7 +137,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if not _with_references(dataset, kind):
         targets = TrainingTargets.of(outputs, kind)
         return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
-    together = outputs.with_references_as_candidates()
+    together = with_references_as_candidates(outputs)
     matrix = np.empty((len(together), len(features.columns)))
     human = human_scores(together, kind)
     is_reference = together.candidates["is_reference"].to_numpy(bool)

@@ -308,7 +308,9 @@ class Metric(FittedExtractor):
         >>> scores.segments.round(4).tolist()
         [1.0, 0.7757]
         """
-        dataset = Dataset.from_texts(translations, references, sources, lp=lp)
+        from ranker.corpora.formats.in_memory import from_texts
+
+        dataset = from_texts(translations, references, sources, lp=lp)
         bare = np.flatnonzero(np.diff(dataset.reference_offsets) == 0)
         if self.needs_references and len(bare):
             what = "references are missing" if references is None else f"references[{bare[0]}] is empty"

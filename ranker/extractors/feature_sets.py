@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.own_references import scored_apart
+from ranker.corpora.dataset import Dataset, source_place, view
+from ranker.corpora.own_references import references_among_candidates, scored_apart
 from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
@@ -250,7 +250,7 @@ class FeatureSet:
         self.check_ready()
         check_new_texts(self.extractors, "references")
         others = references_apart(dataset)
-        together, rows = dataset.references_among_candidates()
+        together, rows = references_among_candidates(dataset)
         parts = []
         for extractor in self.extractors:
             if extractor.unusable(dataset):
@@ -269,7 +269,7 @@ class FeatureSet:
             row, column = bad[0]
             raise DataError(
                 f"column {self.columns[column]!r} is {matrix[row, column]} for system "
-                f"{dataset.candidates['system'].iloc[row]!r} of {dataset.where(dataset.candidate_source[row])}"
+                f"{dataset.candidates['system'].iloc[row]!r} of {source_place(dataset, dataset.candidate_source[row])}"
             )
         return matrix
 
@@ -287,7 +287,7 @@ class FeatureSet:
         if needy and empty.any():
             source = int(np.argmax(empty))
             raise DataError(
-                f"{dataset.where(source)} has no reference, which column {needy[0].columns[0]!r} requires "
+                f"{source_place(dataset, source)} has no reference, which column {needy[0].columns[0]!r} requires "
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
                 "choose features that need none, such as consensus"
             )

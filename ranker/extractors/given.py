@@ -14,8 +14,8 @@ import numpy as np
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.columns import is_known_metric, lower_is_better
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.column_names import is_known_metric, lower_is_better
+from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names
 from ranker.corpora.records import shown
@@ -144,7 +144,7 @@ class Given(SentenceMean):
         lacking = np.flatnonzero(np.isnan(scores))
         if len(lacking):
             row = int(lacking[0])
-            where = dataset.where(int(dataset.candidate_source[row]))
+            where = source_place(dataset, int(dataset.candidate_source[row]))
             system = shown(dataset.candidates["system"].iloc[row])
             many = f"{len(lacking):,} of {counted(len(dataset), 'candidate')}"
             what = f"no score {shown(self.name)} of system {system} for {where} ({many} have none)"

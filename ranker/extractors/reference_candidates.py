@@ -14,6 +14,7 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, judged
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError, counted, note_logger
@@ -63,7 +64,7 @@ class ReferenceCandidates:
                     "ranker: note: %s: %s: %s of %s", dataset.name, what, f"{number:,}", f"{has_outputs.sum():,}"
                 )
         rows, whole = rows[used[whole.candidate_source]], whole.select_sources(used)
-        return cls(whole, rows, whole.select_candidates(rows).with_references_as_candidates(), exclude_self)
+        return cls(whole, rows, with_references_as_candidates(whole.select_candidates(rows)), exclude_self)
 
     @property
     def outputs(self) -> Dataset:

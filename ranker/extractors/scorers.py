@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
@@ -151,7 +151,8 @@ class Scorer(ABC):
             dataset = dataset if rows is None else dataset.select_candidates(rows)
             raise DataError(
                 f"the score by {self.name} is {self.sign * scores[bad[0]]} for system "
-                f"{dataset.candidates['system'].iloc[bad[0]]!r} of {dataset.where(dataset.candidate_source[bad[0]])}"
+                f"{dataset.candidates['system'].iloc[bad[0]]!r} of "
+                f"{source_place(dataset, dataset.candidate_source[bad[0]])}"
             )
         return scores
 

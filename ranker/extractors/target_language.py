@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ranker.arrays import BoolArray
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.extractors.base import Extractor
 from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.text.tokens import token_batch
@@ -43,8 +43,8 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
 @view
 def in_english(dataset: Dataset) -> BoolArray:
     """Return which sources have translations into English, as far as one can tell, shape (sources,)."""
-    unknown = dataset.target_languages == ""
-    english = dataset.target_languages == ENGLISH
+    unknown = target_languages(dataset) == ""
+    english = target_languages(dataset) == ENGLISH
     if unknown.any():
         english |= unknown & unknown_looks_english(dataset)
     return np.asarray(english, dtype=bool)
@@ -53,13 +53,13 @@ def in_english(dataset: Dataset) -> BoolArray:
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
     """Tell whether the sources whose language pair is not known are translated into English."""
-    return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
+    return looks_english(dataset.select_sources(target_languages(dataset) == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     """Return what translations are in, for a message, if that is surely not `language`, or not always; else None."""
-    known = set(dataset.target_languages.tolist())
+    known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:
         return ", ".join(other_languages)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.in_memory import from_frame
+from ranker.corpora.formats.in_memory import dataset_and_rows
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 
@@ -35,8 +35,8 @@ class Features(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from ranker import Dataset, Features
-    >>> frame = Dataset.from_texts({"A": ["a b"], "B": ["a"]}, references=["a b"]).to_frame()
+    >>> from ranker import Features, from_texts
+    >>> frame = from_texts({"A": ["a b"], "B": ["a"]}, references=["a b"]).to_frame()
     >>> features = Features("bleu[order=1],bp").fit(frame)
     >>> features.transform(frame).round(3).tolist()
     [[1.0, 1.0], [0.368, 0.368]]
@@ -53,7 +53,7 @@ class Features(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n, any)
-            With the columns of `Dataset.from_frame`; columns of ratings are not looked at.
+            With the columns of `ranker.from_frame`; columns of ratings are not looked at.
         y : array-like, optional
             Not looked at.
 
@@ -95,4 +95,4 @@ def _read(X: pd.DataFrame) -> tuple[Dataset, Int64Array]:
     if not isinstance(X, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(X).__name__}"
         raise DataError(f"{what}: use Dataset.to_frame() to convert a data set", file="X")
-    return from_frame(X, "X")
+    return dataset_and_rows(X, "X")

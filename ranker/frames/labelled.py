@@ -16,7 +16,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.in_memory import from_frame
+from ranker.corpora.formats.in_memory import dataset_and_rows, from_records
 from ranker.errors import DataError, note_logger
 from ranker.extractors.scorers import rank_by
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ranker.extractors.feature_sets import FeatureSet
 
 Candidates = Dataset | pd.DataFrame | Iterable[Mapping[str, Any]] | str | Path
-"""Candidate translations: a data set, a frame or records as `Dataset.from_frame` and `Dataset.from_records` take them,
+"""Candidate translations: a data set, a frame or records as `ranker.from_frame` and `ranker.from_records` take them,
 or the name or path of a corpus."""
 
 _LOG = note_logger(__name__)
@@ -59,7 +59,7 @@ class CandidateRows:
 def candidate_rows(candidates: Candidates) -> CandidateRows:
     """Return candidates of any form as a data set with the rows of results."""
     if isinstance(candidates, pd.DataFrame):
-        dataset, of_row = from_frame(candidates)
+        dataset, of_row = dataset_and_rows(candidates)
         return CandidateRows(dataset, candidates.index, of_row)
     if isinstance(candidates, str | Path):
         dataset = catalogue.load(candidates)
@@ -69,9 +69,9 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
         listed = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping)
         records = [*candidates] if listed else candidates
         if listed and records and all(isinstance(record, str) for record in records):
-            what = "a list of strings has no sources: create a data set with Dataset.from_texts"
+            what = "a list of strings has no sources: create a data set with ranker.from_texts"
             raise DataError(what, file="candidates")
-        dataset = Dataset.from_records(records)
+        dataset = from_records(records)
     return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
 
 
@@ -128,7 +128,7 @@ class LabelledScores(ABC):
         Parameters
         ----------
         candidates : Dataset, DataFrame, list of dict, str or Path
-            A data set; a frame or records, as `Dataset.from_frame` and `Dataset.from_records` take them; or the name
+            A data set; a frame or records, as `ranker.from_frame` and `ranker.from_records` take them; or the name
             or path of a corpus.
 
         Returns
@@ -147,8 +147,8 @@ class LabelledScores(ABC):
 
         Examples
         --------
-        >>> from ranker import Dataset, Ranker
-        >>> learnt = Ranker("bleu", C=0.01).fit(Dataset.from_records([{"source": "eins", "references": ["number one"],
+        >>> from ranker import Ranker, from_records
+        >>> learnt = Ranker("bleu", C=0.01).fit(from_records([{"source": "eins", "references": ["number one"],
         ...     "candidates": [{"system": "A", "text": "number one", "human": {"adequacy": 5}},
         ...                    {"system": "B", "text": "a number", "human": {"adequacy": 3}}]}]))
         >>> new = {"source": "zwei", "references": ["number two"], "candidates": ["two two", "number two"]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.evaluation.correlation.pair_counts import tau
@@ -85,7 +85,7 @@ def _differences(
     means = []
     for place, (dataset, kind, columns) in enumerate(zip(datasets, kinds, scores, strict=True)):
         statistics = _statistics(dataset, kind, columns)
-        pairs = dataset.source_language_pairs
+        pairs = source_language_pairs(dataset)
         present = sorted({str(pair) for pair in pairs[statistics.any(axis=(1, 2))]})
         wanted = [pair for pair in present if pair.endswith("-en")] or present
         blocks = [statistics[pairs == pair].reshape(int((pairs == pair).sum()), -1) for pair in wanted]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.extractors.text.tokens import source_segments, token_batch
 from ranker.ranks import merge_ties
@@ -36,7 +36,7 @@ def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: I
     """Count the wins of every system per language pair; pairs with fewer than `FEWEST_SYSTEMS` systems are skipped."""
     gain = _agreed(dataset, scores, better, worse)
     system = dataset.candidates["system"].to_numpy(object)
-    pair = dataset.source_language_pairs[dataset.candidate_source[better]]
+    pair = source_language_pairs(dataset)[dataset.candidate_source[better]]
     tables = []
     for name in sorted(set(pair)):
         of_pair = pair == name

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import balanced, judged
 from ranker.errors import DataError, ModelError, counted
 from ranker.extractors.reference_candidates import ReferenceCandidates
@@ -51,7 +51,7 @@ class TrainingColumns:
         start = ranker.base.weight_sets if ranker.base else None
         _, table = TrainingTable.of(ranker.feature_set, dataset, rows, training.kind, training.counting, added, start)
         columns = (table.columns - ranker.mean) / ranker.scale
-        codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
+        codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1]
         return cls(ranker, columns, table.targets, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:

@@ -14,9 +14,10 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate, source_place, target_languages
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.schema import TEXT
+from ranker.corpora.selection import without_references
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import Level
@@ -73,13 +74,13 @@ class NamedScorers:
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
         """Return a shard as it is scored, and a note; one whose scores depend on the language of all is an error."""
-        part, about = without_only_references(part if self.references else part.without_references())
-        unknown = np.flatnonzero(part.target_languages == "")
+        part, about = without_only_references(part if self.references else without_references(part))
+        unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
             if by_language and any(extractor.english_only for extractor in scorer.members):
                 what = "has no language pair, by which the model scores: name it in a column or key lp"
-                raise DataError(f"{part.where(int(unknown[0]))} {what}, or choose --model full-any")
+                raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or choose --model full-any")
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
@@ -174,7 +175,7 @@ def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[Shard
         whole, _ = named.prepared(shards.read(part.number, part.content))
         candidates, of_judged = _judged(whole)
         scores.append(part.table()["score"].to_numpy()[candidates[of_judged[whole.candidate_source]]])
-        judged = whole.select_candidates(candidates).without_references()
+        judged = without_references(whole.select_candidates(candidates))
         sources, outputs = (table.assign(text=_no_texts(table)) for table in (judged.sources, judged.candidates))
         datasets.append(dataclasses.replace(judged, sources=sources, candidates=outputs))
     return dataclasses.replace(concatenate(datasets), name=shards.name), np.concatenate(scores)

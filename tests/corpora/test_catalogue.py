@@ -13,7 +13,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
 from ranker.errors import DataError, MissingError
-from ranker.files import inside
+from ranker.files import safe_join
 from ranker.share import directory
 
 LINE = '{"src": "s", "ref": "r", "tgt": {"A": "a", "B": "b"}}\n'
@@ -51,13 +51,12 @@ files = ["data.txt"]
     ("more", "says"),
     [
         ('[facts]\nyear = 2020\nday = 2020-01-02\nat = 2020-01-02T10:00:00Z\nall = ["a"]\n', None),
-        ("homepage = 2020-01-02\n", "not a valid corpus card"),
-        ("download = 3\n", "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', "not a valid corpus card"),
-        ('[[download]]\naddress = "https://a/x"\nsize = 2020-01-02\n', "not a valid corpus card"),
-        ("facts = 3\n", "not a valid corpus card"),
-        ("name = 3\nbundled = 2020-01-02\n", "not a valid corpus card"),
+        ("homepage = 2020-01-02\n", "homepage: expected 'str', found 'date'"),
+        ("download = 3\n", "download: expected 'array', found 'int'"),
+        ('[[download]]\naddress = "https://a/x"\nonly = 3\n', r"download\[0\].only: expected 'array', found 'int'"),
+        ('[[download]]\naddress = "https://a/x"\nsize = "3"\n', r"download\[0\].size: expected 'int', found 'str'"),
+        ("facts = 3\n", "facts: expected 'table', found 'int'"),
+        ("bundles = true\n", r"key 'bundles' is unknown \(did you mean 'bundled'\?\); expected name, title"),
     ],
 )
 def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, tmp_path, monkeypatch, caplog, capsys):
@@ -71,7 +70,7 @@ def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, 
         out, err = capsys.readouterr()
         assert ended.value.code == (2 if says and words[1] == "show" else 0), err
         assert "made" in (err if ended.value.code else out) or says
-    assert (says or "") in caplog.text
+    assert re.search(says or "", caplog.text)
     assert bool(caplog.text) == bool(says)
 
 
@@ -83,7 +82,7 @@ def test_downloads_have_addresses_of_their_own_and_digests_that_can_be():
     for card, part in parts:
         transfer.check_address(part.address)
         assert part.address.startswith("https:")
-        assert inside(".", part.file, *filter(None, part.below.split("/")), part.into or "-")
+        assert safe_join(".", part.file, *filter(None, part.below.split("/")), part.into or "-")
         assert re.fullmatch("[0-9a-f]{64}" if part.sha256 else "", part.sha256)
         assert bool(part.sha256) != ("--unverified" in card.obtain)
         if is_archive(part.file) and part.below:

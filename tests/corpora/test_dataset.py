@@ -12,9 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ranker.corpora.dataset import Dataset, block_offsets, concatenate
+from ranker.corpora.dataset import (
+    Dataset,
+    block_offsets,
+    concatenate,
+    source_language_pairs,
+    source_place,
+    target_languages,
+)
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import SCHEMA, table
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError
 from tests.effort import examples
 
@@ -103,8 +112,8 @@ def test_offsets_bound_blocks_of_any_size(sizes):
 def test_language_pairs():
     dataset = small()
     assert dataset.language_pairs == ["?", "de-en", "fr-en_GB"]
-    assert dataset.source_language_pairs.tolist() == ["de-en", "de-en", "fr-en_GB", "?"]
-    assert dataset.target_languages.tolist() == ["en", "en", "en", ""]
+    assert source_language_pairs(dataset).tolist() == ["de-en", "de-en", "fr-en_GB", "?"]
+    assert target_languages(dataset).tolist() == ["en", "en", "en", ""]
 
 
 @pytest.mark.parametrize(
@@ -119,12 +128,12 @@ def test_language_pairs():
     ],
 )
 def test_language_pairs_are_selected_by_name_or_wild_card(wanted, kept):
-    assert small().select_language_pairs(wanted).sources["text"].tolist() == kept
+    assert select_language_pairs(small(), wanted).sources["text"].tolist() == kept
 
 
 def test_a_language_pair_that_is_not_there_is_an_error_that_lists_what_is():
     with pytest.raises(DataError) as refused:
-        small().select_language_pairs(["de-en", "en-*"])
+        select_language_pairs(small(), ["de-en", "en-*"])
     assert str(refused.value) == "small: no sources of language pair 'en-*'; available: ?, de-en, fr-en_GB"
 
 
@@ -177,7 +186,7 @@ def test_data_sets_are_put_one_behind_the_other():
 
 
 def test_references_become_candidates_behind_the_others():
-    result = small().with_references_as_candidates()
+    result = with_references_as_candidates(small())
     assert result.candidates["system"].tolist() == [
         *("s0", "s1", "s2", "reference1", "reference2", "reference1", "s0", "s1", "s0", "s1", "reference1"),
     ]
@@ -185,7 +194,7 @@ def test_references_become_candidates_behind_the_others():
     assert result.candidates["is_reference"].tolist() == [text.startswith("r") for text in result.candidates["text"]]
     assert content(result)[3:] == content(small())[3:], "judgements are of the same candidates as before"
     with pytest.raises(DataError, match="the system name 'reference1' is reserved for references"):
-        result.with_references_as_candidates()
+        with_references_as_candidates(result)
 
 
 def test_a_fingerprint_is_that_of_the_content():
@@ -218,12 +227,8 @@ def test_any_change_of_the_content_changes_the_fingerprint(change):
 
 def test_sources_are_named_for_messages():
     dataset = small()
-    assert [dataset.where(source) for source in range(4)] == [
-        "small[de-en:x]",
-        "small[de-en:y]",
-        *map(dataset.where, (2, 3)),
-    ]
-    assert dataset.where(2).startswith("small[fr-en_GB:")
+    assert [source_place(dataset, source) for source in range(2)] == ["small[de-en:x]", "small[de-en:y]"]
+    assert source_place(dataset, 2).startswith("small[fr-en_GB:")
     assert repr(dataset) == "<Dataset small: 4 sources, 4 references, 7 candidates, 11 ratings, 4 preferences>"
 
 

@@ -17,6 +17,7 @@ from ranker.corpora.judgements import (
 )
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError
 
 
@@ -156,9 +157,9 @@ def test_selection_and_concatenation_keep_rows_together():
     assert selected.candidates["system"].tolist() == ["s1", "s2"]
     assert selected.ratings[["candidate", "value"]].to_numpy().tolist() == [[0, 2], [1, 3]]
     assert selected.preferences[["first", "second"]].to_numpy().tolist() == [[0, 1]]
-    assert left.select_language_pairs(["*-en"]).fingerprint == left.fingerprint
+    assert select_language_pairs(left, ["*-en"]).fingerprint == left.fingerprint
     with pytest.raises(DataError, match="no sources of language pair 'de-fr'; available: xx-en"):
-        left.select_language_pairs(["de-fr"])
+        select_language_pairs(left, ["de-fr"])
 
 
 def test_fingerprint_sees_every_table():

@@ -5,10 +5,11 @@ import json
 import pandas as pd
 import pytest
 
-from ranker import Dataset
+from ranker import from_frame, from_records
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.languages import language_pair, names_two_languages, target_language
+from ranker.corpora.selection import of_language_pairs
 from ranker.corpora.shards.making import make_shards
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError
@@ -74,9 +75,9 @@ def test_all_readers_know_the_names_of_languages(keys, form, tmp_path, caplog) -
         pd.DataFrame([row]).to_parquet(tmp_path / "data.parquet", index=False)
         make_shards(str(tmp_path / "data.parquet"), path, 10)
     if form == "frame":
-        dataset = Dataset.from_frame(pd.DataFrame([row]))
+        dataset = from_frame(pd.DataFrame([row]))
     elif form == "records":
-        dataset = Dataset.from_records([{**keys, "source": "a", "references": ["b"], "candidates": {"A": "c"}}])
+        dataset = from_records([{**keys, "source": "a", "references": ["b"], "candidates": {"A": "c"}}])
     else:
         dataset = Shards.open([str(path)]).load() if form == "shards" else read_dataset(path)
     assert dataset.language_pairs == ["en-zh"]
@@ -85,26 +86,26 @@ def test_all_readers_know_the_names_of_languages(keys, form, tmp_path, caplog) -
 
 @pytest.mark.parametrize(("keys", "pair"), [({"tgt_lang": "ja"}, "?-ja"), ({"src_lang": "ja", "tgt_lang": ""}, "ja-?")])
 def test_one_language_alone_is_half_a_pair(keys, pair) -> None:
-    assert Dataset.from_frame(pd.DataFrame([{**ROW, **keys}])).language_pairs == [pair]
-    assert Dataset.from_records([{**ROW, **keys}]).language_pairs == [pair]
+    assert from_frame(pd.DataFrame([{**ROW, **keys}])).language_pairs == [pair]
+    assert from_records([{**ROW, **keys}]).language_pairs == [pair]
 
 
 def test_data_that_names_no_language_pair_is_of_the_one_that_is_stated() -> None:
-    unstated = Dataset.from_records([ROW])
-    stated = unstated.of_language_pairs(["eng_zho"])
+    unstated = from_records([ROW])
+    stated = of_language_pairs(unstated, ["eng_zho"])
     assert stated.language_pairs == ["en-zh"]
-    assert stated.fingerprint == Dataset.from_records([{**ROW, "lp": "en-zh"}]).fingerprint
-    assert Dataset.from_records([ROW], lp="en-zh").fingerprint == stated.fingerprint
-    assert Dataset.from_frame(pd.DataFrame([ROW]), lp="en-zh").fingerprint == stated.fingerprint
-    assert unstated.of_language_pairs([]) is unstated
+    assert stated.fingerprint == from_records([{**ROW, "lp": "en-zh"}]).fingerprint
+    assert from_records([ROW], lp="en-zh").fingerprint == stated.fingerprint
+    assert from_frame(pd.DataFrame([ROW]), lp="en-zh").fingerprint == stated.fingerprint
+    assert of_language_pairs(unstated, []) is unstated
     with pytest.raises(DataError, match="no sources of language pair 'de-en'; available: en-zh"):
-        stated.of_language_pairs(["de-en"])
+        of_language_pairs(stated, ["de-en"])
 
 
 @pytest.mark.parametrize("wanted", [["*-en"], ["de-en", "fr-en"], ["news"]])
 def test_only_one_pair_of_two_languages_can_be_stated(wanted) -> None:
     with pytest.raises(DataError) as refused:
-        Dataset.from_records([ROW]).of_language_pairs(wanted)
+        of_language_pairs(from_records([ROW]), wanted)
     what = "expected the one that it is of, such as --lp de-en, found"
     assert str(refused.value) == f"records: has no language pair; {what} {' '.join(wanted)}"
 
@@ -124,4 +125,4 @@ def test_scores_and_preferences_may_spell_a_language_pair_otherwise(tmp_path) ->
 @pytest.mark.parametrize("name", ["zh-CN", "pt_BR"])
 def test_one_language_with_its_region_is_no_pair(name) -> None:
     with pytest.raises(DataError, match=f"records: --lp {name} is one language with its region; expected two"):
-        Dataset.from_records([ROW]).of_language_pairs([name])
+        of_language_pairs(from_records([ROW]), [name])

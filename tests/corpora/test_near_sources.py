@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ranker import Dataset, load_dataset
+from ranker import from_frame, from_records, from_texts, load_dataset
 from ranker.cli.main import run
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.near_sources import near_duplicate_sources
@@ -34,10 +34,10 @@ def test_sources_that_differ_by_white_space_are_noted(
     other: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     frame = rows(("zero", "r", "A"), ("one two", "r", "A"), (other, "r", "B"))
-    assert near_duplicate_sources(Dataset.from_frame(frame)) == [(2, 1)]
+    assert near_duplicate_sources(from_frame(frame)) == [(2, 1)]
     frame.to_csv(tmp_path / "x.csv", index=False)
     read_dataset(tmp_path / "x.csv")
-    Dataset.from_records(frame.to_dict("records"))
+    from_records(frame.to_dict("records"))
     said = [("frame", "row 2", "row 1"), (tmp_path / "x.csv", "line 4", "line 3"), ("records", "record 2", "record 1")]
     assert caplog.messages == [f"ranker: note: {n}: {NOTE.format(later=b, earlier=a)}" for n, b, a in said]
 
@@ -56,18 +56,18 @@ def test_sources_that_differ_by_white_space_are_noted(
     ],
 )
 def test_sources_of_different_systems_that_look_equal(sources: list[tuple[str, str, str]], count: int) -> None:
-    assert len(near_duplicate_sources(Dataset.from_frame(rows(*sources)))) == count
+    assert len(near_duplicate_sources(from_frame(rows(*sources)))) == count
 
 
 def test_sources_with_ids_are_as_they_are() -> None:
     frame = rows(("a", "r", "A"), ("a ", "r", "B"))
-    assert near_duplicate_sources(Dataset.from_frame(frame.assign(seg_id=["x", "y"]))) == []
-    assert near_duplicate_sources(Dataset.from_frame(frame.assign(doc=["x", "y"]))) == []
+    assert near_duplicate_sources(from_frame(frame.assign(seg_id=["x", "y"]))) == []
+    assert near_duplicate_sources(from_frame(frame.assign(doc=["x", "y"]))) == []
 
 
 def test_clean_data_have_none(caplog: pytest.LogCaptureFixture) -> None:
     assert near_duplicate_sources(load_dataset("sample")) == []
-    Dataset.from_texts({"A": ["x", "y"], "B": ["x", "y"]}, sources=["a", "a "])
+    from_texts({"A": ["x", "y"], "B": ["x", "y"]}, sources=["a", "a "])
     assert not caplog.records
 
 

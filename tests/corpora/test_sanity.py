@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranker import Dataset, load_dataset
+from ranker import Dataset, from_texts, load_dataset
 from ranker.corpora import sanity
 from ranker.corpora.schema import table
 
@@ -48,7 +48,7 @@ CLEAN = edited(REFERENCES, 3)
 def data(output: list[str], **others: list[str]) -> Dataset:
     size = len(output)
     outputs = {"good": edited(REFERENCES, 4)[:size], "bad": output, **others}
-    return Dataset.from_texts(outputs, REFERENCES[:size], SOURCES[:size], name="data")
+    return from_texts(outputs, REFERENCES[:size], SOURCES[:size], name="data")
 
 
 def found(dataset: Dataset) -> list[str]:
@@ -158,7 +158,7 @@ def test_nothing_is_said_of_fewer_than_five_outputs(size: int) -> None:
 
 
 def test_without_references_or_sources_the_other_checks_remain() -> None:
-    texts = Dataset.from_texts({"A": CLEAN, "B": ["", *CLEAN[1:]]}, name="data")
+    texts = from_texts({"A": CLEAN, "B": ["", *CLEAN[1:]]}, name="data")
     assert found(texts) == [
         "1 output of B is empty (first: data[1], B)",
         "nearly identical systems: A and B (first: data[2])",

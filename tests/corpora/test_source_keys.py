@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.selection import without_references
 from ranker.corpora.source_keys import same_source, share_among, short_keys
 from tests.datasets import dataset_of
 
@@ -24,7 +25,7 @@ def without_text(data: Dataset) -> Dataset:
 def test_without_texts_sources_are_known_by_references_else_by_candidates() -> None:
     data = without_text(dataset_of([(["r", "s"], ["a"]), (["s", "r"], ["b"]), (["t"], ["a"])]))
     assert same_source(data).tolist() == [0, 0, 2]
-    bare = data.without_references()
+    bare = without_references(data)
     assert same_source(bare).tolist() == [0, 1, 0]
     nothing = bare.select_candidates([False, False, False])
     assert same_source(nothing).tolist() == [0, 1, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker import Dataset, Ranker, evaluate, make_metric
+from ranker import Dataset, Ranker, evaluate, from_frame, from_texts, make_metric
 from ranker.evaluation.explanations.pairs import explain_systems
 from ranker.evaluation.systems.comparing import compare_systems
 from ranker.extractors.scorers import MetricScorer
@@ -16,8 +16,8 @@ REFERENCES = ["the cat sat on the mat", "it rains today", "where is the key", "h
 @pytest.fixture(scope="module")
 def data() -> Dataset:
     texts = {"A": REFERENCES, "B": [text.replace("the", "a") for text in REFERENCES], "C": ["no"] * len(REFERENCES)}
-    frame = Dataset.from_texts(texts, REFERENCES, [f"source {number}" for number in range(4)]).to_frame()
-    return Dataset.from_frame(frame.assign(adequacy=[3, 2, 1] * 4))
+    frame = from_texts(texts, REFERENCES, [f"source {number}" for number in range(4)]).to_frame()
+    return from_frame(frame.assign(adequacy=[3, 2, 1] * 4))
 
 
 def test_an_evaluation_is_a_table(data):

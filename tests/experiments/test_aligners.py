@@ -7,6 +7,7 @@ import pytest
 
 from ranker.cli.main import run as command
 from ranker.cli.main import spread
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.experiments import birch11, cer10
 from ranker.experiments.aligners import Aligners
@@ -17,7 +18,7 @@ from ranker.extractors.order.aligner import learn_aligner
 @pytest.fixture(scope="module")
 def bitext(preferred, tmp_path_factory) -> tuple[str, str]:
     """The files of the sources and references of one language pair."""
-    selected = preferred.select_language_pairs(["aa-en"])
+    selected = select_language_pairs(preferred, ["aa-en"])
     folder = tmp_path_factory.mktemp("bitext")
     for name, texts in (("aa", selected.sources["text"]), ("en", selected.references["text"])):
         (folder / f"text.{name}").write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -27,7 +28,7 @@ def bitext(preferred, tmp_path_factory) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def trained(preferred, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("aligner") / "bb-en.align"
-    learn_aligner(preferred.select_language_pairs(["bb-en"])).save(path)
+    learn_aligner(select_language_pairs(preferred, ["bb-en"])).save(path)
     return str(path)
 
 
@@ -61,7 +62,7 @@ def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, b
 
 def test_another_aligner_gives_other_orders(preferred, tmp_path):
     """An aligner that knows no word of the corpus aligns by position alone, so nothing is out of order."""
-    selected = preferred.select_language_pairs(["aa-en"])
+    selected = select_language_pairs(preferred, ["aa-en"])
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"{name}1 {name}2 {name}3\n", encoding="utf-8")
     aligners = Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")])
@@ -91,7 +92,7 @@ def test_files_are_read_once(preferred, bitext, monkeypatch):
     )
     aligners = Aligners.parse([], list(bitext))
     for name in ("aa-en", "bb-en", "aa-en"):
-        aligners.aligner(preferred.select_language_pairs([name]), name)
+        aligners.aligner(select_language_pairs(preferred, [name]), name)
     assert len(calls) == 1
 
 
@@ -129,13 +130,13 @@ def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_p
 
 def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
     path = tmp_path / "other.align"
-    learn_aligner(preferred.select_language_pairs(["aa-en"]), tokenizer="none").save(path)
+    learn_aligner(select_language_pairs(preferred, ["aa-en"]), tokenizer="none").save(path)
     with pytest.raises(OptionError, match="was trained with the tokenizer none, but this experiment uses 13a"):
         Aligners.parse([str(path)], []).aligner(preferred, "aa-en")
 
 
 def test_candidates_teach_the_aligner_on_request(preferred):
-    selected = preferred.select_language_pairs(["aa-en"])
+    selected = select_language_pairs(preferred, ["aa-en"])
     more = Aligners(candidates=True).aligner(selected, "aa-en")
     assert more.model.pairs > Aligners().aligner(selected, "aa-en").model.pairs
     assert more.learnt_from == f"sources, references and outputs of {selected.name}"

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ranker import from_texts
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_baselines, birch11_mert
@@ -137,7 +137,7 @@ def test_of_scores_the_higher_is_preferred(preferred):
 
 def test_data_without_judgements_are_refused():
     with pytest.raises(DataError, match="no human judgements"):
-        run(Dataset.from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [])
+        run(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [])
 
 
 @thorough

@@ -10,6 +10,7 @@ from scipy import stats
 from ranker.cli.main import run as command
 from ranker.corpora import catalogue
 from ranker.corpora.formats.pharaoh import attach
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
 from ranker.experiments.cer10 import METRICS, CerSettings, run
@@ -207,7 +208,7 @@ def test_scores_are_those_of_the_metric(pair, name):
 
 def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
     metric = make_metric(METRICS["LR-KB4"][0])
-    own = preferred.select_language_pairs([pair.name])
+    own = select_language_pairs(preferred, [pair.name])
     links = align_dataset(learn_aligner(own), own)
     systems = own.candidates["system"].to_numpy(object)
     given = {name: links.candidates.take(np.flatnonzero(systems == name)) for name in sorted(set(systems))}
@@ -327,7 +328,7 @@ def test_language_model_learns_from_the_other_corpus_in_the_same_language(prefer
     settings = dataclasses.replace(TUNING, lm=preferred, features="words")
     # all sentences are references of the tuned corpus itself, which are left out
     with pytest.raises(DataError, match="0 sentences are too few for a language model"):
-        language_pairs(preferred.select_language_pairs(["aa-en"]), settings, align=False)
+        language_pairs(select_language_pairs(preferred, ["aa-en"]), settings, align=False)
     texts = tuned_choices._lm_text(preferred, "aa-en")
     assert len(texts) == 120
     assert tuned_choices._lm_text(preferred, "en-aa") == []

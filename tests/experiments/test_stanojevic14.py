@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ranker.cli.main import run as run_command
+from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.correlation.pair_counts import tau
@@ -33,7 +34,7 @@ def test_every_metric_and_language_pair(experiment):
 
 def test_equals_the_metric_itself(experiment, preferred):
     scores = make("kendall[alpha=0.5]").transform(preferred)[:, 0]
-    first = preferred.source_language_pairs[preferred.candidate_source] == "aa-en"
+    first = source_language_pairs(preferred)[preferred.candidate_source] == "aa-en"
     counts = tau_counts(scores, preference_pairs(preferred), np.where(first, 0, 1), 2)
     row = next(row for row in experiment.tables[0].rows if row["metric"] == "Kendall")
     assert row["aa-en"] == pytest.approx(tau(counts, "wmt13")[0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.base import FittedExtractor, Metric, join_notes
 from ranker.extractors.edit.wer import WordErrorRate
@@ -56,7 +57,7 @@ def test_a_view_is_made_once_for_a_data_set_and_its_options():
     [
         lambda example: example.select_sources([True, True, False, True]),
         lambda example: example.select_candidates(np.arange(len(example)) % 5 > 0),
-        lambda example: example.with_references_as_candidates(),
+        lambda example: with_references_as_candidates(example),
         lambda example: dataclasses.replace(example, candidates=example.candidates.assign(text="x y z")),
     ],
 )

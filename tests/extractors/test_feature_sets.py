@@ -9,6 +9,7 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import DataError, OptionError
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.ngram.bleu import Bleu
@@ -142,7 +143,7 @@ def test_references_are_scored_as_candidates(few):
     dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
     np.testing.assert_array_equal(features.transform_references(dataset, exclude_self=True), features.transform(others))
-    together, rows = dataset.references_among_candidates()
+    together, rows = references_among_candidates(dataset)
     np.testing.assert_array_equal(features.transform(together)[rows], features.transform(others))
     unmarked = dataclasses.replace(together, candidates=together.candidates.assign(is_reference=False))
     np.testing.assert_array_equal(features.transform_references(dataset), features.transform(unmarked)[rows])

@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.own_references import with_references_as_candidates
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import Given, with_given_scores
@@ -72,8 +74,8 @@ def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
     assert metric.transform(whole.select_candidates(selected))[:, 0].tolist() == SCORES[selected].tolist()
     joined = whole.select_candidates(selected).select_sources(some)
     assert metric.transform(joined)[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
-    assert metric.transform(joined.select_language_pairs(["?"]))[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
-    added = whole.with_references_as_candidates()
+    assert metric.transform(select_language_pairs(joined, ["?"]))[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
+    added = with_references_as_candidates(whole)
     with pytest.raises(DataError, match=r"comet.tsv: no score 'comet' of system 'reference1' for test\[1\] \(3 of 12"):
         metric.transform(added)
     outputs = added.select_candidates(~added.candidates["is_reference"].to_numpy(bool))
@@ -235,7 +237,7 @@ def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_pa
     assert len(whole.language_pairs) > 5
     metric = make_metric(f"given[file={path}]")
     np.testing.assert_array_equal(metric.transform(whole)[:, 0], chrf)
-    pair = with_given_scores(whole, [metric]).select_language_pairs(["de-en"])
+    pair = select_language_pairs(with_given_scores(whole, [metric]), ["de-en"])
     assert 0 < len(pair) < len(whole)
     np.testing.assert_array_equal(metric.transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0])
 

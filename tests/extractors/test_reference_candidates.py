@@ -13,7 +13,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import human_scores, judged
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.selection import without_references
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.experiments import ye07
@@ -84,7 +86,7 @@ def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(capl
     with pytest.raises(DataError, match=r"small: no judged source has two references.*remove --exclude-self"):
         ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank", exclude_self=True)
     with pytest.raises(DataError, match=r"small: no judged source has a reference: remove --references-as-candidates"):
-        ReferenceCandidates.of(dataset.without_references(), "rank")
+        ReferenceCandidates.of(without_references(dataset), "rank")
     with pytest.raises(DataError, match=r"small: references as candidates require scores.*--kind win-rate"):
         ReferenceCandidates.of(dataset, "preferences")
 
@@ -139,10 +141,9 @@ def test_models_of_before_the_choice_learnt_without_themselves(sample: Dataset) 
 
 def test_references_that_are_candidates_already_give_way() -> None:
     record = small().select_sources([True, False, False])
-    joined = record.with_references_as_candidates()
+    joined = with_references_as_candidates(record)
     assert (
-        ReferenceCandidates.of(joined, "rank").together.fingerprint
-        == record.with_references_as_candidates().fingerprint
+        ReferenceCandidates.of(joined, "rank").together.fingerprint == with_references_as_candidates(record).fingerprint
     )
 
 

@@ -7,7 +7,7 @@ import doctest
 import numpy as np
 import pytest
 
-from ranker import Dataset, make_metric
+from ranker import from_texts, make_metric
 from ranker.errors import DataError, ModelError
 from ranker.extractors import base
 from ranker.extractors.scorers import MetricScorer
@@ -20,7 +20,7 @@ REFERENCES = ["the cat sat on a mat", "it rains today", "where is my key"]
 def test_the_scores_are_those_of_a_data_set(name):
     metric = make_metric(name)
     scores = metric(HYPOTHESES, REFERENCES)
-    rows = MetricScorer(metric).statistics(Dataset.from_texts(HYPOTHESES, REFERENCES))
+    rows = MetricScorer(metric).statistics(from_texts(HYPOTHESES, REFERENCES))
     np.testing.assert_array_equal(scores.segments, metric.score(rows))
     assert float(scores) == scores.corpus == metric.score(rows.sum(axis=0))
     assert scores.higher_is_better == metric.higher_is_better

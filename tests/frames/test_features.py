@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ranker import Dataset, Features, Ranker, RankSVM, group_scorer, load_dataset
+from ranker import Features, Ranker, RankSVM, from_frame, group_scorer, load_dataset
 from ranker.errors import DataError, OptionError
 from ranker.frames import features
 
@@ -52,7 +52,7 @@ def test_a_search_over_grouped_folds_keeps_sources_together(frame):
     own = Ranker(
         search.best_params_["features__features"], C=search.best_params_["ranksvm__C"], loss="hinge", kind=kind
     )
-    scores = own.fit(Dataset.from_frame(frame)).score(frame)["score"]
+    scores = own.fit(from_frame(frame)).score(frame)["score"]
     actual = pd.Series(best.predict(frame), index=frame.index)
     # Ranker learns from centred columns too, so the scores differ by a constant
     np.testing.assert_allclose((actual - scores).std(), 0, atol=1e-6)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import ranker
-from ranker import Dataset, Features, Ranker, evaluate, make_metric
+from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric
 from ranker.corpora import catalogue
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.compare import evaluation
@@ -35,7 +35,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return Dataset.from_records(RECORDS)
+    return from_records(RECORDS)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_notes_are_logged(learnt, caplog):
 
 
 def test_what_are_no_candidates_is_said(learnt):
-    with pytest.raises(DataError, match=r"a list of strings has no sources: .* Dataset\.from_texts"):
+    with pytest.raises(DataError, match=r"a list of strings has no sources: .* ranker\.from_texts"):
         learnt.rank(["a", "b"])
     with pytest.raises(DataError, match=r"records: expected a list of records, .* found 5"):
         learnt.rank(5)

@@ -9,6 +9,7 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
+from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
@@ -84,7 +85,7 @@ def preferred():
 @pytest.fixture(scope="session")
 def preferred_findings(preferred):
     ranker = Ranker("bleu[order=1],bleu[order=2],chrf", C=0.1, loss="hinge", pairs="judgements").fit(preferred)
-    return examine(ranker, [preferred, preferred.select_language_pairs(["de-en"])], examples=20, resamples=50)
+    return examine(ranker, [preferred, select_language_pairs(preferred, ["de-en"])], examples=20, resamples=50)
 
 
 HOSTILE = [

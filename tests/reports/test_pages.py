@@ -16,6 +16,7 @@ import pytest
 
 from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Comparison
@@ -278,7 +279,7 @@ def test_the_page_holds_all_sources(findings, sample, pages):
 
 
 def test_keys_of_sources_are_unique(preferred, sample):
-    first, second, third = source_keys([preferred, preferred.select_language_pairs(["de-en"]), sample])
+    first, second, third = source_keys([preferred, select_language_pairs(preferred, ["de-en"]), sample])
     assert third[0].startswith("zh-en/")
     assert len({*first, *second, *third}) == len(first) + len(second) + len(third)
     assert any(key.endswith("~2") for key in second)

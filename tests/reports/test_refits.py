@@ -12,6 +12,7 @@ from scipy.stats import t
 
 from ranker import Ranker
 from ranker.corpora import catalogue
+from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import balanced, judged, preference_pairs
 from ranker.errors import DataError
 from ranker.learning.svm.ranksvm import RankSVM
@@ -34,7 +35,7 @@ def test_learning_again_on_everything_gives_the_same_weights(learnt, preferred, 
 
 def by_language_pair(dataset, shares):
     """Keep a share of the preferences of every language pair, so that balancing them matters."""
-    pair = dataset.source_language_pairs[dataset.candidate_source[dataset.preferences["first"].to_numpy()]]
+    pair = source_language_pairs(dataset)[dataset.candidate_source[dataset.preferences["first"].to_numpy()]]
     drawn = np.random.default_rng(0).random(len(pair))
     selected = drawn < np.array([shares[item] for item in pair])
     return dataclasses.replace(dataset, preferences=dataset.preferences[selected].reset_index(drop=True))
@@ -64,7 +65,7 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
     selected = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
     selected = selected.select_candidates(judged(selected, "preferences"))
     pairs = preference_pairs(selected, aggregated=True)
-    fewer = balanced(pairs, selected.source_language_pairs[selected.candidate_source[pairs.better]])
+    fewer = balanced(pairs, source_language_pairs(selected)[selected.candidate_source[pairs.better]])
     expected = RankSVM(C=0.1 * learnt.targets.pairs.weight.sum() / fewer.weight.sum()).fit(
         learnt.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
     )

@@ -13,6 +13,7 @@ import pytest
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.selection import without_references
 from ranker.corpora.shards.making import make_shards
 from ranker.evaluation.choices import LEVELS
 from ranker.evaluation.systems.levels import Units
@@ -107,7 +108,7 @@ def test_references_are_ignored_if_so_told(command: Command, tmp_path, sources, 
     words = ("--metric", "length[against=candidates].longer", "--out", str(tmp_path))
     command("rank", shards_of(2), *words, "--no-references")
     scorer = make_scorer("length[against=candidates].longer", None)
-    bare = sources.without_references()
+    bare = without_references(sources)
     assert is_ranked_so(tmp_path, rank_by(bare, scorer.candidate_scores(bare)))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from ranker.errors import DataError
-from ranker.files import GZIP_MAGIC, display_name, inside, printable
+from ranker.files import GZIP_MAGIC, display_name, printable, safe_join
 
 _TAR = (".tar.gz", ".tgz", ".tar")
 _ZIP = (".zip",)
@@ -75,7 +75,7 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
             if content is None:
                 what = "is a link, a device or a sparse file, expected regular files"
                 raise _RefusedError(f"{printable(name)[:100]!r} {what}")
-            _write(content, inside(target, *wanted), name)
+            _write(content, safe_join(target, *wanted), name)
             count += 1
     except _RefusedError as error:
         raise DataError(f"{error}: nothing was unpacked", file=file) from None

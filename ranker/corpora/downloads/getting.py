@@ -20,7 +20,7 @@ from ranker.corpora.catalogue import Card, Download
 from ranker.corpora.downloads.archives import is_archive, unpack
 from ranker.corpora.downloads.transfer import DownloadLimits, digest_of, fetch
 from ranker.errors import DataError, FetchError, MissingError, OptionError, note_logger
-from ranker.files import display_name, inside, printable, read_text, replacing_together, write_bytes
+from ranker.files import display_name, printable, read_text, replacing_together, safe_join, write_bytes
 
 _LOG = note_logger(__name__)
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -69,7 +69,7 @@ def get(
     with _new_folder(downloads), _new_folder(card.folder):
         try:
             rows = [
-                _come(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
+                fetch_file(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
                 for part in card.download
             ]
         except KeyboardInterrupt:
@@ -114,7 +114,7 @@ def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tup
 
 
 def _record(part: Download, downloads: Path) -> Path:
-    return inside(downloads, f"{part.file}.sha256")
+    return safe_join(downloads, f"{part.file}.sha256")
 
 
 @contextlib.contextmanager
@@ -134,11 +134,11 @@ def _new_folder(folder: Path) -> Iterator[None]:
         raise
 
 
-def _come(
+def fetch_file(
     card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: DownloadLimits
 ) -> Fetched:
     """Fetch one file, unless it is among the downloads, and record its digest if no card has it."""
-    path, record = inside(downloads, part.file), _record(part, downloads)
+    path, record = safe_join(downloads, part.file), _record(part, downloads)
     if path.is_file() and not again:
         actual_digest = digest_of(path)
         if digest and actual_digest != digest:

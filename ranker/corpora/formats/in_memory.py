@@ -17,14 +17,13 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import Int64Array
+from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
 from ranker.corpora.formats.tables import MISSING, long_table
-from ranker.corpora.formats.writing import long_form
 from ranker.corpora.records import assemble, build_dataset, shown
+from ranker.corpora.selection import with_language_pair
 from ranker.errors import DataError, counted
-
-__all__ = ["from_frame", "from_records", "from_texts", "long_form"]
 
 ONE_SYSTEM = "translation"
 """Name of the system of a plain list of texts."""
@@ -32,14 +31,47 @@ Texts = Sequence[str]
 References = Sequence[str | Texts] | Mapping[Any, Texts]
 
 
-def from_frame(frame: pd.DataFrame, name: str = "frame", lp: str | None = None) -> tuple[Dataset, Int64Array]:
-    """Return the data set that a frame holds, and which of its candidates every row is, shape (rows,).
+def from_frame(frame: pd.DataFrame, name: str = "frame", *, lp: str | None = None) -> Dataset:
+    """Make a data set of a frame with one row per candidate, or per candidate and judge.
 
-    See `Dataset.from_frame`.
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
+        ``doc``, ``seg_id``, ``judge``, ``is_reference``; every other column holds ratings. The names and the rules
+        are those of CSV files; see `ranker.corpora.formats.tables`. Levels of the index with such names are read as
+        columns; ratings in the index are not.
+    name : str, default "frame"
+        What messages and signatures call it.
+    lp : str, optional
+        Language pair, as ``de-en``, of a frame that names none.
+
+    Returns
+    -------
+    Dataset
+        Sources in the order of their first rows.
+
+    Raises
+    ------
+    DataError
+        Naming the row: a missing column, a missing name, a rating that is no number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ranker import from_frame
+    >>> frame = pd.DataFrame({"source": ["Hallo"] * 2, "reference": ["hello"] * 2, "system": ["A", "B"]})
+    >>> from_frame(frame.assign(text=["hello", "hi"], fluency=[5, 4]))
+    <Dataset frame: 1 source, 1 reference, 2 candidates, 2 ratings, 0 preferences>
     """
+    return dataset_and_rows(frame, name, lp)[0]
+
+
+def dataset_and_rows(frame: pd.DataFrame, name: str = "frame", lp: str | None = None) -> tuple[Dataset, Int64Array]:
+    """Return the data set that a frame holds, and which of its candidates every row is, shape (rows,)."""
     if not isinstance(frame, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
-        raise DataError(f"{what}: use Dataset.from_records for records, Dataset.from_texts for texts", file=name)
+        raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
     if frame.columns.nlevels > 1:
         raise DataError("multi-level columns: expected one name per column", file=name)
     header = [str(column) for column in frame.columns]
@@ -49,14 +81,49 @@ def from_frame(frame: pd.DataFrame, name: str = "frame", lp: str | None = None) 
         return f"{name}, row {row}" + (f" (index {shown(label)})" if label != row else "")
 
     with _naming(name, place):
-        values = [_arrow(frame.iloc[:, column]) for column in range(len(header))]
+        columns = [frame.iloc[:, column] for column in range(len(header))]
+        levels = _levels(frame.index, header)
+        header += levels
+        columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
+        values = [_arrow(column) for column in columns]
         rows = np.arange(len(frame))
         dataset, candidates = long_table(header, values, rows, name, "row").dataset_and_candidates(name)
-    return dataset.with_language_pair([lp] if lp else []), candidates
+    return with_language_pair(dataset, [lp] if lp else []), candidates
 
 
-def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", lp: str | None = None) -> Dataset:
-    """Return the data set that records hold; see `Dataset.from_records`."""
+def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
+    """Return the levels of an index that name texts, and are no columns, with their numbers."""
+    known = {*map(canonical, header)}
+    # our own results have an index called candidate
+    names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
+    wanted = {name: canonical(name) for name in names}
+    return {name: names[name] for name, column in wanted.items() if column not in known and not kinds_of([column])}
+
+
+def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *, lp: str | None = None) -> Dataset:
+    """Make a data set of records, each of one source with its candidates, or of one candidate.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        What a line of JSONL holds; see `ranker.corpora.formats.json_lines` for the keys.
+    name : str, default "records"
+        What messages and signatures call it.
+    lp : str, optional
+        Language pair, as ``de-en``, of records that name none.
+
+    Raises
+    ------
+    DataError
+        Naming the record and the path inside it.
+
+    Examples
+    --------
+    >>> from ranker import from_records
+    >>> record = {"source": "Hallo", "references": ["hello"], "candidates": {"A": "hello", "B": "hi"}}
+    >>> from_records([record]).candidates["system"].tolist()
+    ['A', 'B']
+    """
     values = [records] if isinstance(records, Mapping) else records
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
@@ -65,7 +132,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", lp
         dataset = assemble(parsed, name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
-    return dataset.with_language_pair([lp] if lp else [])
+    return with_language_pair(dataset, [lp] if lp else [])
 
 
 def from_texts(
@@ -76,7 +143,33 @@ def from_texts(
     lp: str | None = None,
     name: str = "texts",
 ) -> Dataset:
-    """Return the data set of parallel lists of texts; see `Dataset.from_texts`."""
+    """Make a data set of parallel lists of texts.
+
+    Parameters
+    ----------
+    translations : list of str, or dict of str to list of str
+        The translations of every source, by one system (called ``translation``) or by the named ones.
+    references : list of str or of lists of str, or dict of lists of str, optional
+        One reference, or a list of them, for every source; or by name, lists with one reference for every source.
+    sources : list of str, optional
+        Source sentences; empty if they are not given.
+    lp : str, optional
+        Language pair, as ``de-en``.
+    name : str, default "texts"
+        What messages and signatures call it.
+
+    Raises
+    ------
+    DataError
+        If the lists differ in length, hold something that is not text, or can be read in two ways: as many lists of
+        references as translations, each as long.
+
+    Examples
+    --------
+    >>> from ranker import from_texts
+    >>> from_texts({"A": ["hello"], "B": ["hi"]}, references=["hello"])
+    <Dataset texts: 1 source, 1 reference, 2 candidates, 0 ratings, 0 preferences>
+    """
     systems = translations if isinstance(translations, Mapping) else {ONE_SYSTEM: translations}
     if not systems:
         raise DataError("no systems: expected a list of translations, or a mapping of system names to lists", file=name)

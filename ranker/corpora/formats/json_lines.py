@@ -14,9 +14,9 @@ are. A source may be missing where there are references. Optional: ``lp`` (or ``
 of a candidate and ``reference_alignments``.
 A file holds one record a line, a list of records, or a single record.
 
-Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata (`ranker.corpora.columns`)
-are not read where they hold no number, and never in a record of several candidates, which a note says. All
-others are refused.
+Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata
+(`ranker.corpora.column_names`) are not read where they hold no number, and never in a record of several candidates,
+which a note says. All others are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NoReturn
 
-from ranker.corpora import columns as names
+from ranker.corpora import column_names as names
 from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (
     Candidate,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.columns import lower_is_better
+from ranker.corpora.column_names import lower_is_better
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError, nearest
@@ -218,6 +218,6 @@ def _of_row(dataset: Dataset, rows: pd.DataFrame) -> _Refusal:
     def refuse(row: int, what: str) -> DataError:
         record = rows.iloc[row]
         name = record["system"] if "system" in rows else "a reference"
-        return DataError(f"alignment of {shown(name)}: {what}", file=dataset.where(int(record["source"])))
+        return DataError(f"alignment of {shown(name)}: {what}", file=source_place(dataset, int(record["source"])))
 
     return refuse

@@ -21,11 +21,10 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.columns import canonical
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.column_names import canonical, kinds_of
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.formats.json_lines import json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
-from ranker.corpora.formats.tables import kinds_of
 from ranker.corpora.languages import language_pair
 from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, nearest
@@ -105,12 +104,12 @@ class SegmentScores:
         candidate = place.get_indexer(pd.Index(wanted))
         score = np.array([row.score for row in self.rows], dtype=np.float64)
         for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
-            what = f"has a score of system {shown(system[at])} for {dataset.where(int(source[at]))}, which it did"
-            raise self.error(f"{what} not translate", self.rows[at])
+            what = f"has a score of system {shown(system[at])} for {source_place(dataset, int(source[at]))}"
+            raise self.error(f"{what}, which it did not translate", self.rows[at])
         again = np.flatnonzero((candidate >= 0) & pd.Series(candidate).duplicated().to_numpy())
         for at in again[:1].tolist():
             first = self.rows[int(np.argmax(candidate == candidate[at]))]
-            what = f"system {shown(system[at])} has a second score for {dataset.where(int(source[at]))}"
+            what = f"system {shown(system[at])} has a second score for {source_place(dataset, int(source[at]))}"
             raise self.error(f"{what} (the first: {_named(first)}); expected one", self.rows[at])
         self._check_texts(dataset, candidate)
         candidate_scores = np.full(len(dataset), np.nan)
@@ -122,7 +121,7 @@ class SegmentScores:
         texts = dataset.candidates["text"].to_numpy(object)
         for row, place in zip(self.rows, candidate.tolist(), strict=True):
             if row.text is not None and place >= 0 and row.text.split() != texts[place].split():
-                where = dataset.where(int(dataset.candidate_source[place]))
+                where = source_place(dataset, int(dataset.candidate_source[place]))
                 what = f"belongs to the translation {shown(row.text)}, but {where} has {shown(texts[place])}"
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
@@ -160,7 +159,7 @@ class SegmentScores:
         """Return the source of every row, a row of the table of sources."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
-        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].to_numpy(object)
+        pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)
         by_id: dict[str, list[int]] = {}
         for place, seg_id in enumerate(ids):
             by_id.setdefault(seg_id, []).append(place)
@@ -186,7 +185,7 @@ class SegmentScores:
         groups: dict[tuple[str, str | None], list[int]] = {}
         for at, (row_system, row) in enumerate(zip(system, self.rows, strict=True)):
             groups.setdefault((row_system, row.lp), []).append(at)
-        pairs = dataset.source_language_pairs
+        pairs = source_language_pairs(dataset)
         every = np.ones(len(pairs), dtype=bool)
         for (name, lp), rows in groups.items():
             parts = (

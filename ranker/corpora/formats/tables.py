@@ -2,13 +2,14 @@
 
 Columns ``text`` and ``source`` or ``reference`` (or ``reference1``, ``reference2``, ...) are required; ``system``,
 ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are
-optional; every other column is a rating
-and holds numbers or nothing. Which ratings are judgements, and in which direction, is decided where they are used; see
-`ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
-may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
-equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
-one. Without ``system`` and ``seg_id`` a table where most sources have one row is the output of one system. CSV quotes
-as spreadsheets do, with commas, semicolons or tabs between the columns; TSV never quotes.
+optional; every other column is a rating and holds numbers or nothing. Which ratings are judgements, and in which
+direction, is decided where they are used; see `ranker.corpora.judgements`. Columns whose names are those of metadata
+(`ranker.corpora.column_names`), such as ``comment``, may hold text and are not read then, which a note says.
+
+Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of equal source, references, ``lp`` and ``doc``, are one source;
+with neither source, ``seg_id`` nor system every row is one. Without ``system`` and ``seg_id`` a table where most
+sources have one row is the output of one system. CSV quotes as spreadsheets do, with commas, semicolons or tabs between
+the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora import columns as names
+from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (
@@ -99,7 +100,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted
         for at, column in enumerate(columns)
     }
     if quoted:
-        texts = [column for column in columns if column not in kinds_of(columns)]
+        texts = [column for column in columns if column not in names.kinds_of(columns)]
         values |= zip(texts, csv_unescaped(values[column] for column in texts), strict=True)
     return LongTable(values, np.concatenate(lines), file).dataset(name)
 
@@ -132,7 +133,7 @@ def long_table(
 ) -> LongTable:
     """Return the table whose columns hold `values` of any type, under the names of `header`."""
     columns = _columns(header, file, None)
-    kinds = set(kinds_of(columns))
+    kinds = set(names.kinds_of(columns))
     cells = {
         column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
@@ -202,12 +203,6 @@ def delimiter_of(header: str, file: str) -> Delimiter:
         others = " or ".join(map(repr, reads))
         _LOG.warning("ranker: note: %s: columns may be separated by %s; using %r", file, others, reads[0])
     return (*reads, *(delimiter for delimiter in delimiters if delimiter in header), delimiters[0])[0]
-
-
-def kinds_of(columns: list[str]) -> list[str]:
-    """Return the columns that hold ratings."""
-    not_kinds = {*names.TEXT_COLUMNS, names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE, *names.reference_columns(columns)}
-    return [column for column in columns if column not in not_kinds]
 
 
 class LongTable:
@@ -361,7 +356,7 @@ class LongTable:
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
         """Return the columns of ratings, with the number of the output instead of the candidate."""
-        kinds = kinds_of([*self.columns])
+        kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         text = [kind for kind in kinds if names.is_metadata(kind) and numbers[kind][1].any()]
         noted = [kind for kind in text if kind not in names.NOT_READ]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import SCHEMA, table
@@ -196,7 +196,7 @@ class _Places:
         self.contents: dict[int, str] = {}
         self.by_source: dict[int, dict[str, int]] = {}
         self.keys: dict[tuple[str, str], int] = {}
-        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].tolist()
+        pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].tolist()
         for source, key in enumerate(zip(pairs, ids, strict=True)):
             self.keys[key] = source
         self.counted: dict[str, np.ndarray] = {}
@@ -248,7 +248,7 @@ class _Places:
         return named.get(_AROUND.sub(r"\1", system)) if candidate is None else candidate
 
     def unknown_system(self, source: int, system: str, file: str, line: int) -> DataError:
-        where, known = self.dataset.where(source), list(self.by_source[source])
+        where, known = source_place(self.dataset, source), list(self.by_source[source])
         what = f"expected a system that translated {where}, found {shown(system)}{nearest(system, known)}"
         return DataError(what, file=file, line=line)
 

@@ -9,11 +9,10 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ranker.corpora.columns import canonical
+from ranker.corpora.column_names import kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
@@ -45,42 +44,10 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
     return [path, beside]
 
 
-def long_form(dataset: Dataset) -> pd.DataFrame:
-    """Return `dataset` as one table in long form (`ranker.corpora.formats.tables`), without names of references."""
-    from ranker.corpora.formats.tables import kinds_of
-
-    empty = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
-    if len(empty):
-        raise DataError(f"{dataset.where(int(empty[0]))} has no candidate and therefore no row in a table: use JSONL")
-    kinds = sorted(dataset.ratings["kind"].unique())
-    for kind in kinds:
-        if canonical(kind) != kind or not kinds_of([kind]):
-            raise DataError(f"kind {shown(kind)} cannot be a column name: use JSONL", file=dataset.name)
-    sources = dataset.sources.iloc[dataset.candidate_source].reset_index(drop=True)
-    frame = sources.rename(columns={"text": "source"})
-    slot = dataset.references.groupby("source").cumcount()
-    references = dataset.references.assign(slot=slot).pivot(index="source", columns="slot", values="text")
-    for index in range(len(references.columns)):
-        frame[f"reference{index + 1}"] = references[index].reindex(dataset.candidate_source).to_numpy(object)
-    for column in ("system", "text", "is_reference"):
-        if column != "is_reference" or dataset.candidates[column].any():
-            frame[column] = dataset.candidates[column]
-    ratings = dataset.ratings.assign(judge=dataset.ratings["judge"].fillna(""))
-    if not len(ratings):
-        return frame
-    wide = ratings.pivot(index=["candidate", "judge"], columns="kind", values="value").reset_index()
-    wide.columns.name = None
-    joined = frame.join(wide.set_index("candidate"), how="left")
-    joined["judge"] = joined["judge"].fillna("")
-    return joined.reset_index(drop=True)
-
-
 def _table(dataset: Dataset, kind: str) -> bytes:
     if ALIGNMENT in dataset.references or ALIGNMENT in dataset.candidates:
         _cannot_hold(dataset, kind, "word alignments", "JSONL")
-    from ranker.corpora.formats.tables import kinds_of
-
-    frame = long_form(dataset)
+    frame = dataset.to_frame()
     buffer = io.BytesIO()
     if kind == "parquet":
         frame.to_parquet(buffer, index=False)

@@ -14,6 +14,7 @@ from ranker import progress
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion_name
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.selection import select_language_pairs, with_language_pair
 from ranker.corpora.shards.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import DataError, OptionError
@@ -42,8 +43,8 @@ def make_shards(
     name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
-            stated = part.with_language_pair(lp)
-            chosen = stated.select_language_pairs([wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
+            stated = with_language_pair(part, lp)
+            chosen = select_language_pairs(stated, [wanted for wanted in lp if _has(stated, wanted)]) if lp else stated
             if not len(chosen.sources):
                 continue
             name, count = chosen.name, count + len(chosen)
@@ -97,7 +98,7 @@ def notes_once() -> Iterator[None]:
 
 def _has(part: Dataset, lp: str) -> bool:
     try:
-        part.select_language_pairs([lp])
+        select_language_pairs(part, [lp])
     except DataError:
         return False
     return True

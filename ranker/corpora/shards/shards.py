@@ -20,7 +20,7 @@ from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError, counted
-from ranker.files import display_name, inside, read_text, reading
+from ranker.files import display_name, read_text, reading, safe_join
 
 MANIFEST = "shards.json"
 FORMAT, VERSION = "ranker-shards", 1
@@ -74,7 +74,7 @@ class Shards:
                 folder = Path(entry).parent if Path(entry).name == MANIFEST else Path(entry)
                 manifest = read_manifest(folder)
                 names.append(manifest.name)
-                paths = [str(inside(folder.absolute(), shard.file)) for shard in manifest.shards]
+                paths = [str(safe_join(folder.absolute(), shard.file)) for shard in manifest.shards]
                 shards += map(_moved, manifest.shards, paths)
             else:
                 files = matching(entry) if is_pattern(entry) else [entry]

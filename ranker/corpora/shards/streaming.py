@@ -19,7 +19,7 @@ import pyarrow.parquet
 
 from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
-from ranker.corpora.columns import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
+from ranker.corpora.column_names import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_line, read_records, source_key
 from ranker.corpora.formats.preference_pairs import companion

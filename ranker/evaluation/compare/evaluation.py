@@ -66,8 +66,8 @@ def evaluate(
 
     Examples
     --------
-    >>> from ranker import Dataset, evaluate
-    >>> frame = Dataset.from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"]).to_frame()
+    >>> from ranker import evaluate, from_texts
+    >>> frame = from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"]).to_frame()
     >>> found = evaluate(frame.assign(fluency=[5, 3, 4, 2]), [0.9, 0.1, 0.5, 0.2], resamples=0)
     >>> round(found.estimate("segment.spearman").value, 3)
     1.0

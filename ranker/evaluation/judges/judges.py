@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
 from ranker.evaluation.bootstrap import Estimate, draws, estimate, stream
@@ -93,7 +93,7 @@ def judges_agreement(
         raise DataError(f"no two judges gave {kind} judgements for the same candidates", file=dataset.name)
     agreements = []
     for lp in (*dataset.language_pairs, "all"):
-        chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp
+        chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else source_language_pairs(dataset) == lp
         pair_votes = votes.of_sources(chosen)
         if len(pair_votes.several().judge) and not (lp == "all" and len(dataset.language_pairs) == 1):
             agreements.append(_agreement(lp, pair_votes, orders.of_sources(chosen), resamples, seed))

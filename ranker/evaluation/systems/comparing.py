@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
 from ranker.corpora.own_references import without_only_references
 from ranker.errors import DataError, OptionError, nearest
@@ -69,7 +69,7 @@ def compare_systems(
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
-        _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
+        _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
     ]
     for table in tables:
         table.check(baseline)
@@ -120,7 +120,7 @@ class _SystemTable:
     def __init__(self, dataset: Dataset, lp: str) -> None:
         self.lp = lp
         self.where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
-        rows = np.flatnonzero(dataset.source_language_pairs[dataset.candidate_source] == lp)
+        rows = np.flatnonzero(source_language_pairs(dataset)[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
         row_systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
         names, system = np.unique(row_systems, return_inverse=True)
@@ -129,8 +129,8 @@ class _SystemTable:
             place, which = np.argwhere(counts != 1)[0]
             number = "two translations" if counts[place, which] else "no translation"
             raise DataError(
-                f"{dataset.where(sources[place])} has {number} by system {str(names[which])!r}, but systems must be "
-                "compared on the same sources: give systems with exactly one translation of every source"
+                f"{source_place(dataset, sources[place])} has {number} by system {str(names[which])!r}, but systems "
+                "must be compared on the same sources: give systems with exactly one translation of every source"
             )
         self.names: list[str] = names.tolist()
         self.first = str(row_systems[0])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
 from ranker.extractors.scorers import Scorer
@@ -28,7 +28,7 @@ class Units:
     def of(cls, dataset: Dataset, level: Level) -> Units:
         """Return the units of `dataset` at `level`."""
         source = dataset.candidate_source
-        pairs = dataset.source_language_pairs
+        pairs = source_language_pairs(dataset)
         systems = dataset.candidates["system"].to_numpy(object)
         if level == "segment":
             keys = pd.DataFrame(
@@ -80,11 +80,11 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     if lacking.any():
         source = int(np.argmax(lacking))
         raise DataError(
-            f"{dataset.where(source)} has no document, which document level requires ({int(lacking.sum()):,} of "
-            f"{len(doc):,} sources have none): add doc to every source, or score segments or systems"
+            f"{source_place(dataset, source)} has no document, which document level requires ({int(lacking.sum()):,} "
+            f"of {len(doc):,} sources have none): add doc to every source, or score segments or systems"
         )
     code, table = pd.factorize(
-        pd.MultiIndex.from_arrays([dataset.source_language_pairs, doc.to_numpy(object)]), sort=False
+        pd.MultiIndex.from_arrays([source_language_pairs(dataset), doc.to_numpy(object)]), sort=False
     )
     return code.astype(np.int64), np.asarray(table.get_level_values(1), dtype=object)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.scorers import Scorer
-from ranker.files import display_name, inside, write_together
+from ranker.files import display_name, safe_join, write_together
 
 
 def write_score_files(
@@ -36,8 +36,8 @@ def write_score_files(
         for name, start in zip(scorers, stems, strict=True):
             for units, values in zip(levels, scores[name], strict=True):
                 text = format_scores(_by_system(dataset, pair, units, values), dataset.name)
-                files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
-            files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
+                files[safe_join(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
+            files[safe_join(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
     for parent in dict.fromkeys(path.parent for path in files):
         try:
             parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
     """Return the names of the references of a language pair, none if none is needed, None if sources differ in them."""
     if not scorer.needs_references:
         return []
-    of_pair = (dataset.source_language_pairs == pair) & (np.diff(dataset.candidate_offsets) > 0)
+    of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)
     names = dataset.references["name"].astype(object)
     listed = names.where(names.notna(), None).to_numpy(object)
     offsets = dataset.reference_offsets
@@ -69,7 +69,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
 
 def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
     """Return the scores of every system of a language pair, None for the segments or documents it did not translate."""
-    of_pair = dataset.source_language_pairs == pair
+    of_pair = source_language_pairs(dataset) == pair
     place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)
     if units.level == "document":
         place = documents(dataset)[0]

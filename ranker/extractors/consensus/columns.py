@@ -10,7 +10,8 @@ import numpy as np
 
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
@@ -45,7 +46,7 @@ class SystemRelations:
     def codes(self, dataset: Dataset) -> Int64Array:
         """Return the number of the system of every candidate, -1 if it is not known."""
         keys = zip(
-            dataset.source_language_pairs[dataset.candidate_source].tolist(),
+            source_language_pairs(dataset)[dataset.candidate_source].tolist(),
             dataset.candidates["system"].tolist(),
             strict=True,
         )
@@ -181,7 +182,7 @@ class Consensus(Extractor):
 
     def _crowds(self, dataset: Dataset) -> list[str]:
         """Say in which language pairs most systems, but not all, are relatives."""
-        pairs = dataset.source_language_pairs
+        pairs = source_language_pairs(dataset)
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
         for lp in enough:
@@ -227,7 +228,7 @@ class Consensus(Extractor):
         return iter(stored) if stored is not None else _make_blocks(dataset, self._similarity, self.limit)
 
     def _relations(self, dataset: Dataset) -> SystemRelations:
-        pairs = dataset.source_language_pairs[dataset.candidate_source]
+        pairs = source_language_pairs(dataset)[dataset.candidate_source]
         systems = dataset.candidates["system"].to_numpy(object)
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         names = sorted(set(zip(pairs[voting].tolist(), systems[voting].tolist(), strict=True)))
@@ -287,7 +288,7 @@ class FittedConsensus(Consensus, FittedExtractor):
         text = source_texts(dataset).row
         codes = None if self.learnt is None else self.learnt.codes(dataset)
         known = np.array(
-            [self.learnt is not None and lp in self.learnt.language_pairs for lp in dataset.source_language_pairs]
+            [self.learnt is not None and lp in self.learnt.language_pairs for lp in source_language_pairs(dataset)]
         )
         done = 0
         for block in self._blocks(dataset):
@@ -329,7 +330,7 @@ class FittedConsensus(Consensus, FittedExtractor):
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the features of every reference among the candidates of its source, which alone vote."""
-        together, rows = dataset.references_among_candidates()
+        together, rows = references_among_candidates(dataset)
         return self.transform(together)[rows]
 
 

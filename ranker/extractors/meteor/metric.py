@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.corpora.languages import language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
@@ -226,7 +226,7 @@ class Meteor(Metric):
             target = other_language(dataset, self._fixed_language)
             better = f"language={target}" if target and len(target) == len(ENGLISH) else "language=auto"
             return f"{self}: the translations are in {target}; use {better}" if target else None
-        languages = set(dataset.target_languages.tolist())
+        languages = set(target_languages(dataset).tolist())
         if languages == {""} and other_language(dataset):
             return f"{self} assumes English, but the translations are not: set the language, as meteor[language=de]"
         lacking = sorted(languages - {""} - set(STEMMERS))
@@ -375,7 +375,7 @@ class Meteor(Metric):
         sources = len(dataset.sources)
         if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
-        taken = [language or ENGLISH for language in dataset.target_languages]
+        taken = [language or ENGLISH for language in target_languages(dataset)]
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
         return names, np.fromiter(map(places.__getitem__, taken), dtype=np.int64, count=sources)

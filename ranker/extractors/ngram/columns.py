@@ -9,6 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
@@ -217,7 +218,7 @@ class LengthRatio(FittedExtractor):
         """Return the columns of every reference, against the references or the candidates of its source."""
         if self.against == "references":
             return super().transform_references(dataset, others)
-        together, rows = dataset.references_among_candidates()
+        together, rows = references_among_candidates(dataset)
         return self.transform(together)[rows]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
 from ranker.extractors.text.tokenizers import SPLITTING, TOKENIZERS
@@ -149,7 +149,7 @@ def _refuse_empty(
             what = f"the {('source', 'translation')[side]} has no words, expected at least one; remove the pair"
             if files:
                 raise DataError(what, file=display_name(files[side]), line=row + 1)
-            raise DataError(what, file=dataset.where(row))
+            raise DataError(what, file=source_place(dataset, row))
 
 
 def _refuse_unsplit(dataset: Dataset, ratio: float) -> None:

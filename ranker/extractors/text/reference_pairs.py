@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.errors import DataError
 from ranker.extractors.text.tokens import TokenBatch
 
@@ -45,7 +45,7 @@ class ReferencePairs:
             source = int(batch.candidate_source[self.candidate[pair]])
             raise DataError(
                 f"a candidate of {what}, expected {most:,} or fewer: split the texts or use another metric",
-                file=dataset.where(source),
+                file=source_place(dataset, source),
             )
 
     def best(self, scores: npt.ArrayLike) -> Int64Array:

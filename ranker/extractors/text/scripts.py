@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import language_name, target_language
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.languages import is_language, language_name, target_language
 from ranker.corpora.scripts import HAN, HANGUL, KANA, reference_scripts
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
@@ -26,7 +26,7 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
         if language is None:
             continue
-        first = int(np.argmax(dataset.source_language_pairs == pair))
+        first = int(np.argmax(source_language_pairs(dataset) == pair))
         used = names[source_language[first]] if tokenizer == "auto" else tokenizer
         of_pair = "" if pair == "?" else f" of {pair}"
         if used in _JOINING.get(language, _JOINING_OTHERS):
@@ -34,7 +34,7 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
                 f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
                 f"treats each clause as one word; better use tokenizer={_BETTER.get(language, _BETTER_FOR_OTHERS)}"
             )
-        if tokenizer == "auto" and not target_language(pair):
+        if tokenizer == "auto" and not is_language(target_language(pair) or ""):
             return (
                 f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
                 "state their language with --lp if it is another"

@@ -6,9 +6,9 @@ import hashlib
 import io
 import re
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ranker.cli.main import run
@@ -98,7 +98,7 @@ def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
     get("made", again=True, limits=HASTY)
     assert "made/one/old" not in written(corpora)
     server.files.clear()
-    card(replace(part, below="sets/two", into="two"), files=("two/",))
+    card(msgspec.structs.replace(part, below="sets/two", into="two"), files=("two/",))
     [row] = get("made", limits=HASTY)
     assert row.checked == "first download"
     assert (corpora / "made" / "two" / "sources" / "de-en.txt").is_file()

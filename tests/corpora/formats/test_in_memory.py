@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranker.corpora import catalogue, conversions
+from ranker import from_frame, from_records, from_texts
+from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats import in_memory
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
 from ranker.extractors.registry import make_metric
@@ -36,38 +38,48 @@ def sample() -> Dataset:
 
 def test_a_frame_is_read_as_the_same_table_in_a_file(tmp_path):
     FRAME.to_csv(tmp_path / "frame.csv", index=False)
-    assert Dataset.from_frame(FRAME).fingerprint == read_dataset(tmp_path / "frame.csv").fingerprint
+    assert from_frame(FRAME).fingerprint == read_dataset(tmp_path / "frame.csv").fingerprint
 
 
 def test_types_of_columns_make_no_difference():
     same = FRAME.astype({"system": "category", "src": object, "fluency": "Float64"})
-    assert Dataset.from_frame(same).fingerprint == Dataset.from_frame(FRAME).fingerprint
+    assert from_frame(same).fingerprint == from_frame(FRAME).fingerprint
 
 
 def test_records_are_read_as_the_same_lines_of_a_file(tmp_path):
     rows = FRAME.to_dict("records")
-    assert Dataset.from_records(rows).fingerprint == Dataset.from_frame(FRAME).fingerprint
-    assert Dataset.from_records(iter(RECORDS)).candidates["text"].tolist() == ["x", "y", "z"]
+    assert from_records(rows).fingerprint == from_frame(FRAME).fingerprint
+    assert from_records(iter(RECORDS)).candidates["text"].tolist() == ["x", "y", "z"]
     typed = [{"src": "a", "mt": "b", "ref": ("c", "d"), "fluency": np.float32(3)}]
-    assert Dataset.from_records(typed).ratings["value"].tolist() == [3.0]
+    assert from_records(typed).ratings["value"].tolist() == [3.0]
 
 
 def test_texts_are_parallel():
-    data = Dataset.from_texts(
-        {"A": ["x", "z"], "B": ["y", "z"]}, ["r", ["s", "t"]], ["eins", "zwei"], lp="de-en", name="mine"
-    )
+    data = from_texts({"A": ["x", "z"], "B": ["y", "z"]}, ["r", ["s", "t"]], ["eins", "zwei"], lp="de-en", name="mine")
     assert data.name == "mine"
     assert data.candidates["text"].tolist() == ["x", "y", "z", "z"]
     assert data.references["source"].tolist() == [0, 1, 1]
     assert data.sources["text"].tolist() == ["eins", "zwei"]
     assert data.language_pairs == ["de-en"]
-    assert Dataset.from_texts(["x"]).candidates["system"].tolist() == ["translation"]
+    assert from_texts(["x"]).candidates["system"].tolist() == ["translation"]
+
+
+@pytest.mark.parametrize("levels", [["src", "system"], ["system"], ["ref", "src", "system", "mt"]])
+def test_names_in_the_index_are_those_of_columns(levels):
+    assert from_frame(FRAME.set_index(levels)).fingerprint == from_frame(FRAME).fingerprint
+    assert from_frame(FRAME.set_index(levels, drop=False)).fingerprint == from_frame(FRAME).fingerprint
+
+
+def test_an_index_of_numbers_or_of_ratings_is_not_read():
+    plain = from_frame(FRAME).fingerprint
+    for name in (None, "candidate", "adequacy", "other"):
+        assert from_frame(FRAME.set_axis(pd.Index([7, 8, 9], name=name))).fingerprint == plain
 
 
 def test_a_frame_goes_round(sample):
     frame = sample.to_frame()
     assert {"source", "reference1", "system", "text"} <= {*frame}
-    again = Dataset.from_frame(frame)
+    again = from_frame(frame)
     pd.testing.assert_frame_equal(again.candidates, sample.candidates)
     pd.testing.assert_frame_equal(again.ratings, sample.ratings)
 
@@ -84,17 +96,17 @@ def test_a_frame_goes_round(sample):
 )
 def test_errors_name_the_row(changed, message):
     with pytest.raises(DataError) as raised:
-        Dataset.from_frame(FRAME.assign(**changed).set_axis([10, 20, 30]))
+        from_frame(FRAME.assign(**changed).set_axis([10, 20, 30]))
     assert str(raised.value).startswith(message)
 
 
 def test_errors_of_whole_frames():
     with pytest.raises(DataError, match="frame: column 'text' is missing"):
-        Dataset.from_frame(FRAME.drop(columns="mt"))
+        from_frame(FRAME.drop(columns="mt"))
     with pytest.raises(DataError, match="mine: contains no source"):
-        Dataset.from_frame(FRAME.iloc[:0], name="mine")
+        from_frame(FRAME.iloc[:0], name="mine")
     with pytest.raises(DataError, match="frame: multi-level columns"):
-        Dataset.from_frame(FRAME.set_axis(pd.MultiIndex.from_product([["a"], FRAME.columns]), axis=1))
+        from_frame(FRAME.set_axis(pd.MultiIndex.from_product([["a"], FRAME.columns]), axis=1))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +123,7 @@ def test_errors_of_whole_frames():
 )
 def test_errors_name_the_record(records, message):
     with pytest.raises(DataError) as raised:
-        Dataset.from_records(records)
+        from_records(records)
     assert str(raised.value).startswith(message)
 
 
@@ -135,14 +147,14 @@ def test_errors_name_the_record(records, message):
 )
 def test_errors_of_texts(arguments, message):
     with pytest.raises(DataError) as raised:
-        Dataset.from_texts(*arguments)
+        from_texts(*arguments)
     assert message in str(raised.value)
 
 
 def test_references_that_can_be_read_in_two_ways_are_refused():
     first, second = ["the cat sat", "it rains"], ["a cat sat down", "rain falls"]
     for references in ([first, second], [tuple(first), tuple(second)], (pd.Series(first), pd.Series(second))):
-        for read in (Dataset.from_texts, make_metric("bleu")):
+        for read in (from_texts, make_metric("bleu")):
             with pytest.raises(DataError) as raised:
                 read(["the cat sat down", "it rains"], references)
             assert str(raised.value) == (
@@ -151,17 +163,17 @@ def test_references_that_can_be_read_in_two_ways_are_refused():
                 "references of one translation, pass dict(enumerate(zip(*references)))"
             )
     streams, grouped = dict(enumerate([first, second])), dict(enumerate(zip(first, second, strict=True)))
-    by_stream = Dataset.from_texts(first, streams).references
+    by_stream = from_texts(first, streams).references
     assert by_stream["text"].tolist() == [first[0], second[0], first[1], second[1]]
-    assert Dataset.from_texts(first, grouped).references["text"].tolist() == [*first, *second]
-    assert Dataset.from_texts(["a", "b"], {}).references["text"].tolist() == []
+    assert from_texts(first, grouped).references["text"].tolist() == [*first, *second]
+    assert from_texts(["a", "b"], {}).references["text"].tolist() == []
 
 
 def test_references_that_can_be_read_in_one_way_are_read():
-    assert Dataset.from_texts(["a"], [["r"]]).references["text"].tolist() == ["r"]
-    assert Dataset.from_texts(["a", "b"], [["r", "s"], ["t"]]).references["source"].tolist() == [0, 0, 1]
-    assert Dataset.from_texts(["a", "b"], ["rs", "tu"]).references["text"].tolist() == ["rs", "tu"]
-    assert Dataset.from_texts(["a", "b"], [["r", "s", "t"], ["u", "v", "w"]]).references["source"].tolist() == [
+    assert from_texts(["a"], [["r"]]).references["text"].tolist() == ["r"]
+    assert from_texts(["a", "b"], [["r", "s"], ["t"]]).references["source"].tolist() == [0, 0, 1]
+    assert from_texts(["a", "b"], ["rs", "tu"]).references["text"].tolist() == ["rs", "tu"]
+    assert from_texts(["a", "b"], [["r", "s", "t"], ["u", "v", "w"]]).references["source"].tolist() == [
         *[0] * 3,
         *[1] * 3,
     ]
@@ -178,21 +190,17 @@ def test_streams_of_references_are_those_of_sacrebleu():
     assert make_metric("bleu")(hypotheses, dict(enumerate(streams))).corpus == pytest.approx(expected, abs=1e-9)
 
 
-def test_places_are_those_of_the_frame_not_of_a_file():
-    assert Dataset.from_frame(FRAME).places is None
-
-
 def test_a_notebook_shows_sizes_and_texts():
-    shown = Dataset.from_frame(FRAME.assign(mt="<b>"))._repr_html_()
+    shown = from_frame(FRAME.assign(mt="<b>"))._repr_html_()
     assert "2 systems" in shown
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
 
 
 def test_the_examples_of_the_docstrings():
-    assert doctest.testmod(conversions).failed == 0
+    assert doctest.testmod(in_memory).failed == 0
 
 
 def test_what_is_no_frame_is_refused():
-    with pytest.raises(DataError, match="expected a data frame with one row per candidate, found list: use Dataset"):
-        Dataset.from_frame([{"text": "a"}])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="expected a data frame with one row per candidate, found list: use ranker"):
+        from_frame([{"text": "a"}])  # type: ignore[arg-type]

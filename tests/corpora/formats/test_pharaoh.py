@@ -10,6 +10,7 @@ import pytest
 
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.links import make_links
@@ -132,7 +133,7 @@ def test_they_stay_with_their_rows(attached: Dataset) -> None:
     assert shown(alignments_of(selected)) == (["", "2-2", "0-1 1-1 2-0"], ["1-1", "", "2-2"])
     fewer = attached.select_candidates([False, True, True, False, True])
     assert shown(alignments_of(fewer))[1] == ["0-2", "1-1", "2-2"]
-    ranked = attached.with_references_as_candidates()
+    ranked = with_references_as_candidates(attached)
     assert shown(alignments_of(ranked))[1] == ["0-0", "0-2", "0-0 1-2", "1-1", "", "", "2-2", "2-2", "0-1 1-1 2-0"]
     for pair in ([attached, corpus("y")], [corpus("y"), attached]):
         alignments = alignments_of(concatenate(pair))

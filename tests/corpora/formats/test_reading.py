@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from ranker import from_frame, from_records
 from ranker.corpora import records as record_types
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats import reading, tables
@@ -457,7 +458,7 @@ def test_a_table_of_one_system_has_one_system(tmp_path: Path, caplog: pytest.Log
         )
     caplog.clear()
     frame = pd.DataFrame(rows)
-    for data in (Dataset.from_frame(frame), Dataset.from_records(rows)):
+    for data in (from_frame(frame), from_records(rows)):
         assert data.candidates["system"].tolist() == ["candidate1"] * 6
     assert ["(first: rows 1 and 3)" in caplog.messages[0], "(first: records 1 and 3)" in caplog.messages[1]] == [
         True

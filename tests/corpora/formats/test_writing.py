@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
-from ranker.corpora.formats.writing import long_form, records_of, write_dataset
+from ranker.corpora.formats.writing import records_of, write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
@@ -168,7 +168,7 @@ def test_texts_like_formulas_survive_csv(
         patch.setenv("RANKER_CSV_FORMULAS", raw)
         write_dataset(dataset, path)
         assert read_dataset(path).fingerprint == dataset.fingerprint
-        frame = long_form(dataset).drop(columns=["lp", "doc"])
+        frame = dataset.to_frame().drop(columns=["lp", "doc"])
         path.write_text(csv_text([[*frame], *frame.itertuples(index=False)]), newline="")
     assert read_dataset(path).fingerprint == dataset.fingerprint
 

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from ranker.corpora.judgements import PreferencePairs, human_scores
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError
 from ranker.evaluation.compare.evaluation import evaluate, named_scopes
 from ranker.evaluation.correlation.pair_counts import tau
@@ -175,8 +176,8 @@ def test_means_over_language_pairs():
     rho = source_spearman(dataset, scores, human_scores(dataset))[:50]
     cell = comparison.cell("segment.spearman", scopes["mean into English"].id, "scores")
     assert cell.detail["variance"] == pytest.approx(rho.var(ddof=1))
-    english = dataset.select_language_pairs(["*-en"])
-    alone = evaluate(english.select_language_pairs(["aa-en"]), scores[:40], resamples=100)
+    english = select_language_pairs(dataset, ["*-en"])
+    alone = evaluate(select_language_pairs(english, ["aa-en"]), scores[:40], resamples=100)
     assert alone.estimate("segment.spearman") == estimates["aa-en"]
     named = named_scopes(evaluate(english, scores[:200], resamples=0))
     assert list(named) == ["aa-en", "bb-en", "mean into English", "mean"]

@@ -13,6 +13,7 @@ from ranker import shipped
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.selection import select_language_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.systems.comparing import compare_systems
@@ -182,7 +183,7 @@ def test_each_real_system_left_out_in_turn_changes_nothing(shared, corpus, lp, n
     path = shared / "data" / f"{corpus}.jsonl.gz"
     if not path.is_file():
         pytest.skip(f"no {path.name} in $RANKER_SHARED")
-    whole = catalogue.load(str(path)).select_language_pairs([lp])
+    whole = select_language_pairs(catalogue.load(str(path)), [lp])
     names = whole.candidates["system"].to_numpy(object)
     complete = np.diff(whole.candidate_offsets) == len(set(names))
     whole = whole.select_sources(complete & (np.cumsum(complete) <= (60 if THOROUGH else 10)))

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.consensus import columns as module
@@ -226,7 +227,7 @@ def test_references_are_not_looked_at_and_do_not_vote(small):
     referenced = dataset_of([(["the old cat", "a cat"], text) for text in texts], lp="de-en")
     fitted = make("consensus").fit(referenced)
     np.testing.assert_array_equal(fitted.transform(referenced), result)
-    together = referenced.with_references_as_candidates()
+    together = with_references_as_candidates(referenced)
     outputs = ~together.candidates["is_reference"].to_numpy(bool)
     np.testing.assert_allclose(make("consensus").fit(together).transform(together)[outputs], result, atol=1e-12)
     # a reference as a candidate is compared with the outputs, and not with other references

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.selection import without_references
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import language_tokenizers
@@ -87,6 +88,16 @@ def test_without_a_language_pair_the_script_of_the_references_chooses_the_tokeni
     )
 
 
+@pytest.mark.parametrize("pair", ["en-xx", "en-yue", "en-any", "en"])
+def test_where_the_target_language_is_not_known_the_script_chooses_the_tokenizer(pair):
+    for reference, tokenizer in ((CHINESE, "zh"), (THAI, "char"), ("The cat sat.", "13a")):
+        dataset = translations(reference, pair)
+        assert language_tokenizers(dataset)[0] == (tokenizer,)
+    assert f"because the references of {pair} are Chinese by their script" in make("bleu").note(
+        translations(CHINESE, pair)
+    )
+
+
 @pytest.mark.parametrize("pair", ["en-de", "zh-en"])
 def test_a_language_pair_that_is_stated_outweighs_the_script(pair):
     dataset = translations(JAPANESE, pair)
@@ -94,7 +105,7 @@ def test_a_language_pair_that_is_stated_outweighs_the_script(pair):
 
 
 def test_without_references_the_script_of_the_candidates_chooses_the_tokenizer():
-    dataset = translations(THAI).without_references()
+    dataset = without_references(translations(THAI))
     assert language_tokenizers(dataset)[0] == ("char",)
 
 

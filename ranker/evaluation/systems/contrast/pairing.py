@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
@@ -42,7 +42,7 @@ class ContrastedSystems:
             source = int(np.argmax(lacking))
             system = first if rows[source, 0] < 0 else second
             raise DataError(
-                f"{dataset.where(source)} has no translation by system {system!r} ({int(lacking.sum()):,} of "
+                f"{source_place(dataset, source)} has no translation by system {system!r} ({int(lacking.sum()):,} of "
                 f"{int(either.sum()):,} sources have only one of the two): contrast systems that translate the same "
                 "sources"
             )

@@ -97,6 +97,12 @@ def reference_columns(columns: list[str]) -> list[str]:
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
+def kinds_of(columns: list[str]) -> list[str]:
+    """Return those of canonical `columns` that hold ratings."""
+    not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
+    return [column for column in columns if column not in not_kinds]
+
+
 def lower_is_better(name: str) -> bool:
     """Whether lower values are better, as far as the name of a column says."""
     words = _words(name)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from ranker.corpora.columns import is_metadata, is_reserved, lower_is_better
+from ranker.corpora.column_names import is_metadata, is_reserved, lower_is_better
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
 from ranker.errors import DataError, OptionError

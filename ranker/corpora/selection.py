@@ -1,0 +1,55 @@
+"""Data sets of some language pairs, with the pair that a user named, or without references."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages
+from ranker.corpora.schema import TEXT
+from ranker.errors import DataError, nearest
+
+
+def without_references(dataset: Dataset) -> Dataset:
+    """Return the data set without its references."""
+    return dataclasses.replace(dataset, references=dataset.references.iloc[:0])
+
+
+def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
+    """Return the data set of the sources of the `wanted` language pairs; one that matches nothing is an error.
+
+    ``*`` stands for any language, as in ``*-en``, and a language without a region for all its regions.
+    """
+    keep = np.zeros(len(dataset.sources), dtype=bool)
+    for pattern in wanted:
+        matched = [lp for lp in dataset.language_pairs if is_of_pair(lp, pattern)]
+        if not matched:
+            listed = ", ".join(dataset.language_pairs)
+            hint = nearest(pattern, dataset.language_pairs)
+            raise DataError(f"no sources of language pair {pattern!r}{hint}; available: {listed}", file=dataset.name)
+        keep |= np.isin(source_language_pairs(dataset), matched)
+    return dataset.select_sources(keep)
+
+
+def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
+    """Return the sources of the `wanted` language pairs, all if none is; data that names none is of that pair."""
+    return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
+
+
+def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
+    """Return the data set with the one language pair that is `wanted`, if it names none; else itself."""
+    if not wanted or not dataset.sources["lp"].isna().all():
+        return dataset
+    pair = language_pair(wanted[0])
+    if is_locale(wanted[0]):
+        what = f"--lp {wanted[0]} is one language with its region; expected two, such as --lp en-zh_CN"
+        raise DataError(what, file=dataset.name)
+    if len(wanted) > 1 or not names_two_languages(pair):
+        what = f"has no language pair; expected the one that it is of, such as --lp de-en, found {' '.join(wanted)}"
+        raise DataError(what, file=dataset.name)
+    lp = pd.array([pair] * len(dataset.sources), TEXT)
+    return dataclasses.replace(dataset, sources=dataset.sources.assign(lp=lp))
