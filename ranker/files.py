@@ -348,7 +348,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         check_target(target)
     with ExitStack() as stack:
         # the stack renames the last first
-        for target, raw in reversed(files.items()):
+        for target, raw in reversed([*files.items()]):
             stream = stack.enter_context(replacing(target))
             stream.write(_gzip_bytes(raw) if target.name.endswith(".gz") else raw)
             stream.flush()
