@@ -2,17 +2,13 @@
 
 Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
 line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
-leaves either the old file or the new one.
-
-Files that belong together are written to a temporary folder. Renaming it to `_COMMITTED` is what makes all of them
-valid at once; then each is moved to its place. Whoever reads or writes there next moves what a killed run left, so no
-reader sees some of the old files beside some of the new. Runs lock what they write (``flock``): temporary files that
-nobody has locked are of killed runs, and the next run that writes there removes them.
+leaves either the old file or the new one. Several files of one result are renamed one after the other, when all are
+complete. Runs lock what they write (``flock``): temporary files that nobody has locked are of killed runs, and the next
+run that writes there removes them.
 """
 
 from __future__ import annotations
 
-import errno
 import gzip
 import hashlib
 import io
@@ -20,18 +16,16 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from ranker import progress
 from ranker.errors import DataError, OptionError
 from ranker.storage import locks
-from ranker.storage.file_kinds import is_device
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -65,8 +59,10 @@ _OTHER_FORMATS = {
 }
 _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
-_NOT_EMPTY = errno.ENOTEMPTY, errno.EEXIST
-_TEMPORARY, _COMMITTED = ".ranker-writing-", ".ranker-committed"
+_TEMPORARY = ".ranker-writing-"
+_LEFT = (_TEMPORARY, ".ranker-features-")
+"""How temporary files begin, those of earlier versions too."""
+_FORMER = ".ranker-former-"
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 _HARMLESS = {"\u200c", "\u200d"}
@@ -110,13 +106,16 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
         raise DataError(f"is not a valid file name ({error})", file=name) from None
 
 
+def is_device(path: str | Path) -> bool:
+    """Return whether `path` is a device, which may never end."""
+    return Path(path).is_char_device() or Path(path).is_block_device()
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
-    if str(path) != STDIN:
-        finish_writing(Path(path).parent)
     with reading(name):
         if str(path) != STDIN and is_device(path):
             raise DataError("this is a device, expected a file", file=name)
@@ -210,8 +209,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     target = Path(path)
     check_target(target)
     try:
-        finish_writing(target.parent)
-        descriptor, temporary = make_temporary(target.parent, mode)
+        descriptor, temporary = _make_temporary(target.parent, mode)
     except OSError as error:
         raise _unwritable(target, error) from None
     try:
@@ -232,11 +230,13 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_together(folder: str | Path) -> Iterator[Path]:
-    """Give a temporary folder; what the block puts there replaces what `folder` has of the same names, all at once."""
+    """Give a temporary folder; what the block puts there is moved to `folder` when complete, one rename each.
+
+    A folder of the same name needs two: of a run killed between them, ``.ranker-former-NAME`` has the earlier folder.
+    """
     folder = Path(folder)
     try:
-        finish_writing(folder)
-        descriptor, temporary = make_temporary(folder, directory=True)
+        descriptor, temporary = _make_temporary(folder, directory=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
     try:
@@ -245,8 +245,8 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
             if file.is_file():
                 with file.open("rb") as stream:
                     os.fsync(stream.fileno())
-        _commit(temporary, folder, descriptor)
-        finish_writing(folder)
+        for complete in list(temporary.iterdir()):
+            _move(complete, folder / complete.name)
     except OSError as error:
         raise _unwritable(folder, error) from None
     finally:
@@ -254,65 +254,20 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def _commit(complete: Path, folder: Path, descriptor: int) -> None:
-    for _ in range(1000):
-        try:
-            complete.rename(folder / _COMMITTED)
-        except OSError as error:
-            if error.errno not in _NOT_EMPTY:
-                raise
-            # of another run, which has just been killed or is about to move its files
-            finish_writing(folder)
-        else:
-            # whoever finishes it locks it anew
-            locks.unlock(descriptor)
-            return
-    raise OSError(errno.EBUSY, "other processes keep writing there")
-
-
-def finish_writing(folder: str | Path) -> None:
-    """Move files that belong together to their places in `folder`, where a killed run has not."""
-    committed = Path(folder) / _COMMITTED
-    while True:
-        try:
-            descriptor = locks.open_folder(committed)
-        except (OSError, ValueError):
-            # there is none, as nearly always; or no such folder, which its reader says
-            return
-        try:
-            locks.lock(descriptor)
-            # else another run was faster, and there may be a new one
-            if locks.is_same_folder(descriptor, committed):
-                for complete in list(committed.iterdir()):
-                    _move(complete, Path(folder) / complete.name)
-                committed.rmdir()
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            if error.errno in _NOT_EMPTY:
-                # a new one took the place of what was just emptied
-                continue
-            what = f"an interrupted run left {_COMMITTED} there, which cannot be moved ({error.strerror or error})"
-            raise DataError(f"{what}: make the directory writable", file=display_name(folder)) from None
-        finally:
-            os.close(descriptor)
-
-
 def _move(complete: Path, target: Path) -> None:
+    former = target.with_name(f"{_FORMER}{target.name}")
     if complete.is_dir() and target.is_dir():
-        former = Path(tempfile.mkdtemp(dir=target.parent, prefix=_TEMPORARY))
-        target.replace(former)
-        complete.replace(target)
         shutil.rmtree(former, ignore_errors=True)
-    else:
-        complete.replace(target)
+        target.replace(former)
+    complete.replace(target)
+    shutil.rmtree(former, ignore_errors=True)
 
 
-def make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False) -> tuple[int, Path]:
+def _make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False) -> tuple[int, Path]:
     """Make a locked temporary file, or a folder, and remove those that killed runs left; return its descriptor too."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(_TEMPORARY) and locks.HAS_LOCKS:
+            if entry.name.startswith(_LEFT) and locks.HAS_LOCKS:
                 with suppress(OSError):
                     _remove_if_left(Path(entry.path))
     while True:
@@ -374,7 +329,7 @@ def safe_join(folder: str | Path, *names: str) -> Path:
     return Path(folder).joinpath(*names)
 
 
-def gzip_bytes(raw: bytes) -> bytes:
+def _gzip_bytes(raw: bytes) -> bytes:
     """Compress `raw` so that equal input gives equal bytes: no time stamp, no file name."""
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0, filename="", compresslevel=9) as stream:
@@ -384,19 +339,19 @@ def gzip_bytes(raw: bytes) -> bytes:
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
     """Replace `path` by `raw`, gzipped if the name ends in ``.gz``."""
-    with replacing(path) as stream:
-        stream.write(gzip_bytes(raw) if str(path).endswith(".gz") else raw)
+    write_together({Path(path): raw})
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Replace files that are read together, those of one folder all at once; gzipped if the name ends in ``.gz``."""
+    """Replace some files of one result: all are written before the first is renamed; gzipped as by `write_bytes`."""
     for target in files:
         check_target(target)
-    for folder in dict.fromkeys(target.parent for target in files):
-        with replacing_together(folder) as temporary:
-            for target, raw in files.items():
-                if target.parent == folder:
-                    (temporary / target.name).write_bytes(gzip_bytes(raw) if target.name.endswith(".gz") else raw)
+    with ExitStack() as stack:
+        # the stack renames the last first
+        for target, raw in reversed([*files.items()]):
+            stream = stack.enter_context(replacing(target))
+            stream.write(_gzip_bytes(raw) if target.name.endswith(".gz") else raw)
+            stream.flush()
 
 
 def sha256(raw: bytes) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 HAS_LOCKS = sys.platform != "win32"
@@ -24,11 +23,6 @@ def open_folder(path: str | Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
-def is_same_folder(descriptor: int, path: str | Path) -> bool:
-    """Tell whether `path` still is the folder that `open_folder` opened."""
-    return not HAS_LOCKS or os.path.samestat(os.fstat(descriptor), Path(path).stat())
-
-
 def lock(descriptor: int, *, wait: bool = True) -> bool:
     """Lock what a descriptor stands for until it is closed; False where there are no locks."""
     if sys.platform == "win32":
@@ -42,13 +36,3 @@ def lock(descriptor: int, *, wait: bool = True) -> bool:
     except OSError:
         return False
     return True
-
-
-def unlock(descriptor: int) -> None:
-    """Give up a lock before the descriptor is closed."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -33,7 +33,6 @@ import numpy.typing as npt
 from ranker import progress
 from ranker.errors import ModelError
 from ranker.files import display_name, document_kind, replacing, sha256
-from ranker.storage.file_kinds import is_special
 from ranker.storage.plain_data import parse_json
 
 FORMAT = 2
@@ -180,8 +179,7 @@ def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     path = Path(path)
     room = _Room(path)
     try:
-        if is_special(path):
-            raise ModelError(_special(path))
+        _check_kind(path)
         with path.open("rb") as stream:
             raw = room.take(stream)
     except OSError as error:
@@ -277,8 +275,9 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _Room, mos
         return room.take(stream, most)
 
 
-def _special(path: Path) -> str:
-    return f"{path}: is a device or a pipe, expected a model file"
+def _check_kind(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ModelError(f"{path}: is a device or a pipe, expected a model file")
 
 
 class _Files:
@@ -298,8 +297,7 @@ class _Files:
                         with (path / name).open("rb") as stream:
                             contents[name] = self.room.take(stream, most)
                 return contents
-            if is_special(path):
-                raise ModelError(_special(path))
+            _check_kind(path)
             progress.report_file(display_name(path), path.stat().st_size, model=True)
             with zipfile.ZipFile(path) as archive:
                 entries = {entry.filename: entry for entry in archive.infolist()}

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ranker import progress
 from ranker.errors import DataError
-from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
-from ranker.storage.file_kinds import is_device
+from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, is_device, reading, universal_line_ends
 
 _PART = 1 << 20
 _LONGEST_LINE = 1 << 26

@@ -7,17 +7,29 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
+from ranker.errors import DataError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
 from ranker.tuning.hypotheses import dataset_of, references_of
+
+MOST_HYPOTHESES = 20_000
+"""Most different hypotheses of one sentence: the similarities of so many take 3.2 GB."""
 
 
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, metric: Metric, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Score hypotheses against each other."""
+    """Sum the scores of every hypothesis against all of its sentence, weighted by their `mass`; and against itself."""
     check_new_texts([metric], "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
+    sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
+    if sizes.max(initial=0) > MOST_HYPOTHESES:
+        sentence = int(np.argmax(sizes > MOST_HYPOTHESES))
+        what = f"sentence {sentence} has {sizes[sentence]:,} different hypotheses, which are compared each with each"
+        # in Moses' format, the only one with features, a hypothesis is a line
+        line = int(np.searchsorted(nbest.sentence, sentence)) + 1 if nbest.layout else None
+        expected = f"expected at most {MOST_HYPOTHESES:,}: use a shorter n-best list"
+        raise DataError(f"{what}; {expected}", file=nbest.name, line=line)
     source_texts = [""] * number if sources is None else sources.sources["text"].tolist()
     texts = dataset_of(nbest, references_of(source_texts, [], [], nbest.name), hypotheses)
     sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))

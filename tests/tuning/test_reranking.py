@@ -63,6 +63,16 @@ def test_minimum_bayes_risk_of_a_long_list_is_the_same(monkeypatch):
             assert expected_gains(nbest, make_metric(name), chances) == pytest.approx(expected, abs=1e-12)
 
 
+def test_minimum_bayes_risk_of_too_many_hypotheses_is_refused(monkeypatch):
+    monkeypatch.setattr(pairwise, "MOST_HYPOTHESES", 3)
+    texts = ["a", "b", "b", "a", "b", "c", "d"]
+    nbest = from_columns("x", [0, 0, 0, 1, 1, 1, 1], texts, np.zeros((7, 1)), (("f", 1),))
+    with pytest.raises(DataError) as error:
+        expected_gains(nbest, make_metric("chrf"))
+    what = "x:4: sentence 1 has 4 different hypotheses, which are compared each with each; expected at most 3: "
+    assert str(error.value) == what + "use a shorter n-best list"
+
+
 def test_minimum_bayes_risk_takes_the_hypothesis_most_like_the_others():
     texts = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]
     nbest = from_columns("x", [0, 0, 0, 0], texts, np.zeros((4, 1)), (("f", 1),))

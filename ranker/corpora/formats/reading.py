@@ -11,7 +11,7 @@ from ranker.corpora.formats.nbest_reading import is_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name, finish_writing, read_lines, read_text, universal_line_ends
+from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
 
 FORMATS = {
     ".jsonl": "json",
@@ -36,8 +36,6 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
     ``-`` is standard input.
     """
     file = display_name(path)
-    if str(path) != STDIN:
-        finish_writing(Path(path).parent)
     before = _version(path)
     try:
         dataset = _read(path, name or _stem(path), file)

@@ -19,7 +19,7 @@ from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError
-from ranker.files import display_name, finish_writing, printable, write_bytes, write_together
+from ranker.files import display_name, printable, write_bytes, write_together
 from ranker.storage.escapes import csv_cell, looks_escaped
 
 
@@ -31,7 +31,6 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
         known = f"unknown format; expected a file name ending in {', '.join(FORMATS)} (or .gz)"
         raise DataError(known, file=printable(str(path)))
     raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
-    finish_writing(path.parent)
     pairs_file = companion(path)
     beside = path.with_name(companion_name(path))
     if pairs_file is not None and (pairs_file != beside or not len(dataset.preferences)):

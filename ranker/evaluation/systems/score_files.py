@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.scorers import Scorer
-from ranker.files import display_name, safe_join, write_together
+from ranker.files import display_name, safe_join, write_bytes
 
 
 def write_score_files(
@@ -44,7 +44,8 @@ def write_score_files(
         except OSError as error:
             what = f"cannot create the directory: {error.strerror or error}"
             raise DataError(what, file=display_name(parent)) from None
-    write_together({path: text.encode() for path, text in files.items()})
+    for path, text in files.items():
+        write_bytes(path, text.encode())
     return [path for path in files if path.suffix == ".score"]
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ranker.errors import MissingError, ModelError
-from ranker.files import finish_writing
 
 _CONFIG = "config.cfg"
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
@@ -28,7 +27,6 @@ _FACTORIES = {
 def directory_of(origin: str | Path) -> Path:
     """Return the directory of a parser."""
     directory = Path(origin)
-    finish_writing(directory.parent)
     if directory.is_dir():
         return directory
     name = str(origin)

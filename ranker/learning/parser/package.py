@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranker.errors import DataError
-from ranker.files import display_name, finish_writing, replacing_together
+from ranker.files import display_name, replacing_together
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
@@ -34,7 +34,6 @@ def check_output(output: Path) -> None:
     parent = next(ancestor for ancestor in output.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(output))
-    finish_writing(output.parent)
     empty = output.is_dir() and not any(output.iterdir())
     if output.exists() and not empty and not (output / "meta.json").is_file():
         raise DataError("exists and is not a parser: choose another directory", file=str(output))
