@@ -38,7 +38,7 @@ BUILT_IN = {
     "length": "ranker.extractors.ngram.features:LengthRatio",
     "lrscore": "ranker.extractors.order.lrscore:LRscore",
     "meteor": "ranker.extractors.meteor.metric:Meteor",
-    "meteor_parts": "ranker.extractors.meteor.columns:MeteorParts",
+    "meteor_parts": "ranker.extractors.meteor.features:MeteorParts",
     "ngrams": "ranker.extractors.ngram.features:NgramAgreement",
     "nist": "ranker.extractors.ngram.nist:Nist",
     "nkt": "ranker.extractors.order.ribes:NormalisedKendall",
