@@ -14,7 +14,7 @@ from ranker.cli.main import run
 from ranker.corpora.selection import without_references
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.ngram.columns import NgramAgreement
+from ranker.extractors.ngram.features import NgramAgreement
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of, part_of_corpus, shuffled
 

@@ -15,7 +15,7 @@ from ranker.extractors.consensus.columns import FittedConsensus
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
-from ranker.extractors.ngram.columns import LengthRatio
+from ranker.extractors.ngram.features import LengthRatio
 from ranker.extractors.weight_sets import WeightSets
 from tests.datasets import dataset_of
 
