@@ -30,7 +30,7 @@ BUILT_IN = {
     "ds": "ranker.extractors.dependency.columns:DependencyStructure",
     "f1": "ranker.extractors.ngram.unigrams:F1",
     "fuzzy": "ranker.extractors.order.metrics:Fuzzy",
-    "given": "ranker.extractors.given:Given",
+    "given": "ranker.extractors.given:ExternalScores",
     "gtm": "ranker.extractors.ngram.gtm:Gtm",
     "hamming": "ranker.extractors.order.metrics:Hamming",
     "kendall": "ranker.extractors.order.metrics:Kendall",

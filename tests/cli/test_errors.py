@@ -261,7 +261,7 @@ def test_out_of_memory_without_a_file(refused: Refused, monkeypatch: pytest.Monk
         raise MemoryError
 
     progress.report_file("earlier.json", 10**9)
-    monkeypatch.setattr("ranker.extractors.feature_sets.declarations", fail)
+    monkeypatch.setattr("ranker.extractors.feature_sets.feature_set_files", fail)
     refused("features", says="error: out of memory: give fewer")
 
 

@@ -89,8 +89,10 @@ def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
     requested = []
-    inner = Perplexity.unusable
-    monkeypatch.setattr(Perplexity, "unusable", lambda self, data: requested.append(len(data)) or inner(self, data))
+    inner = Perplexity.missing_requirement
+    monkeypatch.setattr(
+        Perplexity, "missing_requirement", lambda self, data: requested.append(len(data)) or inner(self, data)
+    )
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
         requested.clear()
         with pytest.raises(SystemExit) as exit_info:

@@ -19,7 +19,7 @@ class SemanticSimilarity:
     """The F score of `Semantic`, the same in both directions; each different text is embedded once."""
 
     semantic: Semantic
-    mirrors: ClassVar[bool] = True
+    compares_both: ClassVar[bool] = True
 
     def fit(self, texts: Dataset, rows: Int64Array) -> SemanticSimilarity:
         """Return this similarity: there is nothing to learn."""

@@ -40,7 +40,7 @@ def test_equals_kenlm_without_a_reference(arpa, unreferenced, form):
     perp = registry.make(f"perp[model={path},oov=true,match=true]")
     assert perp.fit_scope == "none"
     assert not perp.needs_references
-    assert FeatureSet((perp,)).unusable(unreferenced) is None
+    assert FeatureSet((perp,)).missing_requirement(unreferenced) is None
     columns = FeatureSet((perp,)).transform(unreferenced)
     reader = kenlm.Model(str(path))
     for text, row in zip([*CANDIDATES, *CANDIDATES[:2]], columns, strict=True):
