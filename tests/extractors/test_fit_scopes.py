@@ -13,7 +13,7 @@ from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
 from ranker.extractors.scorers import MetricScorer
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from ranker.ranking import Ranker
 
 VARIANTS = (

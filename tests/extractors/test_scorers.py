@@ -7,7 +7,7 @@ from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.semantic.columns import COLUMNS, Semantic
+from ranker.extractors.semantic.features import COLUMNS, Semantic
 from ranker.extractors.text.text_pairs import TextPairs
 
 

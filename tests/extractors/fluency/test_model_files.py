@@ -11,7 +11,7 @@ import pytest
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm import kenlm_files
 from ranker.ranking import Ranker

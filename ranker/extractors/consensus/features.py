@@ -20,7 +20,7 @@ from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, NormalisedSimilarity, count_votes
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
 _FEWEST_SOURCES, _LOOKED_AT = 20, 100

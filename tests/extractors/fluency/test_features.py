@@ -10,7 +10,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
