@@ -79,7 +79,7 @@ class Table:
         """Return the columns of some extractors, shape (candidates, columns); zeros where one is not usable."""
         for extractor in extractors:
             if str(extractor) not in self.made:
-                usable = extractor.unusable(self.dataset) is None
+                usable = extractor.missing_requirement(self.dataset) is None
                 zeros = np.zeros((len(self.dataset), len(extractor.columns)))
                 self.made[str(extractor)] = (
                     extractor.fit_ranked(self.dataset).transform(self.dataset) if usable else zeros

@@ -50,7 +50,6 @@ def prepare(folder: Path) -> None:
         (place / "s").write_text("a b c\nb c d\n" * (3 + first))
         (place / "t").write_text("x y z\ny z w\n" * (3 + first))
         _write_treebank(place / "toy", first)
-        (place / "permutation").write_text("3 1 2 4\n" if first else "2 4 1 3\n")
         (place / "decode.sh").write_text('cp dev.nbest "$2"\n')
         (place / "start.json").write_text(json.dumps(_START))
         _write_campaign(place)

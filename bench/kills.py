@@ -63,7 +63,6 @@ CASES = {
     "systems": Case(["systems", "d.jsonl", "-m", "bleu", "-m", "chrf", "--resamples", "5", "--html", "out/s.html"]),
     "compare": Case([*_COMPARE, "--test", "perm-both", "-f", "json", "-o", "out/c.json"]),
     "contrast": Case(["contrast", "d.jsonl", "sys1", "sys2", *_SMALL, "--html", "out/c.html", "-o", "out/c.json"]),
-    "permutation": Case(["permutation", "-", "--svg", "out/p.svg", "-f", "json", "-o", "out/p.json"]),
     "lm": Case(["lm", "train", "--text", "text", "--order", "2", "-o", "out/x.arpa"]),
     "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
     "experiment": Case([*_EXPERIMENT, "-o", "out/x.json", "-o", "out/x.csv"]),
@@ -100,7 +99,7 @@ def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = 
     code = 70
     try:
         os.chdir(folder)
-        sys.stdin = (folder / "permutation").open(encoding="utf-8")
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
         sys.stdout = Path(printed).open("w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = (folder.parent / "messages").open("w", encoding="utf-8")
         taken = _count(step, folder)
@@ -277,7 +276,7 @@ def _warm(case: Case, inputs: Path, place: Path) -> None:
     shutil.copytree(inputs, place, ignore=shutil.ignore_patterns("old"))
     (place / "out").mkdir()
     os.chdir(place)
-    sys.stdin = (place / "permutation").open(encoding="utf-8")
+    sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _in_this_process(case.words)
 

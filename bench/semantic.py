@@ -24,7 +24,7 @@ from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.registry import make
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from ranker.extractors.text.tokens import distinct_sentences
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.threads import jobs, set_jobs

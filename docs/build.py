@@ -25,7 +25,7 @@ from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean
-from ranker.extractors.feature_sets import declarations
+from ranker.extractors.feature_sets import feature_set_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BASES = (Metric, SentenceMean, Extractor, FittedExtractor)
@@ -102,14 +102,14 @@ def metric_pages() -> dict[str, str]:
 def feature_sets() -> str:
     """Return the page of feature sets."""
     lines = ["# Feature sets", "", "Names for lists of features, for `ranker train --features NAME`.", ""]
-    for declaration in declarations().values():
+    for file in feature_set_files().values():
         lines += [
-            f"## `{declaration.name}`",
+            f"## `{file.name}`",
             "",
-            declaration.description,
+            file.description,
             "",
             "```text",
-            ",\n".join(declaration.extractors),
+            ",\n".join(file.extractors),
             "```",
             "",
         ]

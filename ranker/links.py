@@ -1,4 +1,4 @@
-"""Word alignments of many sentence pairs as arrays, and how far two of them are apart."""
+"""Word alignments of many sentence pairs as arrays."""
 
 from __future__ import annotations
 
@@ -57,25 +57,3 @@ def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
         pair = int(np.searchsorted(offsets, row, side="right"))
         raise DataError(f"pair {pair}: link {flat[row, 0]}-{flat[row, 1]}, expected positions from 0")
     return Links(np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1]), offsets)
-
-
-def alignment_error_rate(links: Links, sure: Links, possible: Links | None = None) -> float:
-    """Alignment error rate ``1 - (|A & S| + |A & P|) / (|A| + |S|)`` (Och and Ney 2003, equation 37)."""
-    for gold in (sure, possible):
-        if gold is not None and len(gold) != len(links):
-            raise DataError(f"alignments of {len(links)} and of {len(gold)} sentence pairs, expected equal numbers")
-    alignments = [links, sure, *([] if possible is None else [possible])]
-    parts = np.cumsum([len(alignment.source) for alignment in alignments])
-    codes = np.unique(np.concatenate([_rows(alignment) for alignment in alignments]), axis=0, return_inverse=True)[
-        1
-    ].reshape(-1)
-    predicted, must = codes[: parts[0]], codes[parts[0] : parts[1]]
-    may = codes[parts[0] :]
-    total = len(predicted) + len(must)
-    return float(1.0 - (np.isin(predicted, must).sum() + np.isin(predicted, may).sum()) / total) if total else 0.0
-
-
-def _rows(links: Links) -> Int64Array:
-    """Return pair, source and target of every link, shape (links, 3)."""
-    pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-    return np.stack([pair, links.source.astype(np.int64), links.target.astype(np.int64)], axis=1)

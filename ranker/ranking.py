@@ -24,7 +24,7 @@ from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import Given, with_given_scores
+from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
@@ -203,7 +203,7 @@ class Ranker(LabelledScores):
         notes = []
         places = {column: place for place, column in enumerate(self.feature_set.columns)}
         for extractor in self.feature_set.extractors if len(dataset) else ():
-            if not isinstance(extractor, Given):
+            if not isinstance(extractor, ExternalScores):
                 continue
             (place,) = (places[column] for column in extractor.columns)
             mean, scale = float(self.mean[place]), float(self.scale[place])
@@ -459,7 +459,7 @@ class RankerScorer(Scorer):
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
         return join_notes([left_out, self.ranker.note(dataset, rows)])
 
-    def unusable(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return which sources are not scored by all features, and why, or None."""
         return self.ranker.weight_sets.note(dataset, rows)
 

@@ -64,11 +64,11 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
         why = f"no parser for {languages}" if targets else "the references do not look English"
         notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")
     extractors = FeatureSet.parse(name).extractors
-    reason = FeatureSet(extractors).unusable(dataset)
+    reason = FeatureSet(extractors).missing_requirement(dataset)
     if reason:
-        left_out = dict.fromkeys(extractor.name for extractor in extractors if extractor.unusable(dataset))
+        left_out = dict.fromkeys(extractor.name for extractor in extractors if extractor.missing_requirement(dataset))
         notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
-        extractors = tuple(extractor for extractor in extractors if not extractor.unusable(dataset))
+        extractors = tuple(extractor for extractor in extractors if not extractor.missing_requirement(dataset))
     return (",".join(map(str, extractors)) if reason else name), tuple(notes)
 
 
@@ -81,6 +81,6 @@ def fewer_features(dataset: Dataset, columns: int) -> list[str]:
         name
         for name, features in small
         if 2 * len(features.columns) < columns
-        and not features.unusable(dataset)
+        and not features.missing_requirement(dataset)
         and not english_note(features.members, dataset)
     ][:2]

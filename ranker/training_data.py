@@ -175,7 +175,7 @@ class TrainingTable:
             targets = TrainingTargets.of(outputs, kind, pairs)
         if start is None:
             features.check_references(outputs)
-            reason = features.unusable(outputs)
+            reason = features.missing_requirement(outputs)
             if reason:
                 raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
             features, matrix = features.fit_transform(dataset, rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import TEXT
 
 Item = tuple[Sequence[str], str | Sequence[str]]
 """References of a source, and its candidates or its only one."""
@@ -85,6 +87,24 @@ def part_of_corpus(
         selected = [row for row, key in zip(rows, places, strict=True) if key in keys]
         (folder / f"{name}.pairs.tsv").write_text("".join([header, *selected]), encoding="utf-8")
     return example
+
+
+def with_alignments(
+    dataset: Dataset,
+    references: Sequence[Sequence[str]] = (),
+    candidates: Mapping[str, Sequence[str]] | None = None,
+) -> Dataset:
+    """Return `dataset` with word alignments: lines for the first, second, ... references and for systems."""
+    tables = []
+    for table, key, given in (
+        (dataset.references, dataset.references.groupby("source").cumcount(), dict(enumerate(references))),
+        (dataset.candidates, dataset.candidates["system"], candidates or {}),
+    ):
+        column = pd.Series(None, index=table.index, dtype=object)
+        for name, lines in given.items():
+            column[key == name] = lines
+        tables.append(table.assign(alignment=column.astype(TEXT)))
+    return dataclasses.replace(dataset, references=tables[0], candidates=tables[1])
 
 
 def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, Int64Array]:

@@ -17,7 +17,7 @@ from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor
-from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,7 +49,9 @@ def test_everything_registered_is_in_the_reference(reference):
     for name in registry.BUILT_IN:
         assert f"(metrics/{name}.md)" in reference["reference/metrics.md"]
         assert f"\n# `{name}`\n" in "\n" + reference[f"reference/metrics/{name}.md"]
-    assert set(re.findall("^## `(.*)`$", reference["reference/feature-sets.md"], re.MULTILINE)) == set(declarations())
+    assert set(re.findall("^## `(.*)`$", reference["reference/feature-sets.md"], re.MULTILINE)) == set(
+        feature_set_files()
+    )
     assert set(re.findall("^## `(.*)`$", reference["reference/corpora.md"], re.MULTILINE)) == set(catalogue.cards())
 
 
@@ -152,7 +154,7 @@ def test_everything_registered_loads_and_is_documented(name):
     assert "Parameters" in text
 
 
-@pytest.mark.parametrize("name", declarations())
+@pytest.mark.parametrize("name", feature_set_files())
 def test_every_feature_set_loads(name):
     assert FeatureSet.parse(name).columns
     assert name not in registry.names()

@@ -108,7 +108,7 @@ class _Serving:
 @contextlib.contextmanager
 def _without_network() -> Iterator[None]:
     """Only find and check the files of encoders, which needs nothing that is not installed everywhere."""
-    from ranker.extractors.semantic.columns import Semantic
+    from ranker.extractors.semantic.features import Semantic
 
     def zeros(extractor: Any, dataset: Any) -> Any:
         encoder_files.find(extractor.encoder)

@@ -54,7 +54,7 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     from ranker.errors import RankerError
     from ranker.extractors import registry
     from ranker.extractors.base import FeatureFamily, Metric
-    from ranker.extractors.feature_sets import declarations
+    from ranker.extractors.feature_sets import feature_set_files
 
     for hidden in registry.hidden_plug_ins():
         say_note(f"skipped: {hidden}")
@@ -76,12 +76,12 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     groups[_SETS] = [
         [
             {
-                "name": declaration.name,
+                "name": file.name,
                 "metric": "",
-                "what": f"{declaration.description} = {', '.join(declaration.extractors)}",
+                "what": f"{file.description} = {', '.join(file.extractors)}",
             }
         ]
-        for declaration in declarations().values()
+        for file in feature_set_files().values()
     ]
     return {group: rows for group, rows in groups.items() if rows}
 

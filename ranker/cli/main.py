@@ -27,7 +27,6 @@ from ranker.cli import (
     lm,
     nbest,
     parser,
-    permutation,
     rank,
     report,
     rerank,
@@ -61,7 +60,6 @@ for _heading, _commands in {
     "Data, features and set-up": {
         "data": data,
         "features": features,
-        "permutation": permutation,
         "warm-up": warm_up,
         "help": help,
     },

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ranker.arrays import FloatArray, Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
-    from ranker.extractors.given import Given
+    from ranker.extractors.given import ExternalScores
 
 
 Form = Literal["text", "json", "jsonl"]
@@ -167,13 +167,13 @@ def command(
             say(f"{reported_scorer.name} {score_of_choice(lists, references, reported_scorer, chosen):.6f}", err=True)
 
 
-def _scores_in_file(oracle: str | None) -> Given | None:
+def _scores_in_file(oracle: str | None) -> ExternalScores | None:
     """Return the scores from elsewhere that `oracle` stands for, if it does."""
-    from ranker.extractors.given import Given
+    from ranker.extractors.given import ExternalScores
     from ranker.extractors.registry import make_metric
 
     metric = make_metric(oracle) if oracle is not None else None
-    return metric if isinstance(metric, Given) else None
+    return metric if isinstance(metric, ExternalScores) else None
 
 
 def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:

@@ -141,13 +141,13 @@ def result_signature(
 ) -> str:
     """Return the signature of results on `dataset` at `levels`, by default of segments.
 
-    `scored` is what was scored, as `Scorer.unusable` takes it, if that is not all of it.
+    `scored` is what was scored, as `Scorer.missing_requirement` takes it, if that is not all of it.
     """
     parts = [
         scorer.head(dataset),
         f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
         *(f"{key}:{value}" for key, value in more.items()),
-        *(["fallback"] if scorer.unusable(*(scored or (dataset, None))) else []),
+        *(["fallback"] if scorer.missing_requirement(*(scored or (dataset, None))) else []),
     ]
     return "|".join(parts) + scorer.sacrebleu(dataset, levels or ("segment",))
 

@@ -94,7 +94,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSetti
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one."""
-    reason = FeatureSet.parse(EXTRACTORS).unusable(_judged(train, resolve_kind(train, settings.kind)))
+    reason = FeatureSet.parse(EXTRACTORS).missing_requirement(_judged(train, resolve_kind(train, settings.kind)))
     if reason:
         raise DataError(reason, file=train.name)
     learnt_on = Once(partial(prepare, train, settings))
@@ -131,7 +131,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     kind = resolve_kind(dataset, settings.kind)
     outputs = _judged(dataset, kind)
     features = FeatureSet.parse(EXTRACTORS)
-    reason = features.unusable(outputs)
+    reason = features.missing_requirement(outputs)
     if reason:
         raise DataError(reason, file=dataset.name)
     if not _with_references(dataset, kind):

@@ -178,7 +178,7 @@ class Extractor(ABC):
             return dataset if rows is None else dataset.select_candidates(rows), slice(None)
         return dataset, rows
 
-    def unusable(self, dataset: Dataset) -> str | None:
+    def missing_requirement(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""
         references = len(dataset.references)
         if references >= self.fewest_references:
@@ -363,7 +363,7 @@ class Metric(FittedExtractor):
         """Return the statistics of the first text of every pair against the second, shape (pairs, width)."""
         return self.statistics(pairs.dataset())
 
-    def mirrored(self, pair_statistics: FloatArray) -> FloatArray | None:
+    def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
         """Return the statistics of pairs with their two texts exchanged, or None if they do not follow from these."""
         return None
 

@@ -94,7 +94,7 @@ class ColumnMetric(SentenceMean):
 
     def fit(self, dataset: Dataset) -> ColumnMetric:
         """Return the column of the fitted extractor."""
-        reason = self.unusable(dataset) if self.fit_scope == "ranked" else None
+        reason = self.missing_requirement(dataset) if self.fit_scope == "ranked" else None
         if reason is not None:
             raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)
         return dataclasses.replace(self, extractor=self.extractor.fit(dataset))

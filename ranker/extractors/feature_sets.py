@@ -29,7 +29,7 @@ _KEPT_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class Declaration:
+class FeatureSetFile:
     """One file of ``features/``: a named list of extractors and where it comes from."""
 
     name: str
@@ -38,12 +38,12 @@ class Declaration:
     source: str = ""
 
 
-def declarations() -> dict[str, Declaration]:
+def feature_set_files() -> dict[str, FeatureSetFile]:
     """Return the declared feature sets, sorted by name."""
     sets = {}
     for path in sorted(share.directory("features").glob("*.toml")):
         try:
-            sets[path.stem] = _declaration(path.stem, read_text(path), display_name(path))
+            sets[path.stem] = _read_file(path.stem, read_text(path), display_name(path))
         except DataError as error:
             _LOG.warning("ranker: note: feature set skipped: %s", error)
         except (KeyError, TypeError):
@@ -53,9 +53,9 @@ def declarations() -> dict[str, Declaration]:
 
 
 @functools.lru_cache(maxsize=256)
-def _declaration(name: str, text: str, file: str) -> Declaration:
+def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
     fields = parse_toml(text, file)
-    return Declaration(name, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", "")))
+    return FeatureSetFile(name, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", "")))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class FeatureSet:
     @classmethod
     def parse(cls, text: str) -> FeatureSet:
         """Make a feature set from extractors and names of declared sets, separated by commas."""
-        declared = declarations()
+        declared = feature_set_files()
         specs: list[str] = []
         in_any_case = {name.lower(): name for name in declared}
         for part in notation.split(text):
@@ -98,11 +98,9 @@ class FeatureSet:
         The digest changes with anything that the signatures name.
         """
         whole = ",".join(extractor.signature() for extractor in self.extractors)
-        for declaration in declarations().values():
-            if len(declaration.extractors) == len(self.extractors) and str(FeatureSet.parse(declaration.name)) == str(
-                self
-            ):
-                return f"{declaration.name}#{sha256(whole.encode())[:8]}"
+        for file in feature_set_files().values():
+            if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
+                return f"{file.name}#{sha256(whole.encode())[:8]}"
         return whole
 
     @property
@@ -171,9 +169,9 @@ class FeatureSet:
             np.asarray(extractors, dtype=bool), [len(extractor.columns) for extractor in self.extractors], axis=-1
         )
 
-    def unusable(self, dataset: Dataset) -> str | None:
+    def missing_requirement(self, dataset: Dataset) -> str | None:
         """Return why some extractors have too few references in `dataset` to learn from, or None."""
-        return join_notes(extractor.unusable(dataset) for extractor in self.extractors)
+        return join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -195,7 +193,7 @@ class FeatureSet:
         """Return all columns, shape (candidates, columns).
 
         Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
-        `unusable`).
+        `missing_requirement`).
         """
         if not partial:
             self.check_references(dataset if rows is None else dataset.select_candidates(rows))
@@ -237,7 +235,7 @@ class FeatureSet:
                 pass
             elif not extractor.needs_references:
                 part = _columns(extractor, dataset) if ready is None else ready
-            elif ready is not None or (len(referenced) and extractor.unusable(dataset) is None):
+            elif ready is not None or (len(referenced) and extractor.missing_requirement(dataset) is None):
                 part[rows] = _columns(extractor, referenced) if ready is None else ready[rows]
                 if len(apart):
                     fitted = extractor.fit_ranked(dataset)
@@ -253,7 +251,7 @@ class FeatureSet:
         together, rows = references_among_candidates(dataset)
         parts = []
         for extractor in self.extractors:
-            if extractor.unusable(dataset):
+            if extractor.missing_requirement(dataset):
                 parts.append(np.zeros((len(others), len(extractor.columns))))
             elif exclude_self:
                 parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))

@@ -31,7 +31,7 @@ _NOT_IN_NAMES = re.compile(r"[\s\[\],=]")
 
 
 @dataclass(frozen=True)
-class Given(SentenceMean):
+class ExternalScores(SentenceMean):
     """Scores of segments that another program computed, as COMET (Rei et al. 2020), MetricX, or a language model.
 
     They come from a file, or without one from the column or rating of the data set that is called `name`. Documents and
@@ -70,7 +70,7 @@ class Given(SentenceMean):
             raise OptionError(f"given[name={printable(self.name)}]: {what}")
 
     @classmethod
-    def from_notation(cls, text: str) -> Given:
+    def from_notation(cls, text: str) -> ExternalScores:
         """Make the extractor that `text` names, such as ``given[file=comet.tsv]``; without a name it is the file's."""
         options = dict(notation.parse(text).options)
         if "file" in options and "name" not in options:
@@ -129,7 +129,7 @@ class Given(SentenceMean):
             return None
         return f"{self}: higher is taken to be better, because its name does not say; otherwise add direction=lower"
 
-    def with_files(self, files: Mapping[str, str]) -> Given:
+    def with_files(self, files: Mapping[str, str]) -> ExternalScores:
         """Return this extractor with the file that is given for its name, if there is one."""
         return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
 
@@ -175,7 +175,7 @@ class Given(SentenceMean):
 
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
     """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
-    return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, Given)}
+    return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, ExternalScores)}
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
@@ -184,7 +184,9 @@ def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: 
     Files may list scores in the order of the segments of a whole data set, so this comes before any part of it, such as
     some language `pairs`, is selected.
     """
-    in_files = {part._column: part for part in extractors if isinstance(part, Given) and part._scores is not None}
+    in_files = {
+        part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
+    }
     new = {
         column: _of_candidates(dataset, part, tuple(pairs))
         for column, part in in_files.items()
@@ -194,13 +196,13 @@ def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: 
 
 
 @view
-def _of_candidates(dataset: Dataset, extractor: Given, pairs: tuple[str, ...]) -> FloatArray:
+def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str, ...]) -> FloatArray:
     assert extractor._scores is not None
     return extractor._scores.of_candidates(dataset, pairs)
 
 
 @view
-def _of_column(dataset: Dataset, extractor: Given) -> FloatArray:
+def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
     """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
     ratings = dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]
     if not len(ratings):

@@ -18,7 +18,7 @@ from ranker.extractors.target_language import in_english
 
 
 @dataclass(frozen=True, eq=False)
-class Supply:
+class AvailableInputs:
     """What there is for the extractors, by source."""
 
     has_reference: BoolArray
@@ -42,7 +42,7 @@ class Supply:
 
 
 @view
-def supply_of(dataset: Dataset) -> Supply:
+def available_inputs(dataset: Dataset) -> AvailableInputs:
     """Return what there is in a data set."""
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
@@ -50,12 +50,12 @@ def supply_of(dataset: Dataset) -> Supply:
         # sources to which the candidates come later
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
     has_reference = np.diff(dataset.reference_offsets) > 0
-    return Supply(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
+    return AvailableInputs(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
     """Return which extractors have what they need of each source, shape (sources, extractors), in any language."""
-    return supply_of(dataset).suffices(extractors)
+    return available_inputs(dataset).suffices(extractors)
 
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
@@ -72,7 +72,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
     }
     candidates = sorted({plenty, *(extractor.fewest_candidates - 1 for extractor in extractors)})
     cases = [
-        Supply(
+        AvailableInputs(
             np.full(len(candidates), has_reference), np.array(candidates), np.full(len(candidates), english), number
         ).suffices(extractors, by_language=True)
         for has_reference in (True, False)

@@ -21,7 +21,7 @@ from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import Given
+from ranker.extractors.given import ExternalScores
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
@@ -82,7 +82,7 @@ class Scorer(ABC):
         """
         return {}
 
-    def unusable(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return why it scores `dataset` by a part of itself only, or None."""
         return None
 
@@ -238,7 +238,9 @@ class MetricScorer(Scorer):
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the metric, for scores from elsewhere with their direction."""
         dataset, _ = self.metric.computed_on(dataset, rows)
-        return self.metric.metric_note(dataset) if isinstance(self.metric, Given) else self.metric.note(dataset)
+        return (
+            self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
+        )
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature, one for each level where they differ."""

@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, counted
 from ranker.extractors.base import Extractor, join_notes
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.needs import Supply, supply_of, usable_sets
+from ranker.extractors.needs import AvailableInputs, available_inputs, usable_sets
 
 NONE = -1
 """Number of the set of a source that nothing can rank."""
@@ -82,9 +82,9 @@ class WeightSets:
 
         Sources without a candidate of the mask `rows` are of no account.
         """
-        supply = supply_of(dataset)
-        fits = self._fits(supply.suffices(self.extractors, by_language=self.by_language))
-        anywhere = self._fits(supply.suffices(self.extractors))
+        inputs = available_inputs(dataset)
+        fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
+        anywhere = self._fits(inputs.suffices(self.extractors))
         fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
         lost = ~np.asarray(fits.any(axis=1))
         scorable = _scored(dataset, rows)
@@ -92,7 +92,7 @@ class WeightSets:
             FeatureSet(self.extractors).check_references(dataset, lost & scorable)
             if lost[scorable].all():
                 fewest = max(extractor.fewest_candidates for extractor in self.extractors)
-                reason = join_notes(extractor.unusable(dataset) for extractor in self.extractors)
+                reason = join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
                 what = "and the model has no other features: add the missing data, or choose another model"
                 raise DataError(f"{reason}, {what}", file=dataset.name)
@@ -130,12 +130,12 @@ class WeightSets:
         """Return which sources are not scored by all extractors, and why, in one line, or None."""
         scorable = _scored(dataset, rows)
         place = np.where(scorable, self.choose(dataset, rows), 0)
-        supply = supply_of(dataset)
+        inputs = available_inputs(dataset)
         notes = []
         for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
             sources = place == number
             missing = self.extractors if number == NONE else self.without(number)
-            reasons = _reasons(dataset, supply, missing, sources, int(scorable.sum()))
+            reasons = _reasons(dataset, inputs, missing, sources, int(scorable.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
@@ -194,21 +194,23 @@ class WeightSets:
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 
 
-def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], rows: BoolArray, size: int) -> list[str]:
+def _reasons(
+    dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
+) -> list[str]:
     """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
-    referenced, english = supply.has_reference[rows].any(), supply.english[rows].any()
+    referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
     fewest = max(extractor.fewest_candidates for extractor in missing)
     lacking = []
     if not referenced and any(extractor.needs_references for extractor in missing):
         lacking.append("without a reference")
-    if (supply.candidates[rows] < fewest).all():
+    if (inputs.candidates[rows] < fewest).all():
         lacking.append(f"with fewer than {fewest} candidates")
     if not english and any(extractor.english_only for extractor in missing):
         lacking.append("not in English")
     number = int(rows.sum())
     whole = counted(size, "source")
     share = f"{number:,} of {whole}" if number < size else whole if size == 1 else f"all {whole}"
-    few = [extractor.unusable(dataset) for extractor in missing] if referenced else []
+    few = [extractor.missing_requirement(dataset) for extractor in missing] if referenced else []
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 

@@ -261,8 +261,8 @@ def test_out_of_memory_without_a_file(refused: Refused, monkeypatch: pytest.Monk
         raise MemoryError
 
     progress.report_file("earlier.json", 10**9)
-    monkeypatch.setattr("ranker.extractors.order.charts.permutation_tree", fail)
-    refused("permutation", "2,1", says="error: out of memory: give fewer")
+    monkeypatch.setattr("ranker.extractors.feature_sets.feature_set_files", fail)
+    refused("features", says="error: out of memory: give fewer")
 
 
 def test_notes_are_as_short_as_errors(refused: Refused) -> None:

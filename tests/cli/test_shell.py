@@ -300,7 +300,7 @@ def test_test_sets_in_sgml_need_no_source_either(ranker):
     ("line", "says"),
     [
         ("rank c.json -j x", "'--jobs' / '-j': expected a whole number, found 'x'."),
-        ("permutation 1 --beta x", "'--beta': expected a number, found 'x'."),
+        ("data get x --max-gb x", "'--max-gb': expected a number, found 'x'."),
         ("evaluate c.json --resamples -3", "'--resamples': expected 0 "),
         ("collect new x --gold-share 3", "'--gold-share': expected 0"),
         ("train c.json --loss x", "'--loss': 'x' is not one of 'hinge', 'squared_hinge'."),

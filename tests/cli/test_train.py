@@ -10,7 +10,7 @@ import pytest
 from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.errors import DataError
-from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.ranking import Ranker
 from ranker.settings import Settings
 
@@ -87,7 +87,7 @@ def test_the_standard_features_are_of_all_kinds():
 
 
 def test_ye07_with_word_order_is_declared():
-    added = set(declarations()["ye07-order"].extractors)
+    added = set(feature_set_files()["ye07-order"].extractors)
     assert {"ds", "perp", "hamming", "kendall_sqrt", "ulam"} <= added
     assert FeatureSet.parse("ye07-order").columns
 

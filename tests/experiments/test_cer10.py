@@ -9,7 +9,7 @@ from scipy import stats
 
 from ranker.cli.main import run as command
 from ranker.corpora import catalogue
-from ranker.corpora.formats.pharaoh import attach
+from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
@@ -210,9 +210,7 @@ def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
     metric = make_metric(METRICS["LR-KB4"][0])
     own = select_language_pairs(preferred, [pair.name])
     links = align_dataset(learn_aligner(own), own)
-    systems = own.candidates["system"].to_numpy(object)
-    given = {name: links.candidates.take(np.flatnonzero(systems == name)) for name in sorted(set(systems))}
-    aligned = attach(own, references=[links.references], candidates=given)
+    aligned = attach_all(own, links)
     for side, keep in ((pair.tuning, split(preferred, 0)[:60]), (pair.test, ~split(preferred, 0)[:60])):
         selected = aligned.select_sources(keep)
         np.testing.assert_allclose(side.statistics(metric), metric.fit(selected).statistics(selected))

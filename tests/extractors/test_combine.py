@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker import notation
-from ranker.corpora.formats.pharaoh import attach
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import FitScope, Metric
@@ -18,9 +17,8 @@ from ranker.extractors.combine import Combination
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.links import make_links
 from ranker.ranking import Ranker
-from tests.datasets import dataset_of
+from tests.datasets import dataset_of, with_alignments
 from tests.effort import examples
 
 WEIGHTED = [
@@ -143,14 +141,13 @@ def test_wrong_sums_are_refused_at_their_character(text, message):
 
 def test_bilingual_metrics_read_their_alignments():
     bare = dataset_of([(["a b"], ["a b", "b a"])])
-    links = [make_links([[(0, 0)]])]
-    aligned = attach(bare, references=links, candidates={"s0": links[0], "s1": links[0]})
+    dataset = with_alignments(bare, [["0-0"]], {"s0": ["0-0"], "s1": ["0-0"]})
     text = "combine[2*lrscore[distance=hamming] + pef[alignment=bilingual] - chrf]"
     wanted = sum(
-        weight * make(item).transform(aligned)[:, 0]
+        weight * make(item).transform(dataset)[:, 0]
         for weight, item in ((2, "lrscore[distance=hamming]"), (1, "pef[alignment=bilingual]"), (-1, "chrf"))
     )
-    np.testing.assert_allclose(make(text).transform(aligned)[:, 0], wanted, atol=1e-12)
+    np.testing.assert_allclose(make(text).transform(dataset)[:, 0], wanted, atol=1e-12)
     with pytest.raises(DataError, match="no word alignment"):
         make(text).transform(bare)
 

@@ -11,7 +11,7 @@ from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import DataError, OptionError
-from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make, make_features
 from ranker.share import directory
@@ -29,7 +29,7 @@ def few():
 
 
 def test_every_file_declares_a_feature_set():
-    result = declarations()
+    result = feature_set_files()
     assert set(result) == {path.stem for path in directory("features").glob("*.toml")}
     for name, item in result.items():
         assert item.description
@@ -112,8 +112,10 @@ def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(
     features = FeatureSet.parse("bleu,perp,ter,perp[order=2]")
     learning = features.columns_of([False, True, False, True])
     assert learning.tolist() == [False, True, False, True]
-    assert features.unusable(sample) is None
-    assert features.unusable(few) == "2 reference sentences are too few for a language model, which needs 100"
+    assert features.missing_requirement(sample) is None
+    assert (
+        features.missing_requirement(few) == "2 reference sentences are too few for a language model, which needs 100"
+    )
     assert (features.transform(few)[:, learning] == 0).all()
     np.testing.assert_array_equal(features.transform(few)[:, ~learning], FeatureSet.parse("bleu,ter").transform(few))
     assert (features.transform(sample)[:, learning] > 0).all()

@@ -13,7 +13,7 @@ from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
 from ranker.extractors.scorers import MetricScorer
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from ranker.ranking import Ranker
 
 VARIANTS = (
@@ -80,7 +80,7 @@ def test_what_learns_from_whatever_is_ranked_says_so(text):
 def test_features_learn_from_what_is_ranked():
     features = FeatureSet.parse("bleu,nist,lrscore[theta=0.3]")
     data = dataset(range(4))
-    assert features.unusable(data) is None
+    assert features.missing_requirement(data) is None
     np.testing.assert_array_equal(features.transform(data)[:, 1], make("nist").fit(data).transform(data)[:, 0])
 
 

@@ -16,7 +16,7 @@ from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import Given, with_given_scores
+from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking import Ranker, make_scorer
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -37,12 +37,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
 def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
     single = make("given[file=comet.tsv]")
     assert str(single) == "given[name=comet]"
-    assert make(str(single)) == Given(name="comet")
+    assert make(str(single)) == ExternalScores(name="comet")
     assert single.columns == ("given[name=comet]",)
     assert str(make("given[file=comet.tsv,name=x,direction=lower]")) == "given[name=x,direction=lower]"
     for name in ("a b", "a[b", "a=b", "a\x1bb", "a\u202eb"):
         with pytest.raises(OptionError, match="expected a name without spaces") as raised:
-            Given(name=name)
+            ExternalScores(name=name)
         assert str(raised.value).isprintable()
     with pytest.raises(OptionError, match="expected a file name"):
         make("given[file=-]")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranker.errors import MissingError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
-from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.extractors.lexical.function_words import ENGLISH
 from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import columns as meteor_parts
@@ -216,7 +216,7 @@ def test_synonyms_are_never_left_out_silently(monkeypatch):
 
 @pytest.mark.parametrize("name", ["lexical", "lexical-small"])
 def test_the_feature_sets_depend_on_no_resource_that_may_be_missing(name):
-    for text in declarations()[name].extractors:
+    for text in feature_set_files()[name].extractors:
         assert "synonym" not in make(text).signature()
         assert make(text).fit_scope == "none"
         assert str(make(text)) == text

@@ -20,7 +20,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.experiments import ye07
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
 from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams

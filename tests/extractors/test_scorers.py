@@ -7,7 +7,7 @@ from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
@@ -89,8 +89,10 @@ def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
     requested = []
-    inner = Perplexity.unusable
-    monkeypatch.setattr(Perplexity, "unusable", lambda self, data: requested.append(len(data)) or inner(self, data))
+    inner = Perplexity.missing_requirement
+    monkeypatch.setattr(
+        Perplexity, "missing_requirement", lambda self, data: requested.append(len(data)) or inner(self, data)
+    )
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
         requested.clear()
         with pytest.raises(SystemExit) as exit_info:

@@ -11,7 +11,7 @@ from ranker import Ranker
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError
-from ranker.extractors.consensus.columns import FittedConsensus
+from ranker.extractors.consensus.features import FittedConsensus
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf

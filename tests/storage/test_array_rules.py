@@ -7,9 +7,9 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.errors import ModelError
-from ranker.extractors.paraphrase.columns import STATE as PARAPHRASE
-from ranker.extractors.semantic.columns import STATE as SEMANTIC
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.paraphrase.features import STATE as PARAPHRASE
+from ranker.extractors.semantic.features import STATE as SEMANTIC
+from ranker.extractors.semantic.features import Semantic
 from ranker.learning.aligner.model import TABLES
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.model_files import StoredModel, read_model, write_model

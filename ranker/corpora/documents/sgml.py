@@ -26,7 +26,6 @@ import dataclasses
 import html
 import html.entities
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
@@ -293,15 +292,6 @@ def format_document(document: Document) -> str:
         body = f"<seg id={_quoted(segment.id)}> {html.escape(segment.text, quote=False)} </seg>"
         lines += [f"<{around}>", body, f"</{around}>"]
     return "\n".join([*lines, "</DOC>", ""])
-
-
-def format_set(documents: Iterable[Document], role: Role, setid: str, language_pair: str) -> str:
-    """Write documents as the set of mteval that holds `role`."""
-    name = next(name for name, held in SETS.items() if held == role)
-    source, _, target = language_pair.partition("-")
-    attributes = f"setid={_quoted(setid)} srclang={_quoted(source)}"
-    attributes += "" if role == "source" else f" trglang={_quoted(target)}"
-    return "".join([f"<{name} {attributes}>\n", *map(format_document, documents), f"</{name}>\n"])
 
 
 def _quoted(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Word alignments that come with a corpus, in Pharaoh format: read, written, and kept with the data set.
+"""Word alignments that come with a corpus, in Pharaoh format: read, and kept with the data set.
 
 One line is one sentence pair, ``0-0 1-2`` its links: position of the source word, dash, position of the target word,
 both from 0, in any order. An empty line is a pair without links. What the words are is up to whoever made the
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import BoolArray, Int64Array
+from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT
-from ranker.errors import DataError, nearest
-from ranker.files import display_name, read_text, write_bytes
+from ranker.errors import DataError
+from ranker.files import display_name, read_text
 from ranker.links import Links
 
 _LINK = re.compile(r"[0-9]{1,9}-[0-9]{1,9}", re.ASCII)
@@ -62,48 +62,6 @@ def read_pharaoh(
 def pharaoh_lines(links: Links) -> list[str]:
     """Return one line for every sentence pair, ``0-0 1-2``, without line ends."""
     return [" ".join(f"{source}-{target}" for source, target in links.of(pair)) for pair in range(len(links))]
-
-
-def write_pharaoh(links: Links, path: str | Path) -> None:
-    """Write a file in Pharaoh format, gzipped if the name ends in ``.gz``."""
-    write_bytes(path, "".join(f"{line}\n" for line in pharaoh_lines(links)).encode())
-
-
-def attach(
-    dataset: Dataset,
-    *,
-    references: Sequence[str | Path | Links] = (),
-    candidates: Mapping[str, str | Path | Links] | None = None,
-    source_lengths: npt.ArrayLike | None = None,
-    reference_lengths: npt.ArrayLike | None = None,
-    candidate_lengths: npt.ArrayLike | None = None,
-) -> Dataset:
-    """Return `dataset` with word alignments to the source."""
-    slot = dataset.references.groupby("source").cumcount().to_numpy()
-    if len(references) > (slot.max(initial=-1) + 1):
-        raise DataError(
-            f"alignments of {len(references)} references given, no source has more than {slot.max(initial=-1) + 1}",
-            file=dataset.name,
-        )
-    reference_source = dataset.references["source"].to_numpy(np.int64)
-    columns = _column(dataset.references), _column(dataset.candidates)
-    for number, alignment in enumerate(references):
-        rows = np.flatnonzero(slot == number)
-        columns[0][rows] = _lines(alignment, rows, reference_source, source_lengths, reference_lengths)
-    systems = dataset.candidates["system"].to_numpy(object)
-    for system, alignment in (candidates or {}).items():
-        rows = np.flatnonzero(systems == system)
-        if not len(rows):
-            known = sorted(set(systems))
-            raise DataError(
-                f"alignments of the unknown system {shown(system)}{nearest(system, known)}", file=dataset.name
-            )
-        columns[1][rows] = _lines(alignment, rows, dataset.candidate_source, source_lengths, candidate_lengths)
-    return dataclasses.replace(
-        dataset,
-        references=dataset.references.assign(**{ALIGNMENT: pd.Series(columns[0], dtype=TEXT)}),
-        candidates=dataset.candidates.assign(**{ALIGNMENT: pd.Series(columns[1], dtype=TEXT)}),
-    )
 
 
 def attach_all(dataset: Dataset, alignments: Alignments) -> Dataset:
@@ -150,25 +108,6 @@ def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
         present = rows[ALIGNMENT].notna().to_numpy(bool)
         lines[present] = rows[ALIGNMENT][present].tolist()
     return lines
-
-
-def _lines(
-    alignment: str | Path | Links,
-    rows: Int64Array,
-    source: Int64Array,
-    source_lengths: npt.ArrayLike | None,
-    target_lengths: npt.ArrayLike | None,
-) -> list[str]:
-    """Return the lines of the table's `rows`, checked."""
-    lengths = (
-        None if source_lengths is None else np.asarray(source_lengths)[source[rows]],
-        None if target_lengths is None else np.asarray(target_lengths)[rows],
-    )
-    links = alignment if isinstance(alignment, Links) else read_pharaoh(alignment)
-    file = "alignment" if isinstance(alignment, Links) else display_name(alignment)
-    _check_count(links, len(rows), "in the data set", file)
-    _check_range(links, *lengths, lambda row, what: _in_file(file, row, what))
-    return pharaoh_lines(links)
 
 
 def _parse(lines: Sequence[str | None] | npt.NDArray[np.object_], refuse: _Refusal) -> Links:

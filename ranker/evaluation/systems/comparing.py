@@ -270,7 +270,7 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     notes = [note for note in (scorer.note(dataset),) if note]
     if trained := scorer.trained_on(dataset):
         notes.append(f"{name} {trained}")
-    fallback = "|fallback" if scorer.unusable(dataset) else ""
+    fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
     return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))
 

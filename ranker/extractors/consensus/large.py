@@ -10,7 +10,7 @@ from ranker.extractors.base import Metric
 from ranker.extractors.consensus.relatives import relation_to, relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
-from ranker.extractors.consensus.votes import COLUMNS, Likeness, nearest, quality, weighted_mean
+from ranker.extractors.consensus.votes import COLUMNS, NormalisedSimilarity, nearest, quality, weighted_mean
 from ranker.extractors.text.text_pairs import TextPairs
 
 _AT_ONCE = 1000
@@ -39,19 +39,21 @@ def large_source(
     voters = possible[np.unique(np.linspace(0, len(possible) - 1, min(limit, len(possible))).astype(np.int64))]
     similarity = similarity.fit(texts, np.arange(number))
     among = _rectangle(texts, voters, voters, similarity)
-    likeness = Likeness.of(among, lower=lower)
-    relations = relatives(likeness.values, np.ones(among.shape, dtype=bool))
+    normalised = NormalisedSimilarity.of(among, lower=lower)
+    relations = relatives(normalised.values, np.ones(among.shape, dtype=bool))
     vote = vote_weights(relations.relation)
     others = ~np.eye(len(voters), dtype=bool)
-    independent = weighted_mean(among - likeness.scaled(relations.excess), vote[:, np.newaxis] * others)
+    independent = weighted_mean(among - normalised.scaled(relations.excess), vote[:, np.newaxis] * others)
     better = vote * quality(independent, np.ones(len(voters), dtype=bool))
     features = np.zeros((number, len(COLUMNS)))
     for start in range(0, number, _AT_ONCE):
         candidates = np.arange(start, min(start + _AT_ONCE, number))
         values = _rectangle(texts, candidates, voters, similarity)
-        likeness = Likeness.between(values, np.diagonal(among), _alone(texts, candidates, similarity), lower=lower)
-        _, excess = relation_to(likeness.values, relations.nearness, vote)
-        rest = values - likeness.scaled(excess)
+        normalised = NormalisedSimilarity.between(
+            values, np.diagonal(among), _alone(texts, candidates, similarity), lower=lower
+        )
+        _, excess = relation_to(normalised.values, relations.nearness, vote)
+        rest = values - normalised.scaled(excess)
         others = voters[:, np.newaxis] != candidates
         copies = np.maximum(count[voters][:, np.newaxis] - ~others, 0.0)
         features[candidates] = np.stack(

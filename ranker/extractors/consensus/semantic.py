@@ -10,7 +10,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.semantic.columns import COLUMNS, Semantic
+from ranker.extractors.semantic.features import COLUMNS, Semantic
 from ranker.extractors.text.text_pairs import TextPairs
 
 
@@ -19,7 +19,7 @@ class SemanticSimilarity:
     """The F score of `Semantic`, the same in both directions; each different text is embedded once."""
 
     semantic: Semantic
-    mirrors: ClassVar[bool] = True
+    compares_both: ClassVar[bool] = True
 
     def fit(self, texts: Dataset, rows: Int64Array) -> SemanticSimilarity:
         """Return this similarity: there is nothing to learn."""

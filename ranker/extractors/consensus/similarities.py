@@ -27,14 +27,14 @@ class Similarity(Protocol):
         """Return what compares, after it learnt from the candidates in `rows` as references, if it must."""
 
     @property
-    def mirrors(self) -> bool:
+    def compares_both(self) -> bool:
         """Whether both directions of a pair come from one comparison."""
 
     def compare(self, pairs: TextPairs) -> FloatArray:
         """Return how like the first text of every pair is to the second, shape (pairs,)."""
 
     def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
-        """Return what `compare` does, and how like the second text is to the first; only if it `mirrors`."""
+        """Return what `compare` does, and how like the second text is to the first; only if it `compares_both`."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class MetricSimilarity:
         return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
 
     @property
-    def mirrors(self) -> bool:
+    def compares_both(self) -> bool:
         """Whether the metric's statistics can be turned round."""
-        return self.metric.mirrored(np.zeros((1, self.metric.width))) is not None
+        return self.metric.swapped_statistics(np.zeros((1, self.metric.width))) is not None
 
     def compare(self, pairs: TextPairs) -> FloatArray:
         """Return the scores."""
@@ -61,7 +61,7 @@ class MetricSimilarity:
     def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
         """Return the scores in both directions."""
         statistics = self.metric.pair_statistics(pairs)
-        exchanged = self.metric.mirrored(statistics)
+        exchanged = self.metric.swapped_statistics(statistics)
         assert exchanged is not None
         return self._sign * self.metric.score(statistics), self._sign * self.metric.score(exchanged)
 
@@ -102,7 +102,7 @@ def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatA
     starts = offsets_of(size)
     values = np.empty(starts[-1])
     # of a pair that is compared once, the second is not before the first
-    width = rows - first + 1 if similarity.mirrors else size
+    width = rows - first + 1 if similarity.compares_both else size
     ends = np.cumsum(width)
     done = 0
     while done < len(rows):
@@ -111,7 +111,7 @@ def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatA
         part = np.repeat(np.arange(done, last), width[done:last])
         within = np.arange(len(part)) - np.repeat(offsets_of(width[done:last])[:-1], width[done:last])
         pairs = TextPairs(texts, first[part] + within, rows[part])
-        if similarity.mirrors:
+        if similarity.compares_both:
             # row of the first text, column of the second
             exchanged = starts[pairs.candidate - rows[0]] + rows[part] - first[part]
             values[starts[part] + within], values[exchanged] = similarity.compare_both(pairs)

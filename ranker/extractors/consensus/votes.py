@@ -13,23 +13,23 @@ _SLOPE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Likeness:
+class NormalisedSimilarity:
     """Similarities on a scale on which relatives can be found: 1 is a text with itself, 0 nothing in common."""
 
     values: FloatArray
     unit: FloatArray
 
     @classmethod
-    def of(cls, similarity: FloatArray, *, lower: bool) -> Likeness:
+    def of(cls, similarity: FloatArray, *, lower: bool) -> NormalisedSimilarity:
         """Divide by the similarity of both sides with themselves; of error rates, `lower`, 1 less the rate is taken."""
         alone = np.diagonal(similarity, axis1=-2, axis2=-1)
-        likeness = cls.between(similarity, alone, alone, lower=lower)
-        return cls(0.5 * (likeness.values + np.swapaxes(likeness.values, -1, -2)), likeness.unit)
+        normalised = cls.between(similarity, alone, alone, lower=lower)
+        return cls(0.5 * (normalised.values + np.swapaxes(normalised.values, -1, -2)), normalised.unit)
 
     @classmethod
     def between(
         cls, similarity: FloatArray, references: FloatArray, candidates: FloatArray, *, lower: bool
-    ) -> Likeness:
+    ) -> NormalisedSimilarity:
         """Make it of similarities (..., references, candidates), given those of both sides with themselves."""
         shift = 1.0 if lower else 0.0
         sides = (np.sqrt(np.maximum(values + shift, 0.0)) for values in (references, candidates))
@@ -37,12 +37,12 @@ class Likeness:
         values = np.divide(similarity + shift, unit, out=np.zeros(unit.shape), where=unit > 0)
         return cls(np.clip(values, 0.0, 1.0), unit)
 
-    def take(self, chosen: BoolArray) -> Likeness:
+    def take(self, chosen: BoolArray) -> NormalisedSimilarity:
         """Return those of some sources."""
-        return Likeness(self.values[chosen], self.unit[chosen])
+        return NormalisedSimilarity(self.values[chosen], self.unit[chosen])
 
     def scaled(self, excess: FloatArray) -> FloatArray:
-        """Return `excess`, in units of likeness, on the scale of the similarity."""
+        """Return `excess`, as a share of `unit`, on the scale of the similarity."""
         return excess * self.unit
 
 

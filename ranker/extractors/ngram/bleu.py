@@ -128,7 +128,7 @@ class Bleu(Metric):
             axis=1,
         ).astype(np.float64)
 
-    def mirrored(self, pair_statistics: FloatArray) -> FloatArray:
+    def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray:
         """Exchange the lengths and n-grams of the two texts."""
         exchanged = pair_statistics.copy()
         exchanged[:, -3], exchanged[:, -2] = pair_statistics[:, -2], pair_statistics[:, -3]

@@ -109,7 +109,7 @@ class Chrf(Metric):
             rows.append(_stacked(candidate_totals, reference_totals, pair_ngram_matches(part, pairs, order)))
         return np.concatenate(rows, axis=1)
 
-    def mirrored(self, pair_statistics: FloatArray) -> FloatArray | None:
+    def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
         """Exchange the n-grams of the two texts; with ``epsilon`` an order may count on one side only."""
         if self.epsilon:
             return None

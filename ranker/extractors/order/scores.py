@@ -213,12 +213,8 @@ def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int]
     for_each_block(lambda block: run(blocks[block], blocks[block + 1]), len(blocks) - 1, nanoseconds * float(cost[-1]))
 
 
-def check_permutations(values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
-    """Refuse what is no batch of permutations."""
-    _checked(values, offsets)
-
-
 def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
+    """Return a batch of permutations as arrays of int64, or refuse what is none."""
     flat, bounds = np.asarray(values), np.asarray(offsets)
     for what, array in (("values", flat), ("offsets", bounds)):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -244,7 +240,7 @@ def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array,
     _for_items(bounds, 2.0, look)
     if faults:
         item = min(faults)
-        raise DataError(f"item {item} (from 0): {permutation_fault(flat[bounds[item] : bounds[item + 1]])}")
+        raise DataError(f"item {item} (from 0): {_fault(flat[bounds[item] : bounds[item + 1]])}")
     return numbers, bounds
 
 
@@ -253,16 +249,14 @@ def _shortened(array: npt.NDArray[np.integer]) -> str:
     return f"{shown}, ..., {array[-1]}" if len(array) > 5 else shown or "none"
 
 
-def permutation_fault(values: npt.NDArray[np.integer], first: int = 0) -> str | None:
-    """Say why `values` are no permutation of the numbers from `first`, and what was expected; None if they are."""
-    last = first + len(values) - 1
+def _fault(values: npt.NDArray[np.integer]) -> str:
+    """Say why `values` are no permutation, and what was expected."""
+    last = len(values) - 1
     numbers, counts = np.unique(values, return_counts=True)
-    missing = np.setdiff1d(np.arange(first, last + 1), numbers)
-    if not len(missing):
-        return None
-    outside = numbers[(numbers < first) | (numbers > last)]
+    missing = np.setdiff1d(np.arange(len(values)), numbers)
+    outside = numbers[(numbers < 0) | (numbers > last)]
     fault = f"{outside[0]} is out of range" if len(outside) else f"{numbers[counts > 1][0]} occurs more than once"
-    return f"{fault} and {missing[0]} is missing; expected each of {first} to {last} once, in any order"
+    return f"{fault} and {missing[0]} is missing; expected each of 0 to {last} once, in any order"
 
 
 def permutation_scores(

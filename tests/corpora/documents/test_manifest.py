@@ -17,7 +17,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.corpora.documents.manifest_schema import parse_manifest
-from ranker.corpora.documents.sgml import Document, Segment, format_set
+from ranker.corpora.documents.sgml import Document, Segment, format_document
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
 from ranker.errors import DataError, MissingError
@@ -229,16 +229,15 @@ def test_test_sets_of_mteval(tmp_path) -> None:
     def document(sysid: str | None, *texts: str) -> Document:
         return Document("d1", tuple(Segment(str(number), text, 0) for number, text in enumerate(texts, 1)), sysid)
 
-    source = format_set([document(None, "图书馆", "市场")], "source", "set", "zh-en")
-    references = format_set(
-        [document("E01", "the library", "the market"), document("E02", "a library", "a market")],
-        "reference",
-        "set",
-        "zh-en",
+    def in_set(name: str, *documents: Document) -> str:
+        languages = 'srclang="zh"' if name == "srcset" else 'srclang="zh" trglang="en"'
+        return f'<{name} setid="set" {languages}>\n{"".join(map(format_document, documents))}</{name}>\n'
+
+    source = in_set("srcset", document(None, "图书馆", "市场"))
+    references = in_set(
+        "refset", document("E01", "the library", "the market"), document("E02", "a library", "a market")
     )
-    systems = format_set(
-        [document("E05", "library", "market"), document("E06", "book house", "market place")], "system", "set", "zh-en"
-    )
+    systems = in_set("tstset", document("E05", "library", "market"), document("E06", "book house", "market place"))
     manifest = MANIFEST.replace('E01 = "ref.sgm"', 'E01 = "all.xml"\nE02 = "all.xml"')
     for old in ('"source.sgm"', '"E05"', '"E06.sgm"'):
         manifest = manifest.replace(old, '"all.xml"')

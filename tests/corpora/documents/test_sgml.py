@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranker.corpora.documents.sgml import Document, Segment, format_document, format_set, key, parse_documents
+from ranker.corpora.documents.sgml import Document, Segment, format_document, key, parse_documents
 from ranker.errors import DataError
 
 STORY = """<DOC docid="AFC0001" sysid="E01">
@@ -221,16 +221,6 @@ def test_what_is_written_is_read(document: Document) -> None:
     (read,) = parse_documents(format_document(document), "x")
     assert content(read) == content(document)
     assert read.stray_line is None
-
-
-@given(documents=st.lists(DOCUMENTS, min_size=1, max_size=3), role=st.sampled_from(["source", "reference", "system"]))
-def test_a_set_that_is_written_is_read(documents: list[Document], role) -> None:
-    text = format_set(documents, role, "a set", "zh-en")
-    read = parse_documents(text, "x")
-    assert list(map(content, read)) == list(map(content, documents))
-    assert {item.role for item in read} == {role}
-    assert text.startswith({"source": "<srcset ", "reference": "<refset ", "system": "<tstset "}[role])
-    assert ('srclang="zh" trglang="en"' in text) == (role != "source")
 
 
 def test_ids_are_compared_without_case_and_zeros() -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset, concatenate
-from ranker.corpora.formats.pharaoh import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
+from ranker.corpora.formats.pharaoh import Alignments, alignments_of, pharaoh_lines, read_pharaoh
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.links import make_links
+from tests.datasets import with_alignments
 
-LINKS = make_links([[(0, 0)], [(1, 1)], [(2, 2)]])
 LINES = ["0-0 1-2", "", "2-0 0-1 1-1"]
 
 
@@ -40,12 +38,8 @@ def write(folder: Path, name: str, lines: list[str]) -> Path:
 
 
 @pytest.fixture
-def attached(tmp_path: Path) -> Dataset:
-    return attach(
-        corpus(),
-        references=[write(tmp_path, "ref1", LINES), write(tmp_path, "ref2", ["2-2"])],
-        candidates={"A": write(tmp_path, "a", ["0-0", "1-1", "2-2"]), "B": write(tmp_path, "b", ["0-2", ""])},
-    )
+def attached() -> Dataset:
+    return with_alignments(corpus(), [LINES, ["2-2"]], {"A": ["0-0", "1-1", "2-2"], "B": ["0-2", ""]})
 
 
 def shown(found: Alignments) -> tuple[list[str], list[str]]:
@@ -61,17 +55,6 @@ def test_read(tmp_path: Path) -> None:
     assert pharaoh_lines(read_pharaoh(tmp_path / "windows")) == pharaoh_lines(links)[:3]
     (tmp_path / "nothing").write_bytes(b"")
     assert len(read_pharaoh(tmp_path / "nothing")) == 0
-
-
-@pytest.mark.parametrize("name", ["a", "a.gz"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
-    random = np.random.default_rng(0)
-    pairs = [random.integers(60, size=(size, 2)).tolist() for size in random.integers(30, size=50)]
-    links = make_links([[(i, j) for i, j in pair] for pair in pairs])
-    write_pharaoh(links, tmp_path / name)
-    again = read_pharaoh(tmp_path / name)
-    for field in ("source", "target", "offsets"):
-        assert getattr(again, field).tolist() == getattr(links, field).tolist()
 
 
 @pytest.mark.parametrize(
@@ -112,16 +95,10 @@ def test_attached_alignments_are_found_again(attached: Dataset) -> None:
     assert alignments_of(attached) is alignments
 
 
-def test_links_need_no_file(attached: Dataset) -> None:
-    links = alignments_of(attached)
-    again = attach(corpus(), candidates={"A": links.candidates.take([0, 2, 4])})
-    alignments = alignments_of(again)
-    assert shown(alignments) == ([""] * 4, ["0-0", "", "1-1", "", "2-2"])
+def test_some_or_none() -> None:
+    alignments = alignments_of(with_alignments(corpus(), candidates={"A": ["0-0", "1-1", "2-2"]}))
     assert alignments.candidates_given.tolist() == [True, False, True, False, True]
     assert not alignments.references_given.any()
-
-
-def test_without_any(attached: Dataset) -> None:
     alignments = alignments_of(corpus())
     assert shown(alignments) == ([""] * 4, [""] * 5)
     assert not alignments.references_given.any()
@@ -143,17 +120,10 @@ def test_they_stay_with_their_rows(attached: Dataset) -> None:
         assert len(concatenate(pair).fingerprint) == 64
 
 
-def test_attaching_more_keeps_the_rest(attached: Dataset) -> None:
-    more = attach(attached, candidates={"B": make_links([[(1, 1)], [(2, 1)]])})
-    assert shown(alignments_of(more)) == (["0-0 1-2", "", "2-2", "0-1 1-1 2-0"], ["0-0", "1-1", "1-1", "2-1", "2-2"])
-    assert shown(alignments_of(attached))[1] == ["0-0", "0-2", "1-1", "", "2-2"]
-
-
 def test_they_count_in_the_fingerprint(attached: Dataset) -> None:
     assert attached.fingerprint != corpus().fingerprint
-    assert attach(attached, candidates={"A": make_links([[], [], []])}).fingerprint != attached.fingerprint
-    again = attach(corpus(), references=[make_links([[(0, 0)], [], []])])
-    assert again.fingerprint == attach(corpus(), references=[make_links([[(0, 0)], [], []])]).fingerprint
+    first, again, other = (with_alignments(corpus(), [[line, "", ""]]).fingerprint for line in ("0-0", "0-0", "0-1"))
+    assert first == again != other
     bare = [rows.drop(columns="alignment") for rows in (attached.references, attached.candidates)]
     assert (
         Dataset("x", attached.sources, *bare, attached.ratings, attached.preferences).fingerprint
@@ -161,28 +131,15 @@ def test_they_count_in_the_fingerprint(attached: Dataset) -> None:
     )
 
 
-def test_alignments_that_do_not_fit_the_data_set(tmp_path: Path) -> None:
-    two, three = write(tmp_path, "two", ["", "0-0"]), write(tmp_path, "three", ["", "", "2-5"])
-    dataset = corpus()
-    with pytest.raises(DataError, match=r"x: alignments of the unknown system 'Aa' \(did you mean 'A'\?\)"):
-        attach(dataset, candidates={"Aa": three})
-    with pytest.raises(DataError, match="two:2: has 2 lines, expected 3, one for each of the"):
-        attach(dataset, candidates={"A": two})
-    with pytest.raises(DataError, match="x: alignments of 3 references given, no source has more than 2"):
-        attach(dataset, references=[three, two, two])
-    with pytest.raises(DataError, match="two:2: has 2 lines, expected 1, one for each of the"):
-        attach(dataset, references=[three, two])
-    with pytest.raises(DataError, match="three:3: link 2-5 is out of range: the target sentence has 3 words"):
-        attach(dataset, candidates={"A": three}, source_lengths=[3] * 3, candidate_lengths=[3] * 5)
-    with pytest.raises(DataError, match="three:3: link 2-5 is out of range: the source sentence has 1 word,"):
-        attach(dataset, references=[three], source_lengths=[9, 9, 1])
-
-
 def test_ranges_are_checked_when_the_words_are_known(attached: Dataset) -> None:
     with pytest.raises(
         DataError, match=r"x\[2\]: alignment of 'A': link 1-1 is out of range: the source sentence has 1 w"
     ):
-        alignments_of(attach(corpus(), candidates={"A": LINKS}), source_lengths=[3, 1, 3], candidate_lengths=[3] * 5)
+        alignments_of(
+            with_alignments(corpus(), candidates={"A": ["0-0", "1-1", "2-2"]}),
+            source_lengths=[3, 1, 3],
+            candidate_lengths=[3] * 5,
+        )
     with pytest.raises(DataError, match=r"x\[2\]: alignment of 'a reference': link 2-2 .* the target .* has 2 words"):
         alignments_of(attached, reference_lengths=[3, 3, 2, 3])
 

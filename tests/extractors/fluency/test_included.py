@@ -13,7 +13,7 @@ from ranker.evaluation.explanations.evidence import evidence_of
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency import included
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from tests.datasets import dataset_of
 
 BOTH = "perp[oov=true,match=true,model=shipped],perp[match=true,unit=tags,model=shipped]"

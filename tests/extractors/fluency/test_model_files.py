@@ -11,7 +11,7 @@ import pytest
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm import kenlm_files
 from ranker.ranking import Ranker
@@ -40,7 +40,7 @@ def test_equals_kenlm_without_a_reference(arpa, unreferenced, form):
     perp = registry.make(f"perp[model={path},oov=true,match=true]")
     assert perp.fit_scope == "none"
     assert not perp.needs_references
-    assert FeatureSet((perp,)).unusable(unreferenced) is None
+    assert FeatureSet((perp,)).missing_requirement(unreferenced) is None
     columns = FeatureSet((perp,)).transform(unreferenced)
     reader = kenlm.Model(str(path))
     for text, row in zip([*CANDIDATES, *CANDIDATES[:2]], columns, strict=True):

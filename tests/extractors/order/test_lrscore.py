@@ -5,15 +5,14 @@ import csv
 import numpy as np
 import pytest
 
-from ranker.corpora.formats.pharaoh import attach, attach_all
+from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.order.lrscore import LRscore
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make, make_metric
-from ranker.links import make_links
-from tests.datasets import dataset_of
+from tests.datasets import dataset_of, with_alignments
 
 
 def words(number: int) -> str:
@@ -173,16 +172,10 @@ def bare():
 @pytest.fixture
 def attached(bare):
     """The same with alignments in Pharaoh format."""
-    return attach(
+    return with_alignments(
         bare,
-        references=[
-            make_links(map(links, ("0-0 1-1 2-2", "0-0 1-1"))),
-            make_links(map(links, ("0-1 1-0 2-2", "0-1 1-0"))),
-        ],
-        candidates={
-            "s0": make_links(map(links, ("0-0 1-2 2-1", "0-1 1-0"))),
-            "s1": make_links(map(links, ("0-1 2-0", "0-0"))),
-        },
+        [["0-0 1-1 2-2", "0-0 1-1"], ["0-1 1-0 2-2", "0-1 1-0"]],
+        {"s0": ["0-0 1-2 2-1", "0-1 1-0"], "s1": ["0-1 2-0", "0-0"]},
     )
 
 
@@ -215,11 +208,7 @@ def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
     assert metric.transform(bare).tolist() == LRscore(alpha=1.0).transform(filled).tolist()
     # an alignment that is given stays
     assert metric.transform(attached).tolist() == LRscore(alpha=1.0).transform(attached).tolist()
-    half = attach(
-        bare,
-        references=[make_links(map(links, ("0-0 1-1 2-2", "0-0 1-1")))],
-        candidates={"s0": make_links(map(links, ("0-2 1-1 2-0", "0-1 1-0")))},
-    )
+    half = with_alignments(bare, [["0-0 1-1 2-2", "0-0 1-1"]], {"s0": ["0-2 1-1 2-0", "0-1 1-0"]})
     first = bilingual_orders(half, aligner=metric.aligner).source_ranks[:3]
     assert first.tolist() == [2, 1, 0]
     with pytest.raises(OptionError, match="set tokenizer=13a"):
@@ -232,7 +221,7 @@ def test_what_is_missing_is_named():
         DataError, match=r"test\[1\]: no word alignment of system 's0' with the source: give alignments"
     ):
         make_metric("lrscore").transform(bare)
-    aligned_candidates = attach(bare, candidates={"s0": make_links([[(0, 0)]])})
+    aligned_candidates = with_alignments(bare, candidates={"s0": ["0-0"]})
     with pytest.raises(DataError, match="no word alignment of a reference"):
         make_metric("pef[alignment=bilingual]").transform(aligned_candidates)
 

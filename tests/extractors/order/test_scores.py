@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ranker import threads
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError
-from ranker.extractors.order.scores import NAMES, check_permutations, permutation_scores
+from ranker.extractors.order.scores import NAMES, permutation_scores
 
 Batch = tuple[Int64Array, Int64Array]
 RECURSIVE = ("pet", "pet_flat", "pet_viterbi", "pef")
@@ -228,8 +228,6 @@ def test_a_batch_is_its_items_one_by_one_whatever_the_type_and_threads(name):
 )
 def test_what_is_no_permutation_is_refused(values, offsets, says):
     with pytest.raises(DataError, match=says):
-        check_permutations(values, offsets)
-    with pytest.raises(DataError, match=says):
         permutation_scores("pef", values, offsets)
 
 
@@ -238,7 +236,7 @@ def test_the_first_of_many_faults_is_named():
     values = np.tile(np.arange(5), 50_000)
     values[[5 * 47_000 + 3, 5 * 4_000 + 1, 5 * 4_001, 5 * 30_000 + 2]] = 4
     with pytest.raises(DataError, match=r"^item 4000 \(from 0\): 4 occurs more than once and 1 is missing"):
-        check_permutations(values, np.arange(50_001) * 5)
+        permutation_scores("hamming", values, np.arange(50_001) * 5)
 
 
 def test_many_permutations_are_scored_in_threads_as_one_by_one():

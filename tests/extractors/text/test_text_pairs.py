@@ -44,7 +44,7 @@ def test_statistics_of_pairs_are_those_of_candidates_with_one_reference(texts, n
     metric, pairs = make_metric(name), all_pairs(texts)
     result = metric.pair_statistics(pairs)
     np.testing.assert_array_equal(result, metric.statistics(pairs.dataset()))
-    back = metric.mirrored(result)
+    back = metric.swapped_statistics(result)
     if back is None:
         assert "epsilon=true" in name
         return
@@ -68,7 +68,7 @@ def test_summed_statistics_are_the_sum_over_the_others(texts, name):
 
 def test_other_metrics_compare_pairs_too(texts):
     metric, pairs = make_metric("ter"), all_pairs(texts)
-    assert metric.mirrored(np.zeros((1, metric.width))) is None
+    assert metric.swapped_statistics(np.zeros((1, metric.width))) is None
     assert metric.summed_statistics(texts, np.ones(len(texts))) is None
     scores = metric.score(metric.pair_statistics(pairs))
     same = texts.candidates["text"].to_numpy(object)

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from ranker.errors import MissingError
 from ranker.extractors.dependency import columns as module
 from ranker.extractors.dependency.cache import origin_of, parse
-from ranker.extractors.dependency.columns import LEVELS, DependencyStructure, triplets_of
+from ranker.extractors.dependency.features import LEVELS, DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import Parses

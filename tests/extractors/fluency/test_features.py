@@ -10,7 +10,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
@@ -110,8 +110,10 @@ def test_the_model_is_that_of_the_sorted_references(tmp_path):
 def test_too_few_references_make_the_column_unusable():
     data = corpus(99)
     features = FeatureSet.parse("bleu,perp")
-    assert features.unusable(data) == "99 reference sentences are too few for a language model, which needs 100"
-    assert features.unusable(corpus(100)) is None
+    assert (
+        features.missing_requirement(data) == "99 reference sentences are too few for a language model, which needs 100"
+    )
+    assert features.missing_requirement(corpus(100)) is None
     assert (features.transform(data)[:, 1] == 0).all()
 
 

@@ -19,7 +19,7 @@ from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from tests.datasets import dataset_of
 
 WORDS = [

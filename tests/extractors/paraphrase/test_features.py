@@ -13,7 +13,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.paraphrase.columns import COLUMNS, LearntSubstitutions, Paraphrase, source_folds
+from ranker.extractors.paraphrase.features import COLUMNS, LearntSubstitutions, Paraphrase, source_folds
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     REACH,

@@ -10,7 +10,7 @@ from ranker import threads
 from ranker.errors import MissingError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.semantic import columns as module
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import PACKAGES, SMALL

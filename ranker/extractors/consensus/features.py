@@ -20,8 +20,8 @@ from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
-from ranker.extractors.consensus.votes import COLUMNS, Likeness, count_votes
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.consensus.votes import COLUMNS, NormalisedSimilarity, count_votes
+from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
 _FEWEST_SOURCES, _LOOKED_AT = 20, 100
@@ -41,7 +41,7 @@ class SystemRelations:
     language_pairs: frozenset[str]
     relation: FloatArray
     excess: FloatArray
-    likeness: FloatArray
+    similarity: FloatArray
 
     def codes(self, dataset: Dataset) -> Int64Array:
         """Return the number of the system of every candidate, -1 if it is not known."""
@@ -57,7 +57,7 @@ class SystemRelations:
         names = [name for pair, name in self.systems if pair == lp]
         numbers = [self.systems[lp, name] for name in names]
         cells = np.ix_(numbers, numbers)
-        alike = (self.likeness[cells] > _ALIKE) & (len(names) < _FEW_SYSTEMS)
+        alike = (self.similarity[cells] > _ALIKE) & (len(names) < _FEW_SYSTEMS)
         together = (self.relation[cells] > _RELATED) | alike | np.eye(len(names), dtype=bool)
         # relatives of relatives, until there are no more
         for _ in range(len(names).bit_length()):
@@ -243,11 +243,11 @@ class Consensus(Extractor):
         codes = relations.codes(dataset)
         total, rest, times = np.zeros((3, size * size))
         for block in self._blocks(dataset):
-            likeness = Likeness.of(block.similarity, lower=self._lower)
+            normalised = NormalisedSimilarity.of(block.similarity, lower=self._lower)
             code = codes[block.rows]
             present = (code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]
             cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :])[present]
-            values = likeness.values[present]
+            values = normalised.values[present]
             # sums of few binary digits have no rounding, so the order of the sources plays no part
             coarse = np.round(values * _COARSE) / _COARSE
             fine = np.round((values - coarse) * _COARSE**2) / _COARSE**2
@@ -261,7 +261,7 @@ class Consensus(Extractor):
             of_pair = np.ix_(*2 * ([numbers[key] for key in keys],))
             related = relatives(mean[of_pair], known[of_pair])
             relations.relation[of_pair], relations.excess[of_pair] = related.relation, related.excess
-            relations.likeness[of_pair] = mean[of_pair]
+            relations.similarity[of_pair] = mean[of_pair]
         np.fill_diagonal(relations.relation, 0.0)
         return relations
 
@@ -292,12 +292,12 @@ class FittedConsensus(Consensus, FittedExtractor):
         )
         done = 0
         for block in self._blocks(dataset):
-            likeness = Likeness.of(block.similarity, lower=self._lower)
+            normalised = NormalisedSimilarity.of(block.similarity, lower=self._lower)
             by_system = known[dataset.candidate_source[block.rows[:, 0]]]
             for chosen, systems in ((by_system, True), (~by_system, False)):
                 if not chosen.any():
                     continue
-                rows, part = block.rows[chosen], likeness.take(chosen)
+                rows, part = block.rows[chosen], normalised.take(chosen)
                 if systems:
                     assert self.learnt is not None
                     assert codes is not None
