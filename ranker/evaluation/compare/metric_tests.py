@@ -9,15 +9,15 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.compare.statistics import Figures, FigureSet, SegmentFigures
-from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.compare.statistics import SegmentStatistics, StatisticSet, StatisticValues
+from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.significance import williams
 
 
 def randomised_units(
-    group: FigureSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
-) -> Figures:
+    group: StatisticSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
+) -> StatisticValues:
     """Approximate randomisation: the outputs of two metrics for whole units are swapped at random."""
     columns = [group.measure(metric_scores).columns for metric_scores in scored]
     unswapped = np.ones((1 + permutations, group.units))
@@ -27,18 +27,18 @@ def randomised_units(
     own = [unswapped @ column for column in columns]
     differences: dict[str, list[FloatArray]] = {}
     for i, j in combinations(range(len(scored)), 2):
-        first = group.figures(shared, own[i] + totals[j] - own[j], scored[i])
-        second = group.figures(shared, own[j] + totals[i] - own[i], scored[j])
+        first = group.values(shared, own[i] + totals[j] - own[j], scored[i])
+        second = group.values(shared, own[j] + totals[i] - own[i], scored[j])
         for identity, values in first.items():
             differences.setdefault(identity, []).append(values - second[identity])
     return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
 
 
-def williams_tests(group: FigureSet, scored: Sequence[CandidateScores]) -> Figures:
+def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> StatisticValues:
     """Williams' test of every two metrics: p-values of the statistics that are one Pearson's r, shape (pairs,)."""
-    if isinstance(group, SegmentFigures):
+    if isinstance(group, SegmentStatistics):
         human, values = group.human, np.array([metric_scores.scores[group.judged] for metric_scores in scored])
-    elif isinstance(group, SystemFigures):
+    elif isinstance(group, SystemStatistics):
         human = group.human(group.shared.sum(axis=0))
         values = np.array(
             [group.metric(group.measure(metric_scores).columns.sum(axis=0), metric_scores) for metric_scores in scored]
@@ -49,5 +49,5 @@ def williams_tests(group: FigureSet, scored: Sequence[CandidateScores]) -> Figur
     own = pearson_rows(human[known], values[:, known])
     first, second = np.triu_indices(len(scored), 1)
     between = pearson_rows(values[first][:, known], values[second][:, known])
-    identity = "segment.pearson" if isinstance(group, SegmentFigures) else "system.pearson"
+    identity = "segment.pearson" if isinstance(group, SegmentStatistics) else "system.pearson"
     return {identity: williams(own[first], own[second], between, int(known.sum()))}

@@ -21,12 +21,19 @@ from ranker.evaluation.compare.result import (
     ComparedMetric,
     Comparison,
     ComparisonSettings,
-    Contest,
+    PairwiseTests,
     Scope,
     Statistic,
 )
-from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, FigureSet, SegmentFigures
-from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.compare.statistics import (
+    DEFAULT,
+    FINER,
+    STATISTICS,
+    DocumentStatistics,
+    SegmentStatistics,
+    StatisticSet,
+)
+from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
 from ranker.version import VERSION
 
@@ -89,14 +96,14 @@ def compare(
     computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.figures for result in results)]
     names = [metric.name for metric in metrics]
     cells: list[Cell] = []
-    contests: list[Contest] = []
+    pairwise_tests: list[PairwiseTests] = []
     for statistic in computed:
         for result in results:
             figure = result.figures.get(statistic.id)
             if figure is not None:
-                contest = _contest(statistic, result.scope, figure, settings)
-                contests += [contest] if contest else []
-                cells += _cells(statistic, result.scope, names, figure, contest)
+                tests = _test_pairs(statistic, result.scope, figure, settings)
+                pairwise_tests += [tests] if tests else []
+                cells += _cells(statistic, result.scope, names, figure, tests)
     return Comparison(
         _signature(data, settings, [result.scope.kind for result in results]),
         settings,
@@ -104,7 +111,7 @@ def compare(
         tuple(computed),
         tuple(result.scope for result in results),
         tuple(cells),
-        tuple(contests),
+        tuple(pairwise_tests),
     )
 
 
@@ -164,13 +171,13 @@ def _measure(
         candidates=int(language_pair.judged.sum()),
         pairs={name: len(pairs.better) for name, pairs in language_pair.pairs.items()},
     )
-    groups: list[FigureSet] = []
+    groups: list[StatisticSet] = []
     if "segment" in levels:
-        groups.append(SegmentFigures(language_pair, statistics))
+        groups.append(SegmentStatistics(language_pair, statistics))
     if "document" in levels and documents > 1:
-        groups.append(DocumentFigures(language_pair))
+        groups.append(DocumentStatistics(language_pair))
     if "system" in levels and len(language_pair.systems) > 1:
-        groups.append(SystemFigures(language_pair, settings.resamples))
+        groups.append(SystemStatistics(language_pair, settings.resamples))
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
     names: list[str | int] = [language_pair.lp, *([number] if number else [])]
     results = _Results(scope)
@@ -196,7 +203,7 @@ def _measure(
 
 
 def _null(
-    group: FigureSet,
+    group: StatisticSet,
     language_pair: LanguagePairData,
     parts: Sequence[CandidateScores],
     even: Sequence[CandidateScores],
@@ -208,19 +215,19 @@ def _null(
     generator = stream(settings.seed, *names, test, type(group).__name__)
     by_sums = any(part.statistics is not None for part in parts)
     if test == "randomisation":
-        if isinstance(group, SystemFigures) and by_sums:
+        if isinstance(group, SystemStatistics) and by_sums:
             return {}
         return randomised_units(group, even, settings.resamples, generator)
-    if isinstance(group, SegmentFigures):
+    if isinstance(group, SegmentStatistics):
         return perm_both_outputs(language_pair, even, settings.resamples, generator)
-    if isinstance(group, SystemFigures):
+    if isinstance(group, SystemStatistics):
         metric = [group.metric(group.measure(part).columns.sum(axis=0), part) for part in parts]
         return perm_both_systems(group.human(group.shared.sum(axis=0)), metric, settings.resamples, generator)
     return {}
 
 
 def _resampled(
-    groups: Sequence[FigureSet],
+    groups: Sequence[StatisticSet],
     parts: Sequence[CandidateScores],
     settings: ComparisonSettings,
     names: Sequence[str | int],
@@ -236,8 +243,8 @@ def _resampled(
         for place, part in enumerate(parts):
             measured = group.measure(part)
             totals, sampled = measured.columns.sum(axis=0), weights @ measured.columns
-            values = group.figures(shared[0], totals, part)
-            samples = group.figures(shared[1], sampled, part)
+            values = group.values(shared[0], totals, part)
+            samples = group.values(shared[1], sampled, part)
             for identity, value in values.items():
                 figure = figures.setdefault(
                     identity,
@@ -326,7 +333,9 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> 
     return result
 
 
-def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: ComparisonSettings) -> Contest | None:
+def _test_pairs(
+    statistic: Statistic, scope: Scope, figure: _Figure, settings: ComparisonSettings
+) -> PairwiseTests | None:
     """Test all pairs of metrics; None if there is nothing to test."""
     size = len(figure.value)
     if size < 2 or not settings.resamples:
@@ -350,7 +359,7 @@ def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Comp
         test = "bootstrap"
     elif test == "bootstrap":
         test = "randomisation"
-    return Contest(
+    return PairwiseTests(
         statistic.id, scope.id, test, _rows(matrices[0]), _rows(matrices[1]), tuple(map(tuple, ahead.tolist()))
     )
 
@@ -371,10 +380,10 @@ def _interval(statistic: Statistic, value: float, sample: FloatArray) -> Estimat
 
 
 def _cells(
-    statistic: Statistic, scope: Scope, names: Sequence[str], figure: _Figure, contest: Contest | None
+    statistic: Statistic, scope: Scope, names: Sequence[str], figure: _Figure, tests: PairwiseTests | None
 ) -> list[Cell]:
     known = ~np.isnan(figure.value)
-    group = clusters(figure.value, contest.ahead) if contest else np.where(known & (len(names) == 1), 1, 0)
+    group = clusters(figure.value, tests.ahead) if tests else np.where(known & (len(names) == 1), 1, 0)
     cells = []
     for place, name in enumerate(names):
         interval = _interval(statistic, figure.value[place], figure.sample[:, place])

@@ -1,7 +1,7 @@
 """Statistics of agreement with people as functions of sums over sources or documents.
 
 A *family* knows one language pair. It turns the scores of a metric into additive columns, one row a unit, and sums of
-columns into figures; so a figure and all its resampled values come from the same few lines.
+columns into values; so a statistic and all its resampled values come from the same few lines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, group_spearman, merge_ties
 
-Figures = dict[str, FloatArray]
+StatisticValues = dict[str, FloatArray]
 MOST_PAIRS = 30_000_000
 """Pairs of judged candidates, all sources together, that are in memory at once."""
 
@@ -202,8 +202,8 @@ class Columns:
     values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-class FigureSet(ABC):
-    """Figures that share their columns."""
+class StatisticSet(ABC):
+    """Statistics that share their columns."""
 
     units: int
     stream: str = ""
@@ -216,15 +216,15 @@ class FigureSet(ABC):
         """Turn scores of the language pair's candidates into columns."""
 
     @abstractmethod
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Turn summed columns, shape (..., h) and (..., k), into figures by statistic, shape (...)."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Turn summed columns, shape (..., h) and (..., k), into values by statistic, shape (...)."""
 
     def pooled(self, identity: str) -> int | None:
         """Return the column of the sum that a pooled mean divides by the next column, None of other statistics."""
         return None
 
 
-class SegmentFigures(FigureSet):
+class SegmentStatistics(StatisticSet):
     """Agreement inside sources."""
 
     def __init__(self, language_pair: LanguagePairData, wanted: Collection[str] = DEFAULT) -> None:
@@ -307,23 +307,23 @@ class SegmentFigures(FigureSet):
         defined = {identity: values[~np.isnan(values)] for identity, values in means.items()}
         return Columns(columns, count, undefined, detail, defined)
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figures of the segment level."""
-        figures: Figures = {}
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the segment level."""
+        values: StatisticValues = {}
         for block, place in self.places.items():
             if block == "segment.tau.scores":
-                figures[block] = tau(own[..., place : place + 3])
+                values[block] = tau(own[..., place : place + 3])
             elif block == "segment.pearson":
-                figures[block] = pearson_of_moments(own[..., place : place + 6])
+                values[block] = pearson_of_moments(own[..., place : place + 6])
             elif block in TAUS:
                 counts = own[..., place : place + 3]
-                figures |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
+                values |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
                 if block == "primary":
-                    figures["segment.consistency"] = consistency_share(counts)
+                    values["segment.consistency"] = consistency_share(counts)
             else:
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    figures[block] = figures[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
-        return {identity: values for identity, values in figures.items() if identity in self.wanted}
+                    values[block] = values[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
+        return {identity: value for identity, value in values.items() if identity in self.wanted}
 
 
 _BLOCKS = {
@@ -342,7 +342,7 @@ _TAU_OF = {
 }
 
 
-class DocumentFigures(FigureSet):
+class DocumentStatistics(StatisticSet):
     """Agreement inside documents: systems by their mean scores."""
 
     stream = "documents"
@@ -373,8 +373,8 @@ class DocumentFigures(FigureSet):
         key = "document.spearman"
         return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figure of the document level."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistic of the document level."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"document.spearman": own[..., 0] / own[..., 1]}
 

@@ -7,7 +7,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
-from ranker.evaluation.compare.statistics import Columns, Figures, FigureSet
+from ranker.evaluation.compare.statistics import Columns, StatisticSet, StatisticValues
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
@@ -16,7 +16,7 @@ MOST_VALUES = 50_000_000
 """Differences of two systems, by sources or resamples, that are in memory at once."""
 
 
-class SystemFigures(FigureSet):
+class SystemStatistics(StatisticSet):
     """Agreement about the order of systems.
 
     By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
@@ -86,8 +86,8 @@ class SystemFigures(FigureSet):
         totals = own[..., 2 * len(self.first) :]
         return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figures of the system level."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the system level."""
         human, metric = self.human(shared), self.metric(own, scored)
         pairs = len(self.first)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)

@@ -15,8 +15,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.contrast.run import contrast
+from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import Scorer
 from ranker.ranking import Ranker, RankerScorer, make_scorer
 from tests.effort import THOROUGH
