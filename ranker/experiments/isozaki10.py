@@ -21,7 +21,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.bootstrap import draws, estimate, stream
+from ranker.evaluation.bootstrap import estimate, stream, weights_of_draws
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
@@ -156,9 +156,8 @@ class JudgedPair:
         """Correlate all metrics with people."""
         language_pair = self.pair_data
         statistics = SystemStatistics(language_pair)
-        weights = np.empty((settings.resamples, language_pair.sources))
-        for start, block in draws(language_pair.sources, settings.resamples, stream(settings.seed, self.data, self.lp)):
-            weights[start : start + len(block)] = block
+        generator = stream(settings.seed, self.data, self.lp)
+        weights = weights_of_draws(language_pair.sources, settings.resamples, generator)
         people = statistics.human(
             np.concatenate([statistics.shared.sum(axis=0, keepdims=True), weights @ statistics.shared])
         )
@@ -166,7 +165,7 @@ class JudgedPair:
         samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
         for place, scored in enumerate(_scored(self.dataset, _target(self.lp), settings)):
             part = part_of(scored, language_pair)
-            columns = statistics.measure(part).columns
+            columns = statistics.measure(part)[0]
             sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
             by_people, by_metric, offsets = judged_rows(people, statistics.metric(sums, part))
             for name, correlation in CORRELATIONS.items():

@@ -7,7 +7,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
-from ranker.evaluation.compare.statistics import Columns, StatisticSet, StatisticValues
+from ranker.evaluation.compare.statistics import Basis, Measured, StatisticSet, StatisticValues
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
@@ -24,6 +24,8 @@ class SystemStatistics(StatisticSet):
     all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
     the limit of many sources; of people, pairs of systems that were never compared are left out.
     """
+
+    test_stream = "SystemFigures"
 
     def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources
@@ -58,7 +60,7 @@ class SystemStatistics(StatisticSet):
         net = (wins[:, self.first, self.second] - wins[:, self.second, self.first]).astype(np.float64)
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
 
-    def measure(self, scored: CandidateScores) -> Columns:
+    def measure(self, scored: CandidateScores) -> Measured:
         """Return sums of scores or statistics of every system, and differences of scores for every two."""
         columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
         if scored.statistics is not None:
@@ -66,9 +68,9 @@ class SystemStatistics(StatisticSet):
             values = np.zeros((self.units * self.size, width))
             values[self.cell] = scored.statistics[self.rows]
             columns.append(values.reshape(self.units, self.size * width))
-        pairs, systems = len(self.first), self.size
-        count = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
-        return Columns(np.concatenate(columns, axis=1), count, {}, {})
+        pairs, systems = Basis(len(self.first)), Basis(self.size)
+        basis = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
+        return np.concatenate(columns, axis=1), basis
 
     def human(self, shared: FloatArray) -> FloatArray:
         """Return the human scores of the systems, shape (..., systems)."""

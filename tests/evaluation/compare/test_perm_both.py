@@ -91,7 +91,7 @@ def piece():
     metrics = [
         CandidateScores(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)
     ]
-    return result, [part_of(metric, result, standardised=True) for metric in metrics]
+    return result, [part_of(metric, result).standardise() for metric in metrics]
 
 
 class Signs:
@@ -147,7 +147,7 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
                 CandidateScores("x", np.where(stay, metrics[a].scores, metrics[b].scores)) for a, b in ((0, 1), (1, 0))
             ]
             shared = family.shared.sum(axis=0)
-            left, right = (family.values(shared, family.measure(each).columns.sum(axis=0), each) for each in mixed)
+            left, right = (family.values(shared, family.measure(each)[0].sum(axis=0), each) for each in mixed)
             for identity in left:
                 if identity != "segment.acc-eq":  # thresholds stay those of the metrics
                     wanted = left[identity] - right[identity]
