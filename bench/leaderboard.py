@@ -105,14 +105,14 @@ def figure(cell: Cell | None) -> str:
 
 def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str]) -> list[tuple[str, str]]:
     """Return, of every row, what the test says of it and the row below, and how many rows it is ahead of."""
-    contest = found.contest(statistic, scope)
-    if contest is None:
+    tests = found.tests_of(statistic, scope)
+    if tests is None:
         return [("-", "-")] * len(rows)
     place = [[metric.name for metric in found.metrics].index(row) for row in rows]
     written = []
     for upper, lower in itertools.pairwise([*place, place[-1]]):
-        word = "ahead " if contest.ahead[upper][lower] else "behind " if contest.ahead[lower][upper] else ""
-        written.append((f"{word}{contest.p[upper][lower]:.3f}", str(sum(contest.ahead[upper]))))
+        word = "ahead " if tests.ahead[upper][lower] else "behind " if tests.ahead[lower][upper] else ""
+        written.append((f"{word}{tests.p[upper][lower]:.3f}", str(sum(tests.ahead[upper]))))
     return [*written[:-1], ("-", written[-1][1])]
 
 

@@ -30,9 +30,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.choices import Correction, SystemTest
-from ranker.evaluation.systems.comparing import RESAMPLES, compare_systems
 from ranker.evaluation.systems.human_ranking import rank_clusters
 from ranker.evaluation.systems.pair_tests import Score, compare_pairs
+from ranker.evaluation.systems.run import RESAMPLES, compare_systems
 from ranker.extractors.registry import make_metric
 from ranker.ranking import make_scorer
 

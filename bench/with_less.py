@@ -95,12 +95,12 @@ def scope_of(found: Comparison, corpus: str) -> Scope:
 def verdict(found: Comparison, statistic: str, scope: str, row: str, other: str) -> str:
     """Return the p-value of two rows, and which is above."""
     names = [metric.name for metric in found.metrics]
-    contest = found.contest(statistic, scope)
-    if contest is None or other not in names or row == other:
+    tests = found.tests_of(statistic, scope)
+    if tests is None or other not in names or row == other:
         return "-"
     first, second = names.index(row), names.index(other)
-    word = "above " if contest.ahead[first][second] else "below " if contest.ahead[second][first] else ""
-    return f"{word}{contest.p[first][second]:.3f}"
+    word = "above " if tests.ahead[first][second] else "below " if tests.ahead[second][first] else ""
+    return f"{word}{tests.p[first][second]:.3f}"
 
 
 def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:

@@ -256,22 +256,22 @@ def _figure(comparison: Comparison, statistic: str, scope: str, metric: str) -> 
     if cell is None or cell.value != cell.value:
         return "-"
     interval = f" [{cell.low:.3f} {cell.high:.3f}]" if cell.low == cell.low else ""
-    return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if comparison.contest(statistic, scope) else "")
+    return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if comparison.tests_of(statistic, scope) else "")
 
 
 def _print_wins(comparison: Comparison, statistic: str) -> None:
     scope = comparison.main_scope
-    contest = comparison.contest(statistic, scope.id)
-    if contest is None:
+    tests = comparison.tests_of(statistic, scope.id)
+    if tests is None:
         return
     place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
     names = _order(comparison, statistic, scope.id)
-    rows = win_rows(names, lambda row, column: contest.ahead[place[row]][place[column]], "metric")
+    rows = win_rows(names, lambda row, column: tests.ahead[place[row]][place[column]], "metric")
     settings = comparison.settings
     print_table(
         rows,
         f"{comparison.statistic(statistic).title}, {scope.title}: > significantly better, < worse "
-        f"({contest.test}, {settings.correction_title}, alpha {settings.alpha:g})",
+        f"({tests.test}, {settings.correction_title}, alpha {settings.alpha:g})",
     )
     typer.echo("")
 
@@ -281,10 +281,10 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     scopes = {scope.id: scope for scope in comparison.scopes}
     rows = []
     place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
-    contests = {(contest.statistic, contest.scope): contest for contest in comparison.contests}
+    pairwise_tests = {(tests.statistic, tests.scope): tests for tests in comparison.pairwise_tests}
     for cell in comparison.cells:
-        contest = contests.get((cell.statistic, cell.scope))
-        ahead = contest.ahead[place[cell.metric]] if contest else ()
+        tests = pairwise_tests.get((cell.statistic, cell.scope))
+        ahead = tests.ahead[place[cell.metric]] if tests else ()
         rows.append(
             {
                 "scope": cell.scope,

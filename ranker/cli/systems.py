@@ -29,7 +29,7 @@ from ranker.evaluation.choices import Correction, Parity, SystemTest
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
-    from ranker.evaluation.systems.comparison import SystemComparison, SystemsResult
+    from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 
 Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
 """Forms of output: those of all commands, and tables for papers."""
@@ -102,7 +102,7 @@ def command(
     check_page(html, opened=opened)
     members = [part for scorer in scorers.values() for part in scorer.members]
     dataset = read_input(data or [], source, references, translations, lp, extractors=members)
-    from ranker.evaluation.systems.comparing import compare_systems
+    from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
         # the report needs them too

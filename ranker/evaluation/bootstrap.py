@@ -52,6 +52,14 @@ def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator
         yield start, generator.multinomial(size, np.full(size, 1.0 / size), size=count)
 
 
+def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) -> FloatArray:
+    """Return all bootstrap weights of `draws`, shape (resamples, size)."""
+    weights = np.empty((resamples, size))
+    for start, block in draws(size, resamples, generator):
+        weights[start : start + len(block)] = block
+    return weights
+
+
 def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
     """Yield blocks of bootstrap weights as `draws` does, counted from indices: those that sacreBLEU draws from `seed`.
 

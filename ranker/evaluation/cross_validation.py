@@ -167,7 +167,7 @@ def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
         return [f"{comparison.main_scope.sources} sources are too few to evaluate a model: do not rely on these values"]
     scope = comparison.main_scope.id
     statistic = TAU if comparison.cell(TAU, scope, THIS_MODEL) else SPEARMAN
-    own, contest = _estimate(comparison, statistic, THIS_MODEL), comparison.contest(statistic, scope)
+    own, tests = _estimate(comparison, statistic, THIS_MODEL), comparison.tests_of(statistic, scope)
     names = [metric.name for metric in comparison.metrics]
     verdicts = []
     for name in rivals:
@@ -176,7 +176,7 @@ def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
             continue
         title = "chrF" if name == BASELINE else f"the included model {name}"
         figures = f"{_TITLES[statistic]} {_figure(baseline.value)} against {_figure(own.value)}"
-        if contest is not None and contest.ahead[names.index(name)][names.index(THIS_MODEL)]:
+        if tests is not None and tests.ahead[names.index(name)][names.index(THIS_MODEL)]:
             verdicts.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
         else:
             verdicts.append(f"the new model is not significantly different from {title} ({figures})")

@@ -21,9 +21,9 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.bootstrap import draws, estimate, stream
+from ranker.evaluation.bootstrap import estimate, stream, weights_of_draws
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
-from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
 from ranker.experiments.plan import Once, Plan, TableTask
@@ -155,18 +155,19 @@ class JudgedPair:
     def correlate(self, settings: IsozakiSettings) -> PairCorrelations:
         """Correlate all metrics with people."""
         language_pair = self.pair_data
-        figures = SystemFigures(language_pair)
-        weights = np.empty((settings.resamples, language_pair.sources))
-        for start, block in draws(language_pair.sources, settings.resamples, stream(settings.seed, self.data, self.lp)):
-            weights[start : start + len(block)] = block
-        people = figures.human(np.concatenate([figures.shared.sum(axis=0, keepdims=True), weights @ figures.shared]))
+        statistics = SystemStatistics(language_pair)
+        generator = stream(settings.seed, self.data, self.lp)
+        weights = weights_of_draws(language_pair.sources, settings.resamples, generator)
+        people = statistics.human(
+            np.concatenate([statistics.shared.sum(axis=0, keepdims=True), weights @ statistics.shared])
+        )
         values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
         samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
         for place, scored in enumerate(_scored(self.dataset, _target(self.lp), settings)):
             part = part_of(scored, language_pair)
-            columns = figures.measure(part).columns
+            columns = statistics.measure(part)[0]
             sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
-            by_people, by_metric, offsets = judged_rows(people, figures.metric(sums, part))
+            by_people, by_metric, offsets = judged_rows(people, statistics.metric(sums, part))
             for name, correlation in CORRELATIONS.items():
                 each = correlation(by_metric, by_people, offsets)
                 values[name][place], samples[name][:, place] = each[0], each[1:]

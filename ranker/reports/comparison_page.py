@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.compare.result import ComparedMetric, Comparison, Contest, Scope, Statistic
+from ranker.evaluation.compare.result import ComparedMetric, Comparison, PairwiseTests, Scope, Statistic
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require, shortened
 from ranker.reports.plots.forms import Series, rows_plot, wins_plot
@@ -51,17 +51,17 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
 
 def _statistic(comparison: Comparison, statistic: Statistic, number: int) -> Section:
     main = comparison.main_scope
-    contest = comparison.contest(statistic.id, main.id)
+    tests = comparison.tests_of(statistic.id, main.id)
     plots = [standings(comparison, statistic, main, number)]
-    if contest:
-        plots.append(win_matrix(comparison, contest, statistic, main, number))
+    if tests:
+        plots.append(win_matrix(comparison, tests, statistic, main, number))
     return section(
         "statistic.html",
         statistic.id,
         statistic.title,
         plots=plots,
         statistic=statistic,
-        contest=contest,
+        tests=tests,
         comparison=comparison,
         main=main,
     )
@@ -120,11 +120,11 @@ def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
     )
 
 
-def win_matrix(comparison: Comparison, contest: Contest, statistic: Statistic, scope: Scope, number: int) -> Plot:
+def win_matrix(comparison: Comparison, tests: PairwiseTests, statistic: Statistic, scope: Scope, number: int) -> Plot:
     """Draw significant differences between metrics, best first."""
     places = {metric.name: place for place, metric in enumerate(comparison.metrics)}
     names = [metric.name for metric in in_order(comparison, statistic, scope)]
-    ahead = [[contest.ahead[places[first]][places[second]] for second in names] for first in names]
+    ahead = [[tests.ahead[places[first]][places[second]] for second in names] for first in names]
     return wins_plot(
         f"wins-{number}",
         f"Significant differences, {statistic.title}",

@@ -13,8 +13,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.explanations.pairs import explain_pair
-from ranker.evaluation.systems.comparing import compare_systems
-from ranker.evaluation.systems.comparison import SystemsResult
+from ranker.evaluation.systems.result import SystemsResult
+from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.needs import usable
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties

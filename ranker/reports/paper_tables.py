@@ -6,7 +6,7 @@ import re
 
 from ranker.errors import counted
 from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.systems.comparison import ComparedSystem, SystemComparison, SystemsResult
+from ranker.evaluation.systems.result import ComparedSystem, SystemComparison, SystemsResult
 from ranker.files import printable
 
 _LATEX = {

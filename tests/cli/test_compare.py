@@ -95,7 +95,7 @@ def test_figures_are_those_of_evaluate_and_score(ranker):
     comparison = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
     cell = comparison.cell("segment.spearman", "sample/zh-en", "ter")
     assert {"value": cell.value, "low": cell.low, "high": cell.high} == pytest.approx(spearman)
-    assert comparison.contests == ()
+    assert comparison.pairwise_tests == ()
 
 
 def test_several_data_sets_and_one_level(ranker, tmp_path):

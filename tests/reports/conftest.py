@@ -15,13 +15,13 @@ from ranker.evaluation.compare.result import (
     ComparedMetric,
     Comparison,
     ComparisonSettings,
-    Contest,
+    PairwiseTests,
     Scope,
     Statistic,
 )
-from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.contrast.result import SystemContrast
 from ranker.evaluation.systems.contrast.run import contrast
+from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import make_scorer
 from ranker.reports.comparison_page import comparison_report
 from ranker.reports.findings import RankerFindings, examine
@@ -173,5 +173,5 @@ def compared():
         statistics,
         scopes,
         tuple(cells),
-        tuple(Contest(statistic.id, "d/mean", "bootstrap", p, p, ahead) for statistic in statistics),
+        tuple(PairwiseTests(statistic.id, "d/mean", "bootstrap", p, p, ahead) for statistic in statistics),
     )

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from ranker.evaluation.systems.comparing import compare_systems
-from ranker.evaluation.systems.comparison import SystemsResult
+from ranker.evaluation.systems.result import SystemsResult
+from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import make_scorer
 from ranker.reports.paper_tables import latex, markdown
 from tests.datasets import dataset_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.contrast.run import contrast
+from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import make_scorer
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,10 +59,23 @@ class CandidateScores:
             notes,
         )
 
+    def standardise(self) -> CandidateScores:
+        """Return the scores with mean 0 and deviation 1, without statistics."""
+        scores, for_systems = _standardised(self.scores), self.for_systems
+        if for_systems is not None:
+            for_systems = _standardised(for_systems)
+        return CandidateScores(self.name, scores, for_systems=for_systems, standardised=True)
+
     @property
     def system_scores(self) -> FloatArray:
         """Scores of which those of documents and systems are means, shape (candidates,)."""
         return self.scores if self.for_systems is None else self.for_systems
+
+
+def _standardised(scores: FloatArray) -> FloatArray:
+    known = scores[~np.isnan(scores)]
+    spread = known.std() if len(known) else 0.0
+    return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
 
 
 @dataclass(frozen=True)
@@ -94,12 +107,6 @@ class LanguagePairData:
     def offsets(self) -> Int64Array:
         """Block of candidates of every source, shape (sources + 1,)."""
         return offsets_of(np.bincount(self.source, minlength=self.sources))
-
-    @property
-    def judged_offsets(self) -> Int64Array:
-        """Block of judged candidates of every source, shape (sources + 1,)."""
-        counts = np.bincount(self.source[self.judged], minlength=self.sources)
-        return offsets_of(counts)
 
     @property
     def needed(self) -> BoolArray:
@@ -158,25 +165,12 @@ def by_language_pair(
     return parts
 
 
-def part_of(scored: CandidateScores, language_pair: LanguagePairData, *, standardised: bool = False) -> CandidateScores:
-    """Return the scores of the candidates of a language pair, with ties merged.
-
-    `standardised` ones have mean 0, deviation 1 and no statistics.
-    """
-
-    def part(values: FloatArray) -> FloatArray:
-        scores = merge_ties(values[language_pair.rows], language_pair.offsets)
-        known = scores[~np.isnan(scores)]
-        if not standardised:
-            return scores
-        spread = known.std() if len(known) else 0.0
-        return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
-
-    return CandidateScores(
-        scored.name,
-        part(scored.scores),
-        None if standardised or scored.statistics is None else scored.statistics[language_pair.rows],
-        None if standardised else scored.system_score,
-        None if scored.for_systems is None else part(scored.for_systems),
-        standardised=standardised,
+def part_of(scored: CandidateScores, language_pair: LanguagePairData) -> CandidateScores:
+    """Return the scores of the candidates of a language pair, with ties merged."""
+    rows, offsets, for_systems = language_pair.rows, language_pair.offsets, scored.for_systems
+    return replace(
+        scored,
+        scores=merge_ties(scored.scores[rows], offsets),
+        statistics=None if scored.statistics is None else scored.statistics[rows],
+        for_systems=None if for_systems is None else merge_ties(for_systems[rows], offsets),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
-from ranker.evaluation.compare.statistics import Figures
+from ranker.evaluation.compare.statistics import StatisticValues
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 
@@ -24,7 +24,7 @@ def perm_both_outputs(
     scored: Sequence[CandidateScores],
     permutations: int,
     generator: np.random.Generator,
-) -> Figures:
+) -> StatisticValues:
     """PERM-BOTH at segment level: the two scores of every single candidate are swapped at random.
 
     A sum over preferences of the sign of a score difference, taken for two metrics and subtracted, changes its sign if
@@ -64,7 +64,7 @@ def perm_both_outputs(
 
 def perm_both_systems(
     human: FloatArray, metric: Sequence[FloatArray], permutations: int, generator: np.random.Generator
-) -> Figures:
+) -> StatisticValues:
     """PERM-BOTH at system level: the two standardised scores of every system are swapped at random."""
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5

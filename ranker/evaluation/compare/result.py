@@ -13,7 +13,7 @@ metrics        list of `ComparedMetric`, in the order given
 statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
 scopes         list of `Scope`: every language pair of every data set, then the means; ``id`` is the key
 cells          list of `Cell`: one figure of one metric; ``statistic``, ``scope`` and ``metric`` are keys
-contests       list of `Contest`: the p-values of all pairs of metrics for one statistic in one scope
+contests       list of `PairwiseTests`: the p-values of all pairs of metrics for one statistic in one scope
 =============  ======================================================================================================
 
 Objects have the fields of their class, in its order. What is not a number is null. Matrices are lists of rows; rows and
@@ -34,8 +34,8 @@ from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Level, Test
-from ranker.evaluation.shown import Shown
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
+from ranker.evaluation.table_result import TableResult
 from ranker.files import read_text, write_bytes
 from ranker.storage.escapes import json_text
 from ranker.storage.plain_data import parse_json, record, with_nan
@@ -63,7 +63,7 @@ class ComparisonSettings:
         Of the intervals.
     test : {"bootstrap", "randomisation", "perm-both", "williams"}
     correction : {"westfall-young", "holm", "none"}
-        Multiple-testing correction for the p-values of one contest.
+        Multiple-testing correction for the p-values of all pairs of metrics.
     alpha : float
         A corrected p-value below it is a significant difference.
 
@@ -233,7 +233,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Contest:
+class PairwiseTests:
     """Which differences between metrics are significant, for one statistic in one scope.
 
     Parameters
@@ -258,7 +258,7 @@ class Contest:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(TableResult):
     """Several metrics beside the judgements of people; see the module for its JSON form."""
 
     signature: str
@@ -267,7 +267,7 @@ class Comparison(Shown):
     statistics: tuple[Statistic, ...]
     scopes: tuple[Scope, ...]
     cells: tuple[Cell, ...]
-    contests: tuple[Contest, ...]
+    pairwise_tests: tuple[PairwiseTests, ...]
 
     @property
     def headline(self) -> str:
@@ -305,9 +305,9 @@ class Comparison(Shown):
         cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
         return Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
 
-    def contest(self, statistic: str, scope: str) -> Contest | None:
+    def tests_of(self, statistic: str, scope: str) -> PairwiseTests | None:
         """Return the p-values for one statistic in one scope, or None."""
-        return next((item for item in self.contests if (item.statistic, item.scope) == (statistic, scope)), None)
+        return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def statistic(self, identity: str) -> Statistic:
         """Return the statistic of that id.
@@ -350,7 +350,7 @@ class Comparison(Shown):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of intervals and p-values: few sources, too few resamples for significance."""
         settings = self.settings
-        pairs = [_defined_pairs(contest) for contest in self.contests if contest.test != "williams"]
+        pairs = [_defined_pairs(tests) for tests in self.pairwise_tests if tests.test != "williams"]
         tested = [count for count in pairs if count]
         alpha, correction = settings.alpha, settings.correction
         short = [count for count in tested if smallest_p(settings.resamples, count, correction) >= alpha]
@@ -365,6 +365,7 @@ class Comparison(Shown):
         """Return what the JSON form holds."""
         fields = asdict(self)
         head = {key: fields.pop(key) for key in ("signature", "settings")}
+        fields["contests"] = fields.pop("pairwise_tests")
         return {"format": FORMAT, **head, "notes": self.notes, **fields}
 
     def to_json(self) -> str:
@@ -395,7 +396,7 @@ class Comparison(Shown):
                 statistics=tuple(record(Statistic, item) for item in value["statistics"]),
                 scopes=tuple(record(Scope, item) for item in value["scopes"]),
                 cells=tuple(record(Cell, with_nan(item)) for item in value["cells"]),
-                contests=tuple(record(Contest, with_nan(item)) for item in value["contests"]),
+                pairwise_tests=tuple(record(PairwiseTests, with_nan(item)) for item in value["contests"]),
             )
             read._check()
         except (KeyError, TypeError, ValueError) as error:
@@ -410,12 +411,12 @@ class Comparison(Shown):
         unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
         if not (unique and statistics and scopes):
             raise ValueError("metrics, statistics or scopes are missing or duplicated")
-        figures: list[Cell | Contest] = [*self.cells, *self.contests]
+        figures: list[Cell | PairwiseTests] = [*self.cells, *self.pairwise_tests]
         known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
         if not (known and all(cell.metric in names for cell in self.cells)):
             raise ValueError("a figure of an unknown metric, statistic or scope")
-        for contest in self.contests:
-            for matrix in (contest.p, contest.adjusted, contest.ahead):
+        for tests in self.pairwise_tests:
+            for matrix in (tests.p, tests.adjusted, tests.ahead):
                 if [len(row) for row in matrix] != [len(names)] * len(names):
                     raise ValueError("a matrix without a row and a column for every metric")
 
@@ -435,8 +436,8 @@ class Comparison(Shown):
         return cls.from_json(read_text(path), file=str(path))
 
 
-def _defined_pairs(contest: Contest) -> int:
-    return sum(not math.isnan(p) for place, row in enumerate(contest.p) for p in row[place + 1 :])
+def _defined_pairs(tests: PairwiseTests) -> int:
+    return sum(not math.isnan(p) for place, row in enumerate(tests.p) for p in row[place + 1 :])
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Compares several metrics with people: figures, intervals, and which differences are significant."""
+"""Compares several metrics with people: statistics, intervals, and which differences are significant."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,23 +10,31 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
+from ranker.evaluation.bootstrap import LEVEL, estimate, stream, weights_of_draws
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
-from ranker.evaluation.compare.metric_tests import randomised_units, williams_tests
-from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
+from ranker.evaluation.compare.metric_tests import null_differences, williams_tests
 from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
     Comparison,
     ComparisonSettings,
-    Contest,
+    PairwiseTests,
     Scope,
     Statistic,
 )
-from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, FigureSet, SegmentFigures
-from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.compare.statistics import (
+    DEFAULT,
+    FINER,
+    STATISTICS,
+    Basis,
+    DocumentStatistics,
+    SegmentStatistics,
+    StatisticSet,
+)
+from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
 from ranker.version import VERSION
 
@@ -35,18 +43,14 @@ INTO_ENGLISH = "mean into English"
 
 
 @dataclass
-class _Figure:
+class _Values:
     """One statistic in one scope, for all metrics."""
 
-    value: FloatArray
-    sample: FloatArray
-    count: list[int]
-    undefined: list[int]
-    detail: list[Mapping[str, float]]
-    values: list[FloatArray] = field(default_factory=list)
-    """What the mean is taken over, by metric; none of statistics that are no means over sources."""
-    sums: list[FloatArray] = field(default_factory=list)
-    """By metric, numerator and denominator of a pooled mean, first observed, then resampled; none of others."""
+    values: FloatArray
+    """Shape (1 + resamples, metrics): first observed, then resampled."""
+    basis: list[Basis]
+    sums: FloatArray | None = None
+    """Numerator and denominator of a pooled mean, shape (1 + resamples, metrics, 2)."""
     null: FloatArray | None = None
     """Differences under the null hypothesis, the observed ones first; None for the bootstrap test."""
     p: FloatArray | None = None
@@ -54,9 +58,9 @@ class _Figure:
 
 
 @dataclass
-class _Results:
+class _ScopeValues:
     scope: Scope
-    figures: dict[str, _Figure] = field(default_factory=dict)
+    statistics: dict[str, _Values] = field(default_factory=dict)
 
 
 def compare(
@@ -77,26 +81,24 @@ def compare(
     _check(data)
     metrics = tuple(ComparedMetric(metric.name, metric.type, metric.signature, metric.notes) for metric in data[0][1])
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
-    results: list[_Results] = []
+    results: list[_ScopeValues] = []
     for number, (dataset, scored) in enumerate(data):
         used = resolve_kind(dataset, kind, learnt=learnt)
         language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
-        measured = [
-            _measure(dataset, pair, scored, used, number, levels, settings, statistics) for pair in language_pairs
-        ]
+        measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
         results += [*measured, *_means(dataset.name, measured)]
     results += _overall(results, len(data))
-    computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.figures for result in results)]
+    computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
     names = [metric.name for metric in metrics]
     cells: list[Cell] = []
-    contests: list[Contest] = []
+    pairwise_tests: list[PairwiseTests] = []
     for statistic in computed:
         for result in results:
-            figure = result.figures.get(statistic.id)
-            if figure is not None:
-                contest = _contest(statistic, result.scope, figure, settings)
-                contests += [contest] if contest else []
-                cells += _cells(statistic, result.scope, names, figure, contest)
+            found = result.statistics.get(statistic.id)
+            if found is not None:
+                tests = _test_pairs(statistic, result.scope, found, settings)
+                pairwise_tests += [tests] if tests else []
+                cells += _cells(statistic, result.scope, names, found, tests)
     return Comparison(
         _signature(data, settings, [result.scope.kind for result in results]),
         settings,
@@ -104,7 +106,7 @@ def compare(
         tuple(computed),
         tuple(result.scope for result in results),
         tuple(cells),
-        tuple(contests),
+        tuple(pairwise_tests),
     )
 
 
@@ -112,15 +114,12 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
     if not data or not data[0][1]:
         raise OptionError("nothing to compare: give at least one data set and one metric")
     names = [metric.name for metric in data[0][1]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise OptionError(f"two metrics are called {twice!r}; names must be unique")
     for dataset, scored in data:
         if [metric.name for metric in scored] != names:
             raise OptionError(f"{dataset.name}: not scored by the same metrics as {data[0][0].name}")
-    titles = [dataset.name for dataset, _ in data]
-    if len(set(titles)) < len(titles):
-        twice = next(title for title in titles if titles.count(title) > 1)
+    if (twice := first_repeated([dataset.name for dataset, _ in data])) is not None:
         raise OptionError(f"two data sets are called {twice!r}; give each once or rename a file")
 
 
@@ -139,7 +138,6 @@ def _judged_language_pairs(
 
 
 def _measure(
-    dataset: Dataset,
     language_pair: LanguagePairData,
     scored: Sequence[CandidateScores],
     kind: str,
@@ -147,14 +145,14 @@ def _measure(
     levels: Sequence[Level],
     settings: ComparisonSettings,
     statistics: Collection[str],
-) -> _Results:
-    """Make all figures of one language pair."""
+) -> _ScopeValues:
+    """Compute and test all statistics of one language pair, of the data set of that number."""
     documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
     scope = Scope(
-        id=f"{dataset.name}/{language_pair.lp}",
+        id=f"{language_pair.data}/{language_pair.lp}",
         type="language-pair",
-        title=f"{dataset.name} {language_pair.lp}",
-        data=dataset.name,
+        title=f"{language_pair.data} {language_pair.lp}",
+        data=language_pair.data,
         lp=language_pair.lp,
         members=(),
         kind=kind,
@@ -164,98 +162,68 @@ def _measure(
         candidates=int(language_pair.judged.sum()),
         pairs={name: len(pairs.better) for name, pairs in language_pair.pairs.items()},
     )
-    groups: list[FigureSet] = []
+    groups: list[StatisticSet] = []
     if "segment" in levels:
-        groups.append(SegmentFigures(language_pair, statistics))
+        groups.append(SegmentStatistics(language_pair, statistics))
     if "document" in levels and documents > 1:
-        groups.append(DocumentFigures(language_pair))
+        groups.append(DocumentStatistics(language_pair))
     if "system" in levels and len(language_pair.systems) > 1:
-        groups.append(SystemFigures(language_pair, settings.resamples))
+        groups.append(SystemStatistics(language_pair, settings.resamples))
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
     names: list[str | int] = [language_pair.lp, *([number] if number else [])]
-    results = _Results(scope)
     parts = [part_of(metric_scores, language_pair) for metric_scores in scored]
-    for streamed in dict.fromkeys(group.stream for group in groups):
-        resampled = [group for group in groups if group.stream == streamed]
-        keys = [*names, *([streamed] if streamed else [])]
-        results.figures.update(_resampled(resampled, parts, settings, keys))
-    if settings.test == "williams" and settings.resamples and len(scored) > 1:
-        for group in groups:
-            for identity, p in williams_tests(group, parts).items():
-                if identity in results.figures:
-                    results.figures[identity].p = p
-    elif settings.resamples and len(scored) > 1:
-        even = [part_of(metric_scores, language_pair, standardised=True) for metric_scores in scored]
-        for group in groups:
-            test = "randomisation" if settings.test == "bootstrap" and group.units < FEW_SOURCES else settings.test
-            nulls = {} if test == "bootstrap" else _null(group, language_pair, parts, even, test, settings, names)
-            for identity, null in nulls.items():
-                if identity in results.figures:
-                    results.figures[identity].null = null
-    return results
-
-
-def _null(
-    group: FigureSet,
-    language_pair: LanguagePairData,
-    parts: Sequence[CandidateScores],
-    even: Sequence[CandidateScores],
-    test: Test,
-    settings: ComparisonSettings,
-    names: Sequence[str | int],
-) -> dict[str, FloatArray]:
-    """Return differences of all pairs of metrics under the null hypothesis, where the test applies."""
-    generator = stream(settings.seed, *names, test, type(group).__name__)
-    by_sums = any(part.statistics is not None for part in parts)
-    if test == "randomisation":
-        if isinstance(group, SystemFigures) and by_sums:
-            return {}
-        return randomised_units(group, even, settings.resamples, generator)
-    if isinstance(group, SegmentFigures):
-        return perm_both_outputs(language_pair, even, settings.resamples, generator)
-    if isinstance(group, SystemFigures):
-        metric = [group.metric(group.measure(part).columns.sum(axis=0), part) for part in parts]
-        return perm_both_systems(group.human(group.shared.sum(axis=0)), metric, settings.resamples, generator)
-    return {}
-
-
-def _resampled(
-    groups: Sequence[FigureSet],
-    parts: Sequence[CandidateScores],
-    settings: ComparisonSettings,
-    names: Sequence[str | int],
-) -> dict[str, _Figure]:
-    """Make the figures of groups that share their units, and resample them with the same weights."""
-    units = groups[0].units
-    weights = np.empty((settings.resamples, units), dtype=np.float64)
-    for start, block in draws(units, settings.resamples, stream(settings.seed, *names)):
-        weights[start : start + len(block)] = block
-    figures: dict[str, _Figure] = {}
+    found: dict[str, _Values] = {}
+    weights: dict[str, FloatArray] = {}
     for group in groups:
-        shared = group.shared.sum(axis=0), weights @ group.shared
-        for place, part in enumerate(parts):
-            measured = group.measure(part)
-            totals, sampled = measured.columns.sum(axis=0), weights @ measured.columns
-            values = group.figures(shared[0], totals, part)
-            samples = group.figures(shared[1], sampled, part)
-            for identity, value in values.items():
-                figure = figures.setdefault(
-                    identity,
-                    _Figure(np.empty(len(parts)), np.empty((settings.resamples, len(parts))), [], [], []),
-                )
-                if identity in measured.values:
-                    figure.values.append(measured.values[identity])
-                place_of_sum = group.pooled(identity)
-                if place_of_sum is not None:
-                    figure.sums.append(np.vstack([totals, sampled])[:, place_of_sum : place_of_sum + 2])
-                figure.value[place], figure.sample[:, place] = float(value), samples[identity]
-                figure.count.append(measured.count.get(identity, 0))
-                figure.undefined.append(measured.undefined.get(identity, 0))
-                figure.detail.append(measured.detail.get(identity, {}))
-    return figures
+        if group.stream not in weights:
+            keys = [*names, *([group.stream] if group.stream else [])]
+            weights[group.stream] = weights_of_draws(group.units, settings.resamples, stream(settings.seed, *keys))
+        found |= _resampled(group, parts, weights[group.stream])
+    for group in groups if settings.resamples and len(scored) > 1 else ():
+        if settings.test == "williams":
+            for identity, p in williams_tests(group, parts).items():
+                if identity in found:
+                    found[identity].p = p
+            continue
+        test = "randomisation" if settings.test == "bootstrap" and group.units < FEW_SOURCES else settings.test
+        if test != "bootstrap":
+            generator = stream(settings.seed, *names, test, group.test_stream)
+            for identity, null in null_differences(group, parts, test, settings.resamples, generator).items():
+                if identity in found:
+                    found[identity].null = null
+    return _ScopeValues(scope, found)
 
 
-def _means(name: str, members: Sequence[_Results]) -> list[_Results]:
+def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: FloatArray) -> dict[str, _Values]:
+    """Return the statistics of a group for all metrics, observed and for `weights` (resamples, units)."""
+
+    def sums(columns: FloatArray) -> FloatArray:
+        return np.vstack([columns.sum(axis=0), weights @ columns])
+
+    shared = sums(group.shared)
+    values: dict[str, list[FloatArray]] = {}
+    basis: dict[str, list[Basis]] = {}
+    pooled: dict[str, list[FloatArray]] = {}
+    for part in parts:
+        columns, known = group.measure(part)
+        own = sums(columns)
+        for identity, column in group.values(shared, own, part).items():
+            values.setdefault(identity, []).append(column)
+            basis.setdefault(identity, []).append(known.get(identity, Basis()))
+            place = group.pooled(identity)
+            if place is not None:
+                pooled.setdefault(identity, []).append(own[:, place : place + 2])
+    return {
+        identity: _Values(
+            np.stack(columns, axis=1),
+            basis[identity],
+            np.stack(pooled[identity], axis=1) if identity in pooled else None,
+        )
+        for identity, columns in values.items()
+    }
+
+
+def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
     """Return the means over the language pairs of a data set, if there are several."""
     if len(members) < 2:
         return []
@@ -265,7 +233,7 @@ def _means(name: str, members: Sequence[_Results]) -> list[_Results]:
     return [*means, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
 
 
-def _overall(results: Sequence[_Results], sets: int) -> list[_Results]:
+def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
     """Return the means over several data sets: of what is into English, unless that is all, and of everything."""
     if sets < 2:
         return []
@@ -282,7 +250,7 @@ def _overall(results: Sequence[_Results], sets: int) -> list[_Results]:
     return [_mean(title, f"{title}, {sets} data sets", "", members) for title, members in chosen.items()]
 
 
-def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> _Results:
+def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues]) -> _ScopeValues:
     scopes = [member.scope for member in members]
     selections = dict.fromkeys(name for scope in scopes for name in scope.pairs)
     scope = Scope(
@@ -299,89 +267,72 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> 
         candidates=sum(scope.candidates for scope in scopes),
         pairs={name: sum(scope.pairs.get(name, 0) for scope in scopes) for name in selections},
     )
-    result = _Results(scope)
-    for identity in members[0].figures:
-        each = [member.figures[identity] for member in members if identity in member.figures]
+    result = _ScopeValues(scope)
+    for identity in members[0].statistics:
+        each = [member.statistics[identity] for member in members if identity in member.statistics]
         if len(each) < len(members):
             continue
-        nulls = [figure.null for figure in each]
-        value, sample = (np.mean([getattr(figure, part) for figure in each], axis=0) for part in ("value", "sample"))
-        sums = [np.sum(parts, axis=0) for parts in zip(*(figure.sums for figure in each), strict=True)]
+        values = np.mean([found.values for found in each], axis=0)
+        sums = [found.sums for found in each if found.sums is not None]
         if sums:
             with np.errstate(invalid="ignore"):
-                ratios = np.stack([totals[:, 0] / totals[:, 1] for totals in sums], axis=1)
-            value, sample = ratios[0], ratios[1:]
-        result.figures[identity] = _Figure(
-            value,
-            sample,
-            [sum(numbers) for numbers in zip(*(figure.count for figure in each), strict=True)],
-            [sum(numbers) for numbers in zip(*(figure.undefined for figure in each), strict=True)],
-            [{} for _ in each[0].detail],
-            [np.concatenate(parts) for parts in zip(*(figure.values for figure in each), strict=True)],
-            sums,
-            None
-            if any(null is None for null in nulls)
-            else np.mean([null for null in nulls if null is not None], axis=0),
+                total = np.sum(sums, axis=0)
+                values = total[..., 0] / total[..., 1]
+        nulls = [found.null for found in each if found.null is not None]
+        result.statistics[identity] = _Values(
+            values,
+            [Basis.together(parts) for parts in zip(*(found.basis for found in each), strict=True)],
+            total if sums else None,
+            np.mean(nulls, axis=0) if len(nulls) == len(each) else None,
         )
     return result
 
 
-def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: ComparisonSettings) -> Contest | None:
+def _test_pairs(
+    statistic: Statistic, scope: Scope, found: _Values, settings: ComparisonSettings
+) -> PairwiseTests | None:
     """Test all pairs of metrics; None if there is nothing to test."""
-    size = len(figure.value)
+    value, sample = found.values[0], found.values[1:]
+    size = len(value)
     if size < 2 or not settings.resamples:
         return None
     first, second = np.triu_indices(size, 1)
-    if figure.null is None:
-        observed = figure.value[first] - figure.value[second]
-        null = centred(figure.sample[:, first] - figure.sample[:, second])
+    if found.null is None:
+        observed, null = value[first] - value[second], centred(sample[:, first] - sample[:, second])
     else:
-        observed, null = figure.null[0], figure.null[1:]
-    p = resampled_p(null, observed) if figure.p is None else figure.p
-    matrices = []
-    for values in (p, corrected(p, null, observed, settings.correction)):
-        matrix = np.ones((size, size))
+        observed, null = found.null[0], found.null[1:]
+    p = resampled_p(null, observed) if found.p is None else found.p
+    matrices = np.ones((2, size, size))
+    for matrix, values in zip(matrices, (p, corrected(p, null, observed, settings.correction)), strict=True):
         matrix[first, second] = matrix[second, first] = values
-        matrices.append(matrix)
     with np.errstate(invalid="ignore"):
-        ahead = (matrices[1] < settings.alpha) & (figure.value[:, np.newaxis] > figure.value)
+        ahead = (matrices[1] < settings.alpha) & (value[:, np.newaxis] > value)
     test = settings.test
-    if figure.null is None and figure.p is None:
+    if found.null is None and found.p is None:
         test = "bootstrap"
     elif test == "bootstrap":
         test = "randomisation"
-    return Contest(
-        statistic.id, scope.id, test, _rows(matrices[0]), _rows(matrices[1]), tuple(map(tuple, ahead.tolist()))
-    )
-
-
-def _rows(matrix: FloatArray) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in matrix.tolist())
-
-
-def _interval(statistic: Statistic, value: float, sample: FloatArray) -> Estimate:
-    """Return a figure with its interval.
-
-    Resampling sources adds noise to people and metric both, so figures about systems come out lower than the figure
-    itself; their sample is moved by that difference, within the range of the statistic.
-    """
-    if statistic.level == "system" and (~np.isnan(sample)).any():
-        sample = np.clip(sample + (value - np.nanmean(sample)), statistic.low, statistic.high)
-    return estimate(value, sample)
+    rows = [tuple(map(tuple, matrix.tolist())) for matrix in (*matrices, ahead)]
+    return PairwiseTests(statistic.id, scope.id, test, *rows)
 
 
 def _cells(
-    statistic: Statistic, scope: Scope, names: Sequence[str], figure: _Figure, contest: Contest | None
+    statistic: Statistic, scope: Scope, names: Sequence[str], found: _Values, tests: PairwiseTests | None
 ) -> list[Cell]:
-    known = ~np.isnan(figure.value)
-    group = clusters(figure.value, contest.ahead) if contest else np.where(known & (len(names) == 1), 1, 0)
+    value, sample = found.values[0], found.values[1:]
+    known = ~np.isnan(value)
+    group = clusters(value, tests.ahead) if tests else np.where(known & (len(names) == 1), 1, 0)
     cells = []
     for place, name in enumerate(names):
-        interval = _interval(statistic, figure.value[place], figure.sample[:, place])
-        detail = dict(figure.detail[place])
-        if figure.values and len(figure.values[place]) > 1:
-            detail["variance"] = float(figure.values[place].var(ddof=1))
-        rank = int((figure.value[known] > interval.value).sum()) + 1 if known[place] else 0
+        resampled = sample[:, place]
+        if statistic.level == "system" and (~np.isnan(resampled)).any():
+            # resampling sources adds noise to people and metric both, so resampled values come out lower
+            resampled = resampled + (value[place] - np.nanmean(resampled))
+            resampled = np.clip(resampled, statistic.low, statistic.high)
+        interval, basis = estimate(value[place], resampled), found.basis[place]
+        detail = dict(basis.detail)
+        if len(basis.values) > 1:
+            detail["variance"] = float(basis.values.var(ddof=1))
         cells.append(
             Cell(
                 statistic.id,
@@ -390,10 +341,10 @@ def _cells(
                 interval.value,
                 interval.low,
                 interval.high,
-                rank,
+                int((value[known] > interval.value).sum()) + 1 if known[place] else 0,
                 int(group[place]),
-                figure.count[place],
-                figure.undefined[place],
+                basis.count,
+                basis.undefined,
                 detail,
             )
         )

@@ -1,19 +1,21 @@
 """Statistics of agreement with people as functions of sums over sources or documents.
 
-A *family* knows one language pair. It turns the scores of a metric into additive columns, one row a unit, and sums of
-columns into figures; so a figure and all its resampled values come from the same few lines.
+A `StatisticSet` knows one language pair. It turns the scores of a metric into additive columns, one row a unit, and
+sums of columns into values; so a statistic and all its resampled values come from the same few lines.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, offsets_of
 from ranker.errors import DataError
+from ranker.evaluation.choices import Level
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.compare.result import Statistic
 from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
@@ -31,148 +33,115 @@ from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, group_spearman, merge_ties
 
-Figures = dict[str, FloatArray]
+StatisticValues = dict[str, FloatArray]
 MOST_PAIRS = 30_000_000
 """Pairs of judged candidates, all sources together, that are in memory at once."""
 
+
+def _declared(identity: str, title: str, definition: str, *, low: float = -1, shown: bool = True) -> Statistic:
+    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, of which a coin reaches half."""
+    level = cast("Level", identity.partition(".")[0])
+    return Statistic(identity, level, title, definition, low, 1, 0 if low else 0.5, shown)
+
+
 STATISTICS = (
-    Statistic(
+    _declared(
         "segment.tau.official",
-        "segment",
         "tau official",
         "Kendall's tau, wmt14 variant, over all strict human preferences, including repeated judgements.",
-        *(-1, 1, 0, True),
     ),
-    Statistic(
+    _declared(
         "segment.tau.primary",
-        "segment",
         "tau primary",
         "Kendall's tau, wmt14 variant, over strict human preferences without repeated judgements.",
-        *(-1, 1, 0, True),
     ),
-    Statistic(
+    _declared(
         "segment.spearman",
-        "segment",
         "Spearman",
         "Mean over sources of Spearman's rho (tie-corrected) between the judged candidates of a source.",
-        *(-1, 1, 0, True),
     ),
-    Statistic(
-        "segment.pearson",
-        "segment",
-        "Pearson",
-        "Pearson's r between scores and human scores of all judged candidates, pooled.",
-        *(-1, 1, 0, True),
+    _declared(
+        "segment.pearson", "Pearson", "Pearson's r between scores and human scores of all judged candidates, pooled."
     ),
-    Statistic(
+    _declared(
         "segment.acc-eq",
-        "segment",
         "acc-eq",
         "Mean over sources of pairwise accuracy with tie calibration (Deutsch et al. 2023).",
-        *(0, 1, 0.5, True),
+        low=0,
     ),
-    Statistic(
+    _declared(
         "segment.consistency",
-        "segment",
         "consistency",
         "Proportion of strict human preferences, without repeated judgements, that the scores agree with.",
-        *(0, 1, 0.5, False),
+        low=0,
+        shown=False,
     ),
-    Statistic(
-        "segment.tau.wmt12",
-        "segment",
-        "tau wmt12",
-        "As tau primary, with tied scores counted as discordant.",
-        *(-1, 1, 0, False),
-    ),
-    Statistic(
-        "segment.tau.wmt13",
-        "segment",
-        "tau wmt13",
-        "As tau primary, ignoring pairs with tied scores.",
-        *(-1, 1, 0, False),
-    ),
-    Statistic(
+    _declared("segment.tau.wmt12", "tau wmt12", "As tau primary, with tied scores counted as discordant.", shown=False),
+    _declared("segment.tau.wmt13", "tau wmt13", "As tau primary, ignoring pairs with tied scores.", shown=False),
+    _declared(
         "segment.tau.scores",
-        "segment",
         "tau of scores",
         "Kendall's tau, wmt14 variant, over the pairs of candidates of a source whose human scores differ.",
-        *(-1, 1, 0, False),
+        shown=False,
     ),
-    Statistic(
+    _declared(
         "segment.spearman-ye07",
-        "segment",
         "Spearman ye07",
         "Mean over sources of 1 - 6 sum D^2 / (N (N^2 - 1)) on average ranks.",
-        *(-1, 1, 0, False),
+        shown=False,
     ),
-    Statistic(
+    _declared(
         "segment.kendall-b",
-        "segment",
         "tau-b",
         "Mean over sources of Kendall's tau-b between scores and human scores.",
-        *(-1, 1, 0, False),
+        shown=False,
     ),
-    Statistic(
+    _declared(
         "segment.kendall-c",
-        "segment",
         "tau-c",
         "Mean over sources of Kendall's tau-c (Stuart 1953) between scores and human scores.",
-        *(-1, 1, 0, False),
+        shown=False,
     ),
-    Statistic(
+    _declared(
         "document.spearman",
-        "document",
         "document Spearman",
         "Mean over documents of Spearman's rho between systems, by mean score and mean human score.",
-        *(-1, 1, 0, True),
     ),
-    Statistic(
+    _declared(
         "system.accuracy",
-        "system",
         "system accuracy",
         "Proportion of pairs of systems that the scores order like the judges.",
-        *(0, 1, 0.5, True),
+        low=0,
     ),
-    Statistic(
+    _declared(
         "system.spa",
-        "system",
         "soft accuracy",
         "Soft pairwise accuracy: 1 - mean over pairs of systems of the difference between human and metric p-values.",
-        *(0, 1, 0.5, True),
+        low=0,
     ),
-    Statistic(
-        "system.pearson",
-        "system",
-        "system Pearson",
-        "Pearson's r between metric scores and human scores of systems.",
-        *(-1, 1, 0, True),
-    ),
+    _declared("system.pearson", "system Pearson", "Pearson's r between metric scores and human scores of systems."),
 )
 """Everything that a comparison holds unless it is asked for others, in the order of its tables."""
 DEFAULT = tuple(statistic.id for statistic in STATISTICS)
 """Their ids."""
-_FORMS = (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
 FINER = (
     *(
-        Statistic(
+        _declared(
             f"segment.tau.official.{variant}",
-            "segment",
             f"tau official {variant}",
             f"As tau official, with tied scores {done}.",
-            *(-1, 1, 0, False),
+            shown=False,
         )
         for variant, done in (("wmt12", "counted as discordant"), ("wmt13", "left out"))
     ),
     *(
-        Statistic(
+        _declared(
             f"{identity}.pooled",
-            "segment",
             f"{title} pooled",
             f"As {title}, averaged over all sources of all language pairs.",
-            *(-1, 1, 0, False),
+            shown=False,
         )
-        for identity, title in _FORMS
+        for identity, title in (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
     ),
 )
 """What is made only for who asks for it."""
@@ -188,49 +157,67 @@ TAUS: dict[str, dict[TauVariant, str]] = {
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Additive columns of one metric, shape (units, k), and facts that are no sums.
+class Basis:
+    """What one statistic of one metric is taken over."""
 
-    `count` and `undefined` are by statistic: what it is taken over, and how much of that is left out as undefined.
-    `values` holds, by statistic, what a mean is taken over.
-    """
+    count: int = 0
+    undefined: int = 0
+    """Of `count`'s kind, how many are left out as undefined."""
+    values: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """What a mean over sources is taken over; empty for other statistics."""
+    detail: Mapping[str, float] = field(default_factory=dict)
 
-    columns: FloatArray
-    count: Mapping[str, int]
-    undefined: Mapping[str, int]
-    detail: Mapping[str, Mapping[str, float]]
-    values: Mapping[str, FloatArray] = field(default_factory=dict)
+    @classmethod
+    def of_mean(cls, values: FloatArray) -> Basis:
+        """Return the basis of the mean of what is not NaN."""
+        defined = values[~np.isnan(values)]
+        return cls(len(defined), len(values) - len(defined), defined)
+
+    @classmethod
+    def together(cls, parts: Sequence[Basis]) -> Basis:
+        """Return the basis of a mean over several scopes."""
+        values = np.concatenate([part.values for part in parts])
+        return cls(sum(part.count for part in parts), sum(part.undefined for part in parts), values)
 
 
-class FigureSet(ABC):
-    """Figures that share their columns."""
+Measured = tuple[FloatArray, dict[str, Basis]]
+"""Additive columns of one metric, shape (units, k), and by statistic what it is taken over."""
+
+
+class StatisticSet(ABC):
+    """Statistics that share their columns."""
 
     units: int
     stream: str = ""
     """Name of the random stream of its units, besides the language pair."""
+    test_stream: str
+    """Name of the random stream of tests."""
     shared: FloatArray
     """Additive columns that all metrics have in common, shape (units, h)."""
 
     @abstractmethod
-    def measure(self, scored: CandidateScores) -> Columns:
+    def measure(self, scored: CandidateScores) -> Measured:
         """Turn scores of the language pair's candidates into columns."""
 
     @abstractmethod
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Turn summed columns, shape (..., h) and (..., k), into figures by statistic, shape (...)."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Turn summed columns, shape (..., h) and (..., k), into values by statistic, shape (...)."""
 
     def pooled(self, identity: str) -> int | None:
         """Return the column of the sum that a pooled mean divides by the next column, None of other statistics."""
         return None
 
 
-class SegmentFigures(FigureSet):
+class SegmentStatistics(StatisticSet):
     """Agreement inside sources."""
+
+    test_stream = "SegmentFigures"
 
     def __init__(self, language_pair: LanguagePairData, wanted: Collection[str] = DEFAULT) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources
         judged = language_pair.judged
-        self.judged, self.offsets = judged, language_pair.judged_offsets
+        self.judged = judged
+        self.offsets = offsets_of(np.bincount(language_pair.source[judged], minlength=self.units))
         sizes = np.diff(self.offsets)
         if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
             what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
@@ -258,13 +245,10 @@ class SegmentFigures(FigureSet):
         """Return the column of the summed rho of `identity`."""
         return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
 
-    def measure(self, scored: CandidateScores) -> Columns:
+    def measure(self, scored: CandidateScores) -> Measured:
         """Return rho, moments, pair counts and the accuracy with calibrated ties of every source."""
         scores = scored.scores[self.judged]
-        count: dict[str, int] = {}
-        undefined: dict[str, int] = {}
-        detail: dict[str, dict[str, float]] = {}
-        blocks: dict[str, list[FloatArray]] = {}
+        blocks: dict[str, FloatArray] = {}
         # merged by `part_of`, before they were standardised
         ranks = average_ranks(scores, self.offsets, tie=0.0)
         rho = group_pearson(ranks, self.ranks, self.offsets)
@@ -272,58 +256,54 @@ class SegmentFigures(FigureSet):
         distance = np.bincount(self.source, weights=(ranks - self.ranks) ** 2, minlength=self.units)
         with np.errstate(invalid="ignore", divide="ignore"):
             formula = np.where(np.isnan(rho), np.nan, 1 - 6 * distance / (size * (size**2 - 1)))
-        means = {"segment.spearman": rho, "segment.spearman-ye07": formula}
         counts = count_pairs(self.human, scores, self.offsets)
-        means["segment.kendall-b"] = tau_b(counts)
-        means["segment.kendall-c"] = tau_c(
-            counts, size, np.minimum(self.classes, distinct(scores, self.source, self.units))
-        )
-        for identity, values in means.items():
-            blocks[identity] = _defined(values)
-            count[identity], undefined[identity] = int((~np.isnan(values)).sum()), int(np.isnan(values).sum())
+        classes = np.minimum(self.classes, distinct(scores, self.source, self.units))
+        means = {
+            "segment.spearman": rho,
+            "segment.spearman-ye07": formula,
+            "segment.kendall-b": tau_b(counts),
+            "segment.kendall-c": tau_c(counts, size, classes),
+        }
+        blocks |= {identity: _defined(values) for identity, values in means.items()}
+        basis = {identity: Basis.of_mean(values) for identity, values in means.items()}
         if "segment.acc-eq" in self.places:
             calibration = calibrate(self.human, scores, self.offsets)
             widened = calibration.epsilon * (1 + 1e-12)
-            accuracy = accuracy_with_ties(
-                count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
+            tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
+            blocks["segment.acc-eq"] = _defined(accuracy_with_ties(tied))
+            basis["segment.acc-eq"] = Basis(
+                calibration.groups, self.units - calibration.groups, detail={"epsilon": float(calibration.epsilon)}
             )
-            blocks["segment.acc-eq"] = _defined(accuracy)
-            count["segment.acc-eq"], undefined["segment.acc-eq"] = calibration.groups, self.units - calibration.groups
-            detail["segment.acc-eq"] = {"epsilon": float(calibration.epsilon)}
-        blocks["segment.tau.scores"] = list(counts[:, :3].T.astype(np.float64))
-        count["segment.tau.scores"] = int(counts[:, :3].sum())
+        blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)
+        basis["segment.tau.scores"] = Basis(int(counts[:, :3].sum()))
         # any constant does, but what is swapped between metrics must be shifted alike
         mean = 0.0 if scored.standardised or not len(scores) else scores.mean()
         sums = moments(self.human - self.centre, scores - mean)
-        blocks["segment.pearson"] = [
-            np.bincount(self.source, weights=column, minlength=self.units).astype(np.float64) for column in sums.T
-        ]
-        count["segment.pearson"] = len(scores)
+        by_source = [np.bincount(self.source, weights=column, minlength=self.units) for column in sums.T]
+        blocks["segment.pearson"] = np.stack(by_source, axis=1)
+        basis["segment.pearson"] = Basis(len(scores))
         for selection, pairs in self.language_pair.pairs.items():
-            by_source = tau_counts(scored.scores, pairs, self.language_pair.source, self.units)
-            blocks[selection] = list(by_source.T.astype(np.float64))
-            count.update(dict.fromkeys(_TAU_OF[selection], len(pairs.better)))
-        columns = np.stack([column for block in self.places for column in blocks[block]], axis=1)
-        defined = {identity: values[~np.isnan(values)] for identity, values in means.items()}
-        return Columns(columns, count, undefined, detail, defined)
+            blocks[selection] = tau_counts(scored.scores, pairs, self.language_pair.source, self.units).astype(float)
+            basis |= dict.fromkeys(_TAU_OF[selection], Basis(len(pairs.better)))
+        return np.concatenate([blocks[block] for block in self.places], axis=1), basis
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figures of the segment level."""
-        figures: Figures = {}
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the segment level."""
+        values: StatisticValues = {}
         for block, place in self.places.items():
             if block == "segment.tau.scores":
-                figures[block] = tau(own[..., place : place + 3])
+                values[block] = tau(own[..., place : place + 3])
             elif block == "segment.pearson":
-                figures[block] = pearson_of_moments(own[..., place : place + 6])
+                values[block] = pearson_of_moments(own[..., place : place + 6])
             elif block in TAUS:
                 counts = own[..., place : place + 3]
-                figures |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
+                values |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
                 if block == "primary":
-                    figures["segment.consistency"] = consistency_share(counts)
+                    values["segment.consistency"] = consistency_share(counts)
             else:
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    figures[block] = figures[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
-        return {identity: values for identity, values in figures.items() if identity in self.wanted}
+                    values[block] = values[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
+        return {identity: value for identity, value in values.items() if identity in self.wanted}
 
 
 _BLOCKS = {
@@ -342,10 +322,11 @@ _TAU_OF = {
 }
 
 
-class DocumentFigures(FigureSet):
+class DocumentStatistics(StatisticSet):
     """Agreement inside documents: systems by their mean scores."""
 
     stream = "documents"
+    test_stream = "DocumentFigures"
 
     def __init__(self, language_pair: LanguagePairData) -> None:
         self.units = int(language_pair.document.max()) + 1 if len(language_pair.document) else 0
@@ -366,20 +347,19 @@ class DocumentFigures(FigureSet):
     def _means(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(self.cell, weights=values[self.rows], minlength=len(self.size)) / self.size)
 
-    def measure(self, scored: CandidateScores) -> Columns:
+    def measure(self, scored: CandidateScores) -> Measured:
         """Return rho of every document."""
         rho = group_spearman(self._means(scored.system_scores), self.human, self.offsets)
         defined = int((~np.isnan(rho)).sum())
-        key = "document.spearman"
-        return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})
+        return _defined(rho), {"document.spearman": Basis(defined, self.units - defined)}
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figure of the document level."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistic of the document level."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"document.spearman": own[..., 0] / own[..., 1]}
 
 
-def _defined(values: FloatArray) -> list[FloatArray]:
+def _defined(values: FloatArray) -> FloatArray:
     """Return two columns whose summed ratio is the mean of what is defined."""
     known = ~np.isnan(values)
-    return [np.where(known, values, 0.0), known.astype(np.float64)]
+    return np.stack([np.where(known, values, 0.0), known], axis=1)

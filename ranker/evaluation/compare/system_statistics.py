@@ -7,7 +7,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
-from ranker.evaluation.compare.statistics import Columns, Figures, FigureSet
+from ranker.evaluation.compare.statistics import Basis, Measured, StatisticSet, StatisticValues
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
@@ -16,7 +16,7 @@ MOST_VALUES = 50_000_000
 """Differences of two systems, by sources or resamples, that are in memory at once."""
 
 
-class SystemFigures(FigureSet):
+class SystemStatistics(StatisticSet):
     """Agreement about the order of systems.
 
     By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
@@ -24,6 +24,8 @@ class SystemFigures(FigureSet):
     all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
     the limit of many sources; of people, pairs of systems that were never compared are left out.
     """
+
+    test_stream = "SystemFigures"
 
     def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:
         self.language_pair, self.units = language_pair, language_pair.sources
@@ -58,7 +60,7 @@ class SystemFigures(FigureSet):
         net = (wins[:, self.first, self.second] - wins[:, self.second, self.first]).astype(np.float64)
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
 
-    def measure(self, scored: CandidateScores) -> Columns:
+    def measure(self, scored: CandidateScores) -> Measured:
         """Return sums of scores or statistics of every system, and differences of scores for every two."""
         columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
         if scored.statistics is not None:
@@ -66,9 +68,9 @@ class SystemFigures(FigureSet):
             values = np.zeros((self.units * self.size, width))
             values[self.cell] = scored.statistics[self.rows]
             columns.append(values.reshape(self.units, self.size * width))
-        pairs, systems = len(self.first), self.size
-        count = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
-        return Columns(np.concatenate(columns, axis=1), count, {}, {})
+        pairs, systems = Basis(len(self.first)), Basis(self.size)
+        basis = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
+        return np.concatenate(columns, axis=1), basis
 
     def human(self, shared: FloatArray) -> FloatArray:
         """Return the human scores of the systems, shape (..., systems)."""
@@ -86,8 +88,8 @@ class SystemFigures(FigureSet):
         totals = own[..., 2 * len(self.first) :]
         return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
-        """Return the figures of the system level."""
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the system level."""
         human, metric = self.human(shared), self.metric(own, scored)
         pairs = len(self.first)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)

@@ -20,7 +20,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
-from ranker.evaluation.shown import Shown
+from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import Extractor, FeatureFamily
 from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
@@ -57,7 +57,7 @@ class ExtractorDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class PairExplanation(Shown):
+class PairExplanation(TableResult):
     """Why one candidate of a source scores higher than another.
 
     Parameters
@@ -134,7 +134,7 @@ class PairExplanation(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class SystemExplanation(Shown):
+class SystemExplanation(TableResult):
     """Why one system scores higher than another on average."""
 
     first: str

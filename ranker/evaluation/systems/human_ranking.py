@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import draws, stream
+from ranker.evaluation.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
@@ -86,19 +87,19 @@ def rank_systems(
             continue
         names, code = np.unique(systems[rows].astype(str), return_inverse=True)
         source = np.unique(dataset.candidate_source[rows], return_inverse=True)[1].astype(np.int64)
-        judgements = np.bincount(code, minlength=len(names))
+        if kind == PREFERENCES:
+            pairs = code[: len(first)], code[len(first) :], outcome
+            source = source[: len(first)]
         if chosen == "mean":
-            score, sample = _means(code, source, human[rows], len(names), resamples, generator)
+            columns = np.zeros((source.max() + 1, 2, len(names)))
+            np.add.at(columns[:, 0], (source, code), human[rows])
+            np.add.at(columns[:, 1], (source, code), 1.0)
+            score, sample = _resampled(columns, _ratio, resamples, generator)
+        elif chosen == "expected-wins":
+            score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
-            half = len(first)
-            pairs = code[:half], code[half:], outcome
-            by_wins = chosen == "expected-wins"
-            score, sample = (
-                _expected_wins(pairs, source[:half], len(names), resamples, generator)
-                if by_wins
-                else _trueskill(pairs, source[:half], len(names), resamples, generator, model or TrueSkill())
-            )
-        rankings.append(HumanRanking(lp, chosen, _ranked(names, score, sample, judgements)))
+            score, sample = _trueskill(pairs, source, len(names), resamples, generator, model or TrueSkill())
+        rankings.append(HumanRanking(lp, chosen, _ranked(names, score, sample, np.bincount(code))))
     return tuple(rankings)
 
 
@@ -132,46 +133,26 @@ def _comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64
     return first[chosen], second[chosen], outcome[chosen]
 
 
-def _means(
-    code: Int64Array,
-    source: Int64Array,
-    values: FloatArray,
-    systems: int,
-    resamples: int,
-    generator: np.random.Generator,
+def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], source: Int64Array, systems: int) -> FloatArray:
+    """Return how often each system won against each other, by source, shape (sources, systems, systems)."""
+    first, second, outcome = (side[pairs[2] != 0] for side in pairs)
+    wins = np.zeros((source.max() + 1, systems, systems))
+    cells = np.where(outcome > 0, first, second), np.where(outcome > 0, second, first)
+    np.add.at(wins, (source[pairs[2] != 0], *cells), 1.0)
+    return wins
+
+
+def _ratio(sums: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[..., 0, :] / sums[..., 1, :])
+
+
+def _resampled(
+    columns: FloatArray, score: Callable[[FloatArray], FloatArray], resamples: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    units = int(source.max()) + 1
-    columns = np.zeros((units, 2 * systems))
-    np.add.at(columns, (source, code), values)
-    np.add.at(columns, (source, systems + code), 1.0)
-
-    def finish(sums: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(sums[..., :systems] / sums[..., systems:])
-
-    sums = [weights @ columns for _, weights in draws(units, resamples, generator)]
-    return finish(columns.sum(axis=0)), finish(np.concatenate(sums) if sums else np.empty((0, 2 * systems)))
-
-
-def _expected_wins(
-    pairs: tuple[Int64Array, Int64Array, Int64Array],
-    source: Int64Array,
-    systems: int,
-    resamples: int,
-    generator: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
-    first, second, outcome = pairs
-    strict = outcome != 0
-    winner, loser = np.where(outcome > 0, first, second)[strict], np.where(outcome > 0, second, first)[strict]
-    units = int(source.max()) + 1
-    columns = np.zeros((units, systems * systems))
-    np.add.at(columns, (source[strict], winner * systems + loser), 1.0)
-
-    def finish(sums: FloatArray) -> FloatArray:
-        return expected_wins(sums.reshape(*sums.shape[:-1], systems, systems))
-
-    sums = [weights @ columns for _, weights in draws(units, resamples, generator)]
-    return finish(columns.sum(axis=0)), finish(np.concatenate(sums) if sums else np.empty((0, systems * systems)))
+    """Return the scores of systems from sums of `columns` (sources, ...), and those of bootstrap samples."""
+    sums = resampled_sums(columns.reshape(len(columns), -1), resamples, generator)
+    return score(columns.sum(axis=0)), score(sums.reshape(resamples, *columns.shape[1:]))
 
 
 def _trueskill(

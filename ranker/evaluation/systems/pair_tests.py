@@ -23,7 +23,7 @@ _LARGEST = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class PairTests:
+class SystemPairTests:
     """The scores of systems, and p-values of all their pairs."""
 
     scores: FloatArray
@@ -61,7 +61,7 @@ def compare_pairs(
     seed: int = 0,
     parity: Parity | None = None,
     scale: float = 1.0,
-) -> PairTests:
+) -> SystemPairTests:
     """Test all pairs of systems, all of them in the same resamples."""
     rows = np.asarray(statistics, dtype=np.float64)
     systems = rows.shape[1]
@@ -93,7 +93,7 @@ def compare_pairs(
         extreme = folded > np.abs(scale * scores[first] - scale * scores[second])
         _, alike = np.unique(rows.swapaxes(0, 1).reshape(systems, -1), axis=0, return_inverse=True)
         p = np.where(alike[first] == alike[second], 1.0, (1 + extreme.sum(axis=0)) / (1 + resamples))
-    return PairTests(scores, sample, first, second, p, adjusted, used, len(null))
+    return SystemPairTests(scores, sample, first, second, p, adjusted, used, len(null))
 
 
 def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:

@@ -12,8 +12,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores
 from ranker.errors import counted
 from ranker.evaluation.correlation.segment import source_spearman
-from ranker.evaluation.systems.comparing import people_kind
-from ranker.evaluation.systems.comparison import SystemComparison, SystemsResult
+from ranker.evaluation.systems.result import SystemComparison, SystemsResult
+from ranker.evaluation.systems.run import people_kind
 from ranker.extractors.scorers import Scorer
 from ranker.reports.breakdown import score_correlations
 from ranker.reports.pages import Section, fragment, section, write_page

@@ -10,8 +10,8 @@ from ranker.errors import OptionError
 from ranker.evaluation.compare.candidates import CandidateScores, by_language_pair, part_of
 from ranker.evaluation.compare.metric_tests import randomised_units
 from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
-from ranker.evaluation.compare.statistics import SegmentFigures
-from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.compare.statistics import SegmentStatistics
+from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from tests.evaluation.compare.perm_both_plain import SWAPPED, perm_both, standardised
@@ -91,7 +91,7 @@ def piece():
     metrics = [
         CandidateScores(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)
     ]
-    return result, [part_of(metric, result, standardised=True) for metric in metrics]
+    return result, [part_of(metric, result).standardise() for metric in metrics]
 
 
 class Signs:
@@ -139,7 +139,7 @@ def plain_tau(scores: np.ndarray, pairs: PreferencePairs) -> float:
 def test_swapped_sources_equal_figures_of_swapped_scores(piece):
     part, metrics = piece
     selected = np.random.default_rng(4).integers(2, size=(6, part.sources))
-    for family in (SegmentFigures(part), SystemFigures(part)):
+    for family in (SegmentStatistics(part), SystemStatistics(part)):
         result = randomised_units(family, metrics[:2], 6, Signs(selected))
         for row in range(6):
             stay = selected[row][part.source] == 1
@@ -147,7 +147,7 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
                 CandidateScores("x", np.where(stay, metrics[a].scores, metrics[b].scores)) for a, b in ((0, 1), (1, 0))
             ]
             shared = family.shared.sum(axis=0)
-            left, right = (family.figures(shared, family.measure(each).columns.sum(axis=0), each) for each in mixed)
+            left, right = (family.values(shared, family.measure(each)[0].sum(axis=0), each) for each in mixed)
             for identity in left:
                 if identity != "segment.acc-eq":  # thresholds stay those of the metrics
                     wanted = left[identity] - right[identity]

@@ -109,7 +109,7 @@ def test_expected_wins_and_soft_accuracy_of_preferences(human):
         p.append(stats.norm.sf(apart.sum(axis=0) / np.sqrt((apart**2).sum(axis=0))))
     wanted = 1 - np.abs(p[0] - p[1]).mean()
     assert comparison.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
-    assert not comparison.contests
+    assert not comparison.pairwise_tests
     assert np.isnan(comparison.cells[0].low)
 
 
@@ -125,8 +125,8 @@ def test_systems_may_be_scored_by_their_summed_statistics(human):
     totals = ratio(rows.reshape(60, 5, 2).sum(axis=0))
     wanted = stats.pearsonr(human.mean(axis=0), totals).statistic
     assert comparison.cell("system.pearson", "test/xx-en", "sums").value == pytest.approx(wanted)
-    assert {contest.statistic: contest.test for contest in comparison.contests}["system.pearson"] == "bootstrap"
-    assert {contest.statistic: contest.test for contest in comparison.contests}["segment.pearson"] == "randomisation"
+    assert {tests.statistic: tests.test for tests in comparison.pairwise_tests}["system.pearson"] == "bootstrap"
+    assert {tests.statistic: tests.test for tests in comparison.pairwise_tests}["segment.pearson"] == "randomisation"
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
@@ -134,21 +134,21 @@ def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
     scored = metrics(human, 1)
     same = CandidateScores("same", scored[0].scores * 2 - 1)
     comparison = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
-    contest = comparison.contest("segment.tau.primary", "test/xx-en")
-    assert contest.test == test
-    assert contest.p[0][3] == 1
-    assert contest.p[0][2] < 0.02
-    assert contest.p[0][2] == contest.p[2][0]
-    assert contest.ahead[0] == (False, False, True, False)
+    tests = comparison.tests_of("segment.tau.primary", "test/xx-en")
+    assert tests.test == test
+    assert tests.p[0][3] == 1
+    assert tests.p[0][2] < 0.02
+    assert tests.p[0][2] == tests.p[2][0]
+    assert tests.ahead[0] == (False, False, True, False)
     clusters = [
         comparison.cell("segment.tau.primary", "test/xx-en", item).cluster for item in ("m0", "m1", "m2", "same")
     ]
     assert clusters[2] == max(clusters) > clusters[0] == clusters[3] == 1
     again = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
     assert again.to_json() == comparison.to_json()
-    # Spearman has no shortcut under perm-both, and the contest says what stood in
+    # Spearman has no shortcut under perm-both, and the result says what stood in
     expected = "bootstrap" if test == "perm-both" else test
-    assert comparison.contest("segment.spearman", "test/xx-en").test == expected
+    assert comparison.tests_of("segment.spearman", "test/xx-en").test == expected
 
 
 @pytest.fixture(scope="module")
@@ -162,14 +162,14 @@ def twelve(human):
 
 
 def significant(found: Comparison, identity: str) -> int:
-    return sum(map(sum, found.contest(identity, "test/xx-en").ahead))
+    return sum(map(sum, found.tests_of(identity, "test/xx-en").ahead))
 
 
 def test_twelve_metrics_are_told_apart_by_default(twelve, human):
     holm, default = twelve["holm"], twelve["westfall-young"]
     assert default.settings.correction == compare([(preferred(human), metrics(human, 1))]).settings.correction
     for identity in ("segment.tau.primary", "segment.spearman"):
-        result = {name: item.contest(identity, "test/xx-en") for name, item in twelve.items()}
+        result = {name: item.tests_of(identity, "test/xx-en") for name, item in twelve.items()}
         assert significant(holm, identity) == 0
         assert significant(twelve["none"], identity) >= significant(default, identity) >= 32
         # all of the good are ahead of all others
@@ -209,18 +209,18 @@ def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
     comparison = compare(data, resamples=50, test="williams", correction="holm")
     selected = human[:30].ravel(), *(item.scores[:150] for item in scored)
     r = np.corrcoef(selected)
-    contest = comparison.contest("segment.pearson", "test+test/xx-en")
-    assert contest.test == "williams"
-    assert contest.p[0][2] == contest.p[2][0] == pytest.approx(float(williams(r[0, 1], r[0, 3], r[1, 3], 150)))
-    assert contest.adjusted[0][2] == pytest.approx(3 * contest.p[0][2])
-    assert contest.ahead[0][2]
+    tests = comparison.tests_of("segment.pearson", "test+test/xx-en")
+    assert tests.test == "williams"
+    assert tests.p[0][2] == tests.p[2][0] == pytest.approx(float(williams(r[0, 1], r[0, 3], r[1, 3], 150)))
+    assert tests.adjusted[0][2] == pytest.approx(3 * tests.p[0][2])
+    assert tests.ahead[0][2]
     # systems, too, but not a mean over language pairs and no other statistic
     people, left, right = (values.reshape(30, 5).mean(axis=0) for values in (selected[0], selected[1], selected[3]))
     r = np.corrcoef([people, left, right])
-    systems = comparison.contest("system.pearson", "test+test/xx-en")
+    systems = comparison.tests_of("system.pearson", "test+test/xx-en")
     assert systems.p[0][2] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], 5)))
-    assert comparison.contest("segment.pearson", "test+test/mean").test == "bootstrap"
-    assert comparison.contest("segment.spearman", "test+test/xx-en").test == "bootstrap"
+    assert comparison.tests_of("segment.pearson", "test+test/mean").test == "bootstrap"
+    assert comparison.tests_of("segment.spearman", "test+test/xx-en").test == "bootstrap"
     with pytest.raises(OptionError, match=r"--test williams does not resample, .*: use --correction holm or none"):
         compare(data, test="williams")
 
@@ -288,7 +288,7 @@ def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
     for correction, item in twelve.items():
         text = item.to_json()
         again = Comparison.from_json(text)
-        assert (again.contests, again.notes, again.to_json()) == (item.contests, item.notes, text)
+        assert (again.pairwise_tests, again.notes, again.to_json()) == (item.pairwise_tests, item.notes, text)
         written = json.loads(text)
         assert written["notes"] == list(item.notes)
         assert written["settings"]["correction"] == correction
@@ -356,10 +356,10 @@ def test_few_sources_are_tested_by_randomisation_and_a_note_says_so():
     dataset = graded(human)
     good, bad = (CandidateScores(name, human.ravel() * sign) for name, sign in (("good", 1), ("bad", -1)))
     comparison = compare([(dataset, [good, bad])], levels=("segment",), resamples=400)
-    contest = comparison.contest("segment.spearman", comparison.main_scope.id)
-    assert contest.test == "randomisation"
+    tests = comparison.tests_of("segment.spearman", comparison.main_scope.id)
+    assert tests.test == "randomisation"
     # two of the sixteen ways to swap are as extreme
-    assert contest.p[0][1] == pytest.approx(2 / 16, abs=0.05)
+    assert tests.p[0][1] == pytest.approx(2 / 16, abs=0.05)
     assert comparison.notes[-1] == "test xx-en: 4 sources, fewer than 30: intervals are too narrow"
     many = compare([(graded(np.tile(human, (8, 1))), [CandidateScores("a", np.tile(good.scores, 8))])], resamples=20)
     assert not [note for note in many.notes if "fewer than 30" in note]

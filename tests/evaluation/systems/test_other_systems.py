@@ -16,8 +16,8 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.contrast.run import contrast
+from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import Scorer
 from ranker.ranking import Ranker, RankerScorer, make_scorer
 from tests.effort import THOROUGH

@@ -7,7 +7,7 @@ import pytest
 
 from ranker import Dataset, Ranker, evaluate, from_frame, from_texts, make_metric
 from ranker.evaluation.explanations.pairs import explain_systems
-from ranker.evaluation.systems.comparing import compare_systems
+from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import MetricScorer
 
 REFERENCES = ["the cat sat on the mat", "it rains today", "where is the key", "he <b>smiles</b>"]

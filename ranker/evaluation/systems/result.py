@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
-from ranker.evaluation.shown import Shown
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
 from ranker.evaluation.systems.pair_tests import PairTest
+from ranker.evaluation.table_result import TableResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,7 +206,7 @@ class SystemComparison:
 
 
 @dataclass(frozen=True, repr=False)
-class SystemsResult(Shown):
+class SystemsResult(TableResult):
     """The systems of a data set, by several metrics; see the module for its JSON form."""
 
     data: str

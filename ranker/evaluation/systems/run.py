@@ -1,4 +1,4 @@
-"""Compares systems by metrics; see `ranker.evaluation.systems.comparison` for what comes out."""
+"""Compares systems by metrics; see `ranker.evaluation.systems.result` for what comes out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
-from ranker.evaluation.systems.comparison import (
+from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
+from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
     SystemPair,
@@ -29,8 +31,6 @@ from ranker.evaluation.systems.comparison import (
     SystemsResult,
     SystemsSettings,
 )
-from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
-from ranker.evaluation.systems.pair_tests import PairTests, compare_pairs, sources_needed
 from ranker.extractors.scorers import Scorer
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
@@ -222,7 +222,7 @@ def _compare(
     )
 
 
-def _needed(tests: PairTests, sources: int, settings: SystemsSettings) -> FloatArray:
+def _needed(tests: SystemPairTests, sources: int, settings: SystemsSettings) -> FloatArray:
     first, second = tests.first, tests.second
     spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
     apart = tests.scores[first] - tests.scores[second]

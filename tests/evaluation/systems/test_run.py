@@ -11,8 +11,8 @@ from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.human_ranking import rank_systems
+from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import make_scorer
 from tests.datasets import dataset_of
 from tests.evaluation.made import graded

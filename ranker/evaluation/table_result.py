@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _ROWS = 20
 
 
-class Shown(ABC):
+class TableResult(ABC):
     """A result that is a table; a dataclass derived from it leaves ``repr`` to it."""
 
     @property
