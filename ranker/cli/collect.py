@@ -10,7 +10,7 @@ import typer
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DataOption, FormatOption, LpOption, SeedOption, read_input, working
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_progress
+from ranker.cli.output import Result, emit, print_note, print_table, say, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
@@ -125,7 +125,7 @@ def new_command(
         known = catalogue.load(gold) if gold else None
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
     if created.passed_over:
-        say_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
+        print_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     gold_note = f", {created.gold:,} gold items" if created.gold else ""
     note = f"{campaign}: {created.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
@@ -173,7 +173,9 @@ def serve_command(
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
-        say_note(f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy")
+        print_note(
+            f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy"
+        )
 
     def ready() -> None:
         say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")

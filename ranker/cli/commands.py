@@ -22,7 +22,7 @@ from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from ranker.cli.completion import completion
 from ranker.cli.options import OUTPUT, DataOption, listed_paths
-from ranker.cli.output import be_quiet, say_note, without_styles, write_long_signatures
+from ranker.cli.output import be_quiet, print_note, without_styles, write_long_signatures
 from ranker.errors import OptionError
 
 _FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
@@ -290,4 +290,4 @@ def written_to(target: Path | None, mode: int = 0o666) -> Iterator[None]:
             yield
         text.flush()
         text.detach()
-    say_note(f"written: {target}")
+    print_note(f"written: {target}")

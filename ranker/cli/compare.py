@@ -23,7 +23,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, win_rows
+from ranker.cli.output import Result, emit, print_note, print_table, say, say_signatures, win_rows
 from ranker.cli.scorer import GivenOption, MetricsOption, listed, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Correction, Test
@@ -119,7 +119,7 @@ def command(
         used = resolve_kind(dataset, kind, learnt=learnt)
         rows = judged(dataset, used) if levels == ["segment"] else None
         if direction := judgements_note(dataset, used):
-            say_note(direction)
+            print_note(direction)
         notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [
@@ -151,7 +151,7 @@ def command(
     )
     if form != "table":
         for note in comparison.notes:
-            say_note(note)
+            print_note(note)
 
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
@@ -181,7 +181,7 @@ def _notes(name: str, scorers: list[Scorer], dataset: Dataset, rows: BoolArray |
     for note in dict.fromkeys(filter(None, [scorer.note(dataset, rows) for scorer in scorers])):
         notes.append(f"{dataset.name}: {note}")
     for text in notes:
-        say_note(f"{name}: {text}")
+        print_note(f"{name}: {text}")
     return tuple(notes)
 
 

@@ -22,9 +22,9 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
+from ranker.cli.output import Result, emit, interval, print_note, print_table, say, say_signatures
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
-from ranker.cli.scorer import GivenOption, result_signature, say_notes, single, supplied
+from ranker.cli.scorer import GivenOption, print_notes, result_signature, single, supplied
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ def command(
             seed=seed,
         )
     scored = dataset.select_sources((system_pair(dataset, first, second) >= 0).any(axis=1))
-    say_notes([scorer], scored)
+    print_notes([scorer], scored)
     for note in result.notes:
-        say_note(note)
+        print_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
     signature = result_signature(scorer, dataset, "system", scored=(scored, None), **options)
 
@@ -167,7 +167,7 @@ def command(
 
     emit(Result({"signature": signature, **asdict(result)}, _rows(result), show, _lines(result)), form)
     if html is not None:
-        say_note(f"written: {html}")
+        print_note(f"written: {html}")
         if opened:
             open_page(html)
 

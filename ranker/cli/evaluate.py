@@ -28,8 +28,8 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
+from ranker.cli.output import Result, emit, interval, print_note, print_table, say_signatures
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, print_notes, result_signature, single
 from ranker.cli.sharded import OutOption, SchedulerOption, Sharded, WorkersOption, processed, sharded_input
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ def command(
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         rows = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(rows)
-        say_notes([scorer], dataset, rows)
+        print_notes([scorer], dataset, rows)
         if direction := judgements_note(judged_outputs, kind):
-            say_note(direction)
+            print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
@@ -135,7 +135,7 @@ def command(
             }
     trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
     if trained:
-        say_note(f"this model {trained}, which it is evaluated on")
+        print_note(f"this model {trained}, which it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"

@@ -22,7 +22,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures
+from ranker.cli.output import Result, emit, print_note, print_table, say, say_signatures
 from ranker.cli.scorer import GivenOption, files_for, suited_model
 from ranker.errors import OptionError, counted
 
@@ -111,7 +111,7 @@ def command(
         note = ranker.note(dataset)
         matrix = ranker.contributions(dataset)
     if note:
-        say_note(note)
+        print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
     if pair is None:
         with working("explaining"):
@@ -183,7 +183,7 @@ def _print_pairs(
         raise nothing_to_compare(data, *pair)
     difference, families = mean_difference([total for total, _ in sums], [amounts for _, amounts in sums])
     if skipped:
-        say_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
+        print_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
         for group in groups:

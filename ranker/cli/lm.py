@@ -9,7 +9,7 @@ import typer
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormatOption, working
-from ranker.cli.output import Result, emit, say, say_note
+from ranker.cli.output import Result, emit, print_note, say
 from ranker.errors import counted
 
 app = Commands("Train language models.")
@@ -56,7 +56,7 @@ def train_command(
     if trained.fallback_orders:
         orders = ", ".join(map(str, trained.fallback_orders))
         what = f"the text is too small or too repetitive to estimate the discounts of order {orders}"
-        say_note(f"{what}; using 0.5, 1 and 1.5")
+        print_note(f"{what}; using 0.5, 1 and 1.5")
 
     def show() -> None:
         say(

@@ -9,7 +9,7 @@ import typer
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DataOption, EachOption, FormatOption, JobsOption, LpOption, read_input, working
-from ranker.cli.output import Result, emit, say_note
+from ranker.cli.output import Result, emit, print_note
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def from_dataset_command(
         selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
         written = making.write_selection(selection, target)
     if selection.left_out:
-        say_note(
+        print_note(
             f"{selection.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the "
             "language model did not learn from them"
         )

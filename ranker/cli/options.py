@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import color_system, note_with_result, say_note, shows_progress
+from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -216,7 +216,7 @@ def read_input(
         if to_score:
             dataset, note = without_only_references(dataset)
     if note:
-        say_note(note)
+        print_note(note)
     if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)
     if parts is not None:
@@ -235,7 +235,7 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
         available = kinds(corpus)
         if used not in (*available, *rating_names(corpus)):
             holds = f"it has {', '.join(available)}" if available else "it has none"
-            say_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
+            print_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
 
 
 @contextmanager

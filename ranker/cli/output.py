@@ -65,7 +65,7 @@ class Result:
 
 def emit(result: Result, form: str) -> None:
     """Print a result in the form that ``--format`` names, after the notes that come with it."""
-    say_pending_notes()
+    print_pending_notes()
     if form == "json":
         typer.echo(json_text(_plain(result.document), indent=1))
     elif form == "jsonl":
@@ -160,7 +160,7 @@ def print_text(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
 
 
-def say_note(note: str) -> None:
+def print_note(note: str) -> None:
     """Tell the user on stderr what is good to know, unless notes are unwanted."""
     say_progress(f"ranker: note: {note}")
 
@@ -170,16 +170,16 @@ def note_with_result(notes: Iterable[str], rest: str) -> None:
     _pending.set((*_pending.get(), (notes, rest)))
 
 
-def say_pending_notes() -> None:
+def print_pending_notes() -> None:
     """Tell the user what was to be said before the result: five lines at most."""
     pending = () if _quiet.get() else _pending.get()
     _pending.set(())
     lines = ((note, rest) for notes, rest in pending for note in notes)
     for number, (note, rest) in enumerate(lines):
         if number == _MOST_NOTES:
-            say_note(f"more notes about the data: {rest}")
+            print_note(f"more notes about the data: {rest}")
             return
-        say_note(note)
+        print_note(note)
 
 
 def print_table(

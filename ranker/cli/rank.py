@@ -23,7 +23,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_signatures, show
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, print_notes, result_signature, single
 from ranker.cli.sharded import (
     OutOption,
     SchedulerOption,
@@ -105,7 +105,7 @@ def command(
 
     with working("ranking"):
         parts = scorer.contributions(dataset) if contributions else {}
-        say_notes([scorer], dataset)
+        print_notes([scorer], dataset)
         # the sum along rows, as the ranker takes it itself
         matrix = np.stack(list(parts.values()), axis=1) if parts else None
         scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)

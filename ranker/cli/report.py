@@ -23,7 +23,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import say, say_note, say_pending_notes
+from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, files_for
 from ranker.errors import OptionError
@@ -138,9 +138,9 @@ def command(
             page, drawn = ranker_report(findings)
         for measured in findings.measured:
             for note in measured.notes:
-                say_note(f"{measured.dataset.name}: {note}")
+                print_note(f"{measured.dataset.name}: {note}")
     write_html(html, page)
-    say_pending_notes()
+    print_pending_notes()
     say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         say(f"written: {path}")

@@ -24,7 +24,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say, say_signatures
-from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, listed, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, listed, print_notes, result_signature
 from ranker.cli.sharded import (
     OutOption,
     SchedulerOption,
@@ -114,7 +114,7 @@ def command(
     with working("scoring"):
         levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
         by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
-        say_notes(by_level, dataset)
+        print_notes(by_level, dataset)
         if form == "mtme" and output is not None:
             _write(output, dataset, scorers, levels)
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.output import say_note
+from ranker.cli.output import print_note
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
 
@@ -128,7 +128,7 @@ def suited_model(dataset: Dataset) -> str:
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     scope = _SCOPES.get(name, "")
-    say_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
+    print_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
     return name
 
 
@@ -152,11 +152,11 @@ def result_signature(
     return "|".join(parts) + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
-def say_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
+def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
     notes = [scorer.note(dataset, rows) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
-        say_note(note)
+        print_note(note)
 
 
 def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:

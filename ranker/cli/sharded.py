@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.options import working
-from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
+from ranker.cli.output import Result, print_note, say, say_progress, say_signatures
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def processed(
             say_progress(f"ranker: {counted(reused, 'shard')} finished by an earlier run")
         notes = list(dict.fromkeys(part.note for part in parts if part.note))
         for note in notes[:_MOST_NOTES]:
-            say_note(note)
+            print_note(note)
         if len(notes) > _MOST_NOTES:
-            say_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
+            print_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
         ranked = f"ranked:{data_signature(chosen.shards, parts)}"
         signatures = [f"{scorer.head()}|{ranked}" for scorer in named.scorers()]
         if chosen.out is not None:

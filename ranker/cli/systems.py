@@ -21,7 +21,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, print_text, say, say_note, say_signatures, show, win_rows
+from ranker.cli.output import Result, emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
@@ -126,7 +126,7 @@ def command(
             findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)
             write_html(html, systems_report(findings, percent=percent)[0])
     for note in dict.fromkeys(note for compared in result.metrics for note in compared.notes):
-        say_note(note)
+        print_note(note)
     if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
@@ -137,9 +137,9 @@ def command(
         emit(Result(document, rows, lambda: _print(result, pairs, percent)), form)
     if form != "table":
         for note in result.notes:
-            say_note(note)
+            print_note(note)
     if html is not None:
-        say_note(f"written: {html}")
+        print_note(f"written: {html}")
         if opened:
             open_page(html)
 

@@ -27,7 +27,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
+from ranker.cli.output import Result, emit, interval, print_note, print_table, say, say_signatures
 from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
@@ -149,7 +149,7 @@ def command(
         with working("cross-validating"):
             cross_validation = cross_validate(ranker, table, folds=folds, seed=seed)
     for note in notes:
-        say_note(note)
+        print_note(note)
     _print(ranker, target, cross_validation, form)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from ranker.cli.options import MOST_SEARCHES, DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
 from ranker.cli.output import Result, emit, print_table, say, say_signatures, shows_progress
-from ranker.cli.scorer import listed, say_notes, single
+from ranker.cli.scorer import listed, print_notes, single
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def command(
     reported = list({scorer.name: scorer for scorer in (objective, *further)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
-    say_notes(reported, references)
+    print_notes(reported, references)
     test = None
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
