@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import FormatOption
-from ranker.cli.output import Result, emit, print_note, print_table
+from ranker.cli.options import OutputForm
+from ranker.cli.output import emit, print_note, print_table
 from ranker.errors import OptionError, nearest
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def command(
         list[str] | None,
         typer.Argument(help="Names to describe with their options (default: list all).", metavar="FEATURE"),
     ] = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """List metrics, features and feature sets, and their options.
 
@@ -43,7 +43,7 @@ def command(
         if not names:
             typer.echo("\nOptions and columns of a feature: ranker features NAME")
 
-    emit(Result(rows, rows, show), form)
+    emit(form, rows, rows, show)
 
 
 def _groups() -> dict[str, list[list[dict[str, Any]]]]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import FormatOption
-from ranker.cli.output import Result, emit, print_table, say
+from ranker.cli.options import OutputForm
+from ranker.cli.output import emit, emit_rows, print_table, say
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def command(
         bool,
         typer.Option("--flat", help="Draw a run of the same binary operator as one node instead of left-branching."),
     ] = False,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Score a permutation with word-order metrics; draw its tree.
 
@@ -65,7 +65,7 @@ def command(
         if svg:
             many = f"draws a single permutation, found {len(read)}"
             raise OptionError(f"--svg {many if len(read) > 1 else 'requires --format table or json'}")
-        emit(Result.of_rows(rows, signature=signature), form)
+        emit_rows(form, rows, signature=signature)
         return
     ((values, first),) = read.values()
     tree = permutation_tree(values)
@@ -82,7 +82,7 @@ def command(
         say("", signature)
 
     document = {"signature": signature, **_facts(values, first, tree), "scores": by_name} if form == "json" else None
-    emit(Result(document, rows, show), form)
+    emit(form, document, rows, show)
 
 
 def _read(text: str) -> dict[int, tuple[Int64Array, int]]:

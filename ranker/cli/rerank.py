@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
-from ranker.cli.output import Result, emit, print_note, print_text, say
+from ranker.cli.options import EachOption, JobsOption, working
+from ranker.cli.output import emit, print_note, print_text, say
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
@@ -79,9 +79,7 @@ def command(
         typer.Option("--report", help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC"),
     ] = None,
     jobs: JobsOption = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
-    ] = "text",
+    form: Form = "text",
 ) -> None:
     """Choose the best of several hypotheses for each sentence.
 
@@ -214,7 +212,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
         }
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
-    emit(Result(rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows))), form)
+    emit(form, rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows)))
 
 
 def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:

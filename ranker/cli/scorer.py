@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranker.cli.options import Input
 from ranker.cli.output import print_note
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ranker.arrays import BoolArray
+    from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
@@ -32,14 +34,6 @@ MetricsOption = Annotated[
         "-m",
         help="Metrics, separated by commas, such as bleu[smoothing=exp],ter; may be repeated.",
         metavar="METRIC",
-    ),
-]
-GivenOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--given",
-        help="File with the scores that a model or metric reads as given[name=NAME]; may be repeated.",
-        metavar="NAME=FILE",
     ),
 ]
 
@@ -65,31 +59,32 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
 def chosen(
     model: Path | None,
     metrics: list[str] | None,
-    read: Callable[[Sequence[Extractor]], Dataset],
-    given: list[str] | None = None,
+    data: Input,
+    read: Callable[[Sequence[Extractor]], Dataset] | None = None,
 ) -> tuple[Scorer, Dataset]:
-    """Return the scorer that the options name, or the ranker that ships for such data, and the data.
+    """Return the scorer that the options name, or the included ranker for such data, and the data.
 
-    What the options say is checked before the data are read, for what the scorer is made of.
+    What the options say is checked before the data are read, which `read` does if not as by default.
     """
     from ranker.ranking import make_scorer
 
+    read = read or data.read
     metric = single(metrics)
     if model is not None or metric is not None:
-        scorer = supplied([make_scorer(metric, model)], given)[0]
+        scorer = supplied([make_scorer(metric, model)], data.given)[0]
         return scorer, read(scorer.members)
-    files_for((), given)
+    files_for((), data.given)
     dataset = read(())
     return make_scorer(None, suited_model(dataset)), dataset
 
 
-def supplied(scorers: Sequence[Scorer], given: list[str] | None) -> list[Scorer]:
+def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
     """Return scorers with the files of --given."""
     files = files_for([part for scorer in scorers for part in scorer.members], given)
     return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
 
 
-def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[str, str]:
+def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, str]:
     """Return the files of --given by the names of the scores in them."""
     if not given:
         return {}
@@ -159,7 +154,7 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | N
         print_note(note)
 
 
-def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
+def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str]) -> dict[str, Scorer]:
     """Return metrics and a ranker by their names, with the files of --given."""
     from ranker.ranking import make_scorer
 

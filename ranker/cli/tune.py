@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import MOST_SEARCHES, DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
-from ranker.cli.output import Result, emit, print_table, say, say_signatures, shows_progress
+from ranker.cli.options import MOST_SEARCHES, DocumentFormat, JobsOption, SeedOption
+from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.errors import OptionError
 
@@ -117,7 +117,7 @@ def command(
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: DocumentFormatOption = "table",
+    form: DocumentFormat = "table",
 ) -> None:
     """Tune the weights of a system's features to a metric (MERT).
 
@@ -227,4 +227,4 @@ def _print(tuned: Tuned, rows: list[dict[str, Any]], signature: str, written: li
         say_signatures(signature)
         say(*(f"written: {path}" for path in written))
 
-    emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), form)
+    emit(form, {**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show)
