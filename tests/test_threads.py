@@ -37,25 +37,31 @@ def test_threads_work_at_once_and_take_the_next_block_when_they_are_done():
     assert sorted(itertools.chain(*done.values())) == list(range(10))
 
 
-@pytest.mark.parametrize("setting", ["little work", "one thread", "inside a block"])
+@pytest.mark.parametrize("setting", ["little work", "one thread"])
 def test_one_thread_does_all_in_order(setting):
     seen = []
 
     def run(block):
         seen.append((threading.get_ident(), block))
 
-    if setting == "inside a block":
-        with threads.using(4):
-            for_each_block(lambda _: for_each_block(run, 5), 1)
-    else:
-        with threads.using(1 if setting == "one thread" else 4):
-            for_each_block(run, 5, SMALL_WORK / 2 if setting == "little work" else SMALL_WORK)
+    with threads.using(1 if setting == "one thread" else 4):
+        for_each_block(run, 5, SMALL_WORK / 2 if setting == "little work" else SMALL_WORK)
     assert seen == [(threading.get_ident(), block) for block in range(5)]
 
 
-def test_blocks_inside_blocks_of_other_threads_wait_for_nobody():
+def test_blocks_inside_blocks_run_in_the_thread_of_the_outer_block():
+    seen = []
+
+    def run(outer):
+        def run_inner(inner):
+            seen.append((outer, inner, threading.get_ident() == thread))
+
+        thread = threading.get_ident()
+        for_each_block(run_inner, 4)
+
     with threads.using(3):
-        for_each_block(lambda _: for_each_block(lambda _: time.sleep(0.001), 4), 12)
+        for_each_block(run, 12)
+    assert sorted(seen) == [(outer, inner, True) for outer in range(12) for inner in range(4)]
 
 
 @pytest.mark.parametrize("wrong", [0, 7])

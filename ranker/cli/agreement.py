@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    DataOption,
-    FormatOption,
-    JobsOption,
-    KindOption,
-    LpOption,
-    OutputForm,
-    SeedOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, print_table, say
+from ranker.cli.options import MOST_RESAMPLES, Corpora, JobsOption, KindOption, OutputForm, SeedOption, working
+from ranker.cli.output import emit, emit_rows, print_table, say
 from ranker.evaluation.choices import RankingMethod
 
 if TYPE_CHECKING:
@@ -28,9 +17,8 @@ if TYPE_CHECKING:
 
 
 def command(
-    data: DataOption = None,
+    corpora: Corpora,
     kind: KindOption = "auto",
-    lp: LpOption = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Print one row per pair of judges instead.")] = False,
     systems: Annotated[
         RankingMethod | None,
@@ -47,7 +35,7 @@ def command(
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Measure the agreement between human judges.
 
@@ -59,7 +47,7 @@ def command(
 
     Example: ranker agreement --data sample --kind fluency
     """
-    dataset = read_input(data or [], None, None, None, lp, to_score=False)
+    dataset = corpora.read(to_score=False)
     if systems is not None:
         _rank_systems(dataset, kind, systems, resamples, seed, form)
         return
@@ -82,7 +70,7 @@ def command(
         print_table(rows if pairs else [_shown(row) for row in rows], title)
         say("", signature)
 
-    emit(Result(document, rows, show), form)
+    emit(form, document, rows, show)
 
 
 def _rank_systems(
@@ -97,7 +85,7 @@ def _rank_systems(
         f"systems by {rankings[0].method if rankings else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
         f"|resamples:{resamples}|seed:{seed}"
     )
-    emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), form)
+    emit_rows(form, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
 
 
 def _figures(agreement: JudgesAgreement) -> list[dict[str, Any]]:

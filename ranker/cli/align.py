@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DataOption, FormatOption, JobsOption, LpOption, SourceOption, read_input, working
-from ranker.cli.output import Result, emit, print_table, say
+from ranker.cli.options import Input, JobsOption, OutputForm, Without, working
+from ranker.cli.output import emit, print_table, say
 from ranker.errors import DataError, OptionError, nearest
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Tokens = Literal["13a", "none"]
 """Tokenizers."""
 
 
+AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations"])]
 TargetOption = Annotated[
     list[Path] | None,
     typer.Option("--target", "-t", help="Translations of the source sentences, one per line.", metavar="FILE"),
@@ -31,13 +33,11 @@ TargetOption = Annotated[
 
 @app.command("train")
 def train_command(
+    inputs: AlignInput,
     model: Annotated[Path, typer.Option("--model", "-M", help="Output file for the aligner.", metavar="FILE")],
-    data: DataOption = None,
-    lp: LpOption = None,
     candidates: Annotated[
         bool, typer.Option("--candidates", help="With --data: learn from the candidates as well as the references.")
     ] = False,
-    source: SourceOption = None,
     target: TargetOption = None,
     tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="Tokenizer.")] = "13a",
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
@@ -51,7 +51,7 @@ def train_command(
         float, typer.Option("--null-probability", help="Probability that a word is aligned to nothing.")
     ] = 0.05,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
 
@@ -61,7 +61,7 @@ def train_command(
 
     Example: ranker align train -s source.de -t reference.en --model de-en.align
     """
-    dataset, files = _read(data, lp, source, target)
+    dataset, files = _read(inputs, target)
     from ranker.extractors.order.aligner import learn_aligner
     from ranker.storage.model_files import check_target
 
@@ -96,16 +96,15 @@ def train_command(
         print_table(shown, f"{trained.pairs:,} sentence pairs; log-likelihood")
         say(f"written: {model}")
 
-    emit(Result({"written": str(model), "pairs": trained.pairs, "log_likelihood": rows}, rows, show), form)
+    emit(form, {"written": str(model), "pairs": trained.pairs, "log_likelihood": rows}, rows, show)
 
 
 @app.command("apply")
 def apply_command(
+    inputs: AlignInput,
     model: Annotated[
         Path, typer.Option("--model", "-M", help="Aligner file written by ranker align train.", metavar="FILE")
     ],
-    data: DataOption = None,
-    lp: LpOption = None,
     system: Annotated[
         str | None,
         typer.Option("--system", help="With --data: align the candidates of one system only.", metavar="NAME"),
@@ -116,7 +115,6 @@ def apply_command(
             "--reference", help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER"
         ),
     ] = None,
-    source: SourceOption = None,
     target: TargetOption = None,
     threshold: Annotated[
         float, typer.Option("--threshold", help="Keep links whose posterior product is at least this.")
@@ -133,7 +131,7 @@ def apply_command(
     """
     if system is not None and reference is not None:
         raise OptionError("give --system or --reference, not both")
-    dataset, files = _read(data, lp, source, target)
+    dataset, files = _read(inputs, target)
     if files and (system is not None or reference is not None):
         raise OptionError(
             "--system and --reference select translations from --data; they cannot be used with -s and -t"
@@ -148,16 +146,14 @@ def apply_command(
     sys.stdout.writelines(f"{line}\n" for line in pharaoh_lines(links))
 
 
-def _read(
-    data: list[str] | None, lp: list[str] | None, source: Path | None, target: list[Path] | None
-) -> tuple[Dataset, tuple[Path, Path] | None]:
+def _read(inputs: Input, target: list[Path] | None) -> tuple[Dataset, tuple[Path, Path] | None]:
     """Return the data set, and the two files if it is made of those."""
-    if not data and not (source and target):
+    if not inputs.data and not (inputs.source and target):
         raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
     if target and len(target) > 1:
         raise OptionError(f"-t: expected one file, found {len(target)}")
-    dataset = read_input(data or [], source, None, target, lp, to_score=False)
-    return dataset, (source, target[0]) if source and target else None
+    dataset = replace(inputs, translations=target or []).read(to_score=False)
+    return dataset, (inputs.source, target[0]) if inputs.source and target else None
 
 
 def _translations(dataset: Dataset, system: str | None, reference: int | None) -> tuple[list[str], list[str]]:

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DataOption, FormatOption, LpOption, SeedOption, read_input, working
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_progress
+from ranker.cli.options import Corpora, OutputForm, SeedOption, working
+from ranker.cli.output import emit, emit_rows, print_note, print_table, say, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
@@ -24,8 +24,8 @@ DaysOption = Annotated[
 
 @app.command("new", secret=True)
 def new_command(
+    corpora: Corpora,
     campaign: Annotated[Path, typer.Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
-    data: DataOption = None,
     kind: Annotated[KindName, typer.Option("--kind", help="Type of judgement task.")] = "ranking",
     judges: Annotated[
         str,
@@ -88,9 +88,8 @@ def new_command(
         str, typer.Option("--url", help="Public address of the server, used in the judges' links.")
     ] = "http://127.0.0.1:8765",
     days: DaysOption = 90.0,
-    lp: LpOption = None,
     seed: SeedOption = 0,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Create a campaign, with links for its owner and judges.
 
@@ -103,7 +102,7 @@ def new_command(
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
 
-    dataset = read_input(data or [], None, None, None, lp, to_score=False)
+    dataset = corpora.read(to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),
@@ -125,11 +124,11 @@ def new_command(
         known = catalogue.load(gold) if gold else None
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
     if created.passed_over:
-        say_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
+        print_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     gold_note = f", {created.gold:,} gold items" if created.gold else ""
     note = f"{campaign}: {created.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
-    emit(Result.of_rows(rows, signature=note), form)
+    emit_rows(form, rows, signature=note)
 
 
 def _codes(judges: str) -> list[str]:
@@ -173,7 +172,9 @@ def serve_command(
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
-        say_note(f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy")
+        print_note(
+            f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy"
+        )
 
     def ready() -> None:
         say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")
@@ -182,12 +183,12 @@ def serve_command(
 
 
 @app.command("status")
-def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> None:
+def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> None:
     """Show the progress of a campaign and the quality of its judges.
 
     Example: ranker collect status demo.campaign
     """
-    from dataclasses import asdict, replace
+    from dataclasses import asdict
 
     from ranker.collect.campaign import opened
     from ranker.collect.counting import progress_of
@@ -216,7 +217,7 @@ def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> 
         if value["value"] is not None:
             signature += f"\n{name}: {value['value']:.3f}"
     document = {"settings": asdict(settings), "progress": asdict(progress), **figures}
-    emit(replace(Result.of_rows(rows, signature=signature), document=document), form)
+    emit_rows(form, rows, signature, document=document)
 
 
 @app.command("export")
@@ -247,7 +248,7 @@ def export_command(
         float | None,
         typer.Option("--max-fast", help="Exclude judges with a higher share of too fast judgements.", min=0, max=1),
     ] = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Export the judgements collected so far for ranker train.
 
@@ -280,7 +281,7 @@ def export_command(
         say(f"{judgements:,} {what}; next: ranker train --data {output}")
 
     document = {"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded}
-    emit(Result(document, excluded, show), form)
+    emit(form, document, excluded, show)
 
 
 @app.command("link")

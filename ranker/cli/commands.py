@@ -1,28 +1,30 @@
-"""What all commands have in common: their help, and the options that say where and how results are printed.
+"""Commands: their help, and the options that they have in common.
 
-Every command takes ``--quiet`` and ``--no-color``. One with a parameter `form` prints a result and takes ``--json`` and
-``--output`` too. One with a parameter `data` takes data also without ``--data``, unless it has other arguments.
+A parameter that is a record, such as `Input`, becomes one option per field. Every command takes ``--quiet`` and
+``--no-color``. The choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and
+``--output`` too. Data may be given without ``--data``, unless the command has other arguments.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
 from copy import copy
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from ranker.cli.completion import completion
-from ranker.cli.options import OUTPUT, DataOption, listed_paths
-from ranker.cli.output import be_quiet, say_note, without_styles, write_long_signatures
+from ranker.cli.options import OUTPUT, listed_paths
+from ranker.cli.output import be_quiet, print_note, without_styles, write_long_signatures
 from ranker.errors import OptionError
 
 _FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
@@ -140,21 +142,25 @@ class Commands(typer.Typer):
 def _with_options(function: Callable[..., None], mode: int) -> Callable[..., None]:
     """Return `function` with the options that all commands have."""
     signature = inspect.signature(function, eval_str=True)
-    # with keywords alone their order is free
-    parameters = {
-        name: parameter.replace(kind=parameter.KEYWORD_ONLY) for name, parameter in signature.parameters.items()
-    }
-    has_data = _DATA in parameters and parameters[_DATA].annotation == DataOption
-    arguments = [parameter for parameter in parameters.values() if isinstance(_info(parameter), ArgumentInfo)]
+    parameters: dict[str, inspect.Parameter] = {}
+    records: dict[str, tuple[Any, dict[str, inspect.Parameter]]] = {}
+    for name, parameter in signature.parameters.items():
+        record, *without = get_args(parameter.annotation) or (parameter.annotation,)
+        if is_dataclass(record):
+            records[name] = record, _fields(record, *without)
+            parameters |= records[name][1]
+        else:
+            # with keywords alone their order is free
+            parameters[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
+    arguments = {name for name, parameter in parameters.items() if isinstance(_info(parameter), ArgumentInfo)}
+    has_data = _DATA in parameters and _DATA not in arguments
     if has_data and not arguments:
         parameters = {_DATA_ARGUMENT: _option(_DATA_ARGUMENT, _DataArgument, None), **parameters}
-        # they may be given in either way
-        parameters[_DATA] = parameters[_DATA].replace(default=None)
     prints, writes = _FORM in parameters, _OUTPUT not in parameters
     if prints:
-        default = parameters[_FORM].default
-        parameters[_FORM] = _without_default(parameters[_FORM])
-        if "json" in _choices(parameters[_FORM]):
+        default, choices = parameters[_FORM].default, get_args(parameters[_FORM].annotation)
+        parameters[_FORM] = _format_option(choices, default)
+        if "json" in choices:
             parameters[_JSON] = _option(_JSON, _JsonOption, False)
         if writes:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
@@ -171,14 +177,14 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
             without_styles()
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
-            if not values[_DATA] and signature.parameters[_DATA].default is inspect.Parameter.empty:
-                raise OptionError("no data: give a corpus name or a file (--data)")
+        for name, (record, options) in records.items():
+            given = {field: values.pop(field) for field in options}
+            values[name] = record(**{field: value for field, value in given.items() if value is not None})
         if not prints:
             function(**values)
             return
         if values.pop(_LONG):
             write_long_signatures()
-        choices = _choices(parameters[_FORM])
         _refuse_formats(values[_OUTPUT], choices)
         # an option of the command's own may write something else than the result
         target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
@@ -190,6 +196,16 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
     return command
 
 
+def _fields(record: Any, without: Container[str] = ()) -> dict[str, inspect.Parameter]:
+    """Return the fields of a record as options; one that is not given keeps the default of the field."""
+    hints = get_type_hints(record, include_extras=True)
+    return {
+        each.name: _option(each.name, hints[each.name], None if each.default is MISSING else each.default)
+        for each in fields(record)
+        if each.name not in without
+    }
+
+
 def _info(parameter: inspect.Parameter) -> object:
     """Return how typer is to read a parameter, None for the context of the command."""
     return next(iter(get_args(parameter.annotation)[1:]), None)
@@ -199,13 +215,12 @@ def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _without_default(form: inspect.Parameter) -> inspect.Parameter:
-    """Return the parameter with None as its default, which tells whether it is given, and the default in its help."""
-    kind, option = get_args(form.annotation)
-    listed = [f"{choice} (the default)" if choice == form.default else choice for choice in get_args(kind)]
-    shown = copy(option)
-    shown.help = f"{option.help} {', '.join(listed)}."
-    return _option(_FORM, Annotated[kind | None, shown], None)
+def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
+    """Return ``--format``, with None as its default, which tells whether it is given, and the default in its help."""
+    listed = [f"{choice} (the default)" if choice == default else choice for choice in choices]
+    about = f"Format of the result: {', '.join(listed)}."
+    option = typer.Option("--format", "-f", help=about, metavar="FORMAT", rich_help_panel=OUTPUT)
+    return _option(_FORM, Annotated[Literal[choices] | None, option], None)
 
 
 def _with_metavar(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -241,11 +256,6 @@ def _allowed(kind: Any) -> list[str]:
 def _parts(kind: Any) -> list[Any]:
     """Return a type and the types it is made of, such as those of a union or a list."""
     return [kind, *(inner for part in get_args(kind) if get_origin(kind) is not Literal for inner in _parts(part))]
-
-
-def _choices(form: inspect.Parameter) -> tuple[str, ...]:
-    kind = get_args(get_args(form.annotation)[0])[0]
-    return get_args(kind)
 
 
 def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...]) -> None:
@@ -290,4 +300,4 @@ def written_to(target: Path | None, mode: int = 0o666) -> Iterator[None]:
             yield
         text.flush()
         text.detach()
-    say_note(f"written: {target}")
+    print_note(f"written: {target}")

@@ -10,21 +10,19 @@ import typer
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
-    DataOption,
-    FormatOption,
+    Input,
     JobsOption,
     KindOption,
     LevelName,
-    LpOption,
-    NoReferencesOption,
+    OutputForm,
     SeedOption,
+    Without,
     level_of,
     listed_paths,
-    read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, win_rows
-from ranker.cli.scorer import GivenOption, MetricsOption, listed, supplied
+from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
+from ranker.cli.scorer import MetricsOption, listed, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
@@ -41,7 +39,7 @@ LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelNa
 
 
 def command(
-    data: DataOption = None,
+    inputs: Annotated[Input, Without(["source", "references", "translations"])],
     metric: MetricsOption = None,
     model: Annotated[
         list[str] | None,
@@ -50,9 +48,6 @@ def command(
         ),
     ] = None,
     kind: KindOption = "auto",
-    given: GivenOption = None,
-    lp: LpOption = None,
-    no_references: NoReferencesOption = False,
     level: Annotated[
         list[LevelChoice] | None,
         typer.Option("--level", help="Level of the comparison; may be repeated (default: all). corpus means system."),
@@ -77,7 +72,7 @@ def command(
     per_lp: Annotated[bool, typer.Option("--per-lp", help="Also print a table per language pair.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Compare metrics and rankers with human judgements.
 
@@ -89,7 +84,7 @@ def command(
     """
     if not (metric or model):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
-    if not data:
+    if not inputs.data:
         raise OptionError("no data: give a corpus name or a file (--data), once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.candidates import CandidateScores
@@ -103,11 +98,9 @@ def command(
     scorers |= {
         name: make_scorer(None, path) for name, path in _named([Path(path) for path in listed_paths(model)]).items()
     }
-    scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
+    scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.members]
-    datasets = [
-        read_input([path], None, None, None, lp, no_references=no_references, extractors=members) for path in data
-    ]
+    datasets = [each.read(members) for each in inputs.each()]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
     # the last of them is what documents and systems are scored by
     scorers_used = {
@@ -119,7 +112,7 @@ def command(
         used = resolve_kind(dataset, kind, learnt=learnt)
         rows = judged(dataset, used) if levels == ["segment"] else None
         if direction := judgements_note(dataset, used):
-            say_note(direction)
+            print_note(direction)
         notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [
@@ -141,17 +134,11 @@ def command(
             learnt=learnt,
         )
     statistic = _wins_statistic(comparison, wins)
-    emit(
-        Result(
-            comparison.document() if form == "json" else None,
-            _rows(comparison),
-            lambda: _print(comparison, statistic, per_lp),
-        ),
-        form,
-    )
+    document = comparison.document() if form == "json" else None
+    emit(form, document, _rows(comparison), lambda: _print(comparison, statistic, per_lp))
     if form != "table":
         for note in comparison.notes:
-            say_note(note)
+            print_note(note)
 
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
@@ -181,7 +168,7 @@ def _notes(name: str, scorers: list[Scorer], dataset: Dataset, rows: BoolArray |
     for note in dict.fromkeys(filter(None, [scorer.note(dataset, rows) for scorer in scorers])):
         notes.append(f"{dataset.name}: {note}")
     for text in notes:
-        say_note(f"{name}: {text}")
+        print_note(f"{name}: {text}")
     return tuple(notes)
 
 

@@ -8,23 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    DataOption,
-    FormatOption,
-    JobsOption,
-    LpOption,
-    ModelOption,
-    ReferencesOption,
-    SeedOption,
-    SourceOption,
-    TranslationsOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
+from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
+from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
-from ranker.cli.scorer import GivenOption, result_signature, say_notes, single, supplied
+from ranker.cli.scorer import print_notes, result_signature, single, supplied
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -46,6 +33,7 @@ _HEADS = ("", "difference", "words", "segments")
 
 
 def command(
+    inputs: TextInput,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -55,7 +43,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    data: DataOption = None,
     model: ModelOption = None,
     metric: Annotated[
         list[str] | None,
@@ -93,17 +80,12 @@ def command(
             show_default=f"{_NGRAMS} in tables, otherwise {_ALL}",
         ),
     ] = None,
-    given: GivenOption = None,
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    translations: TranslationsOption = None,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
@@ -121,12 +103,12 @@ def command(
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
     name = single(metric)
-    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], given)[
+    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], inputs.given)[
         0
     ].for_systems()
-    named, names = _data_and_systems(words or [], elsewhere=bool(data or source or references or translations))
+    named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
     check_page(html, opened=opened)
-    dataset = read_input(data or named, source, references, translations, lp, extractors=scorer.members)
+    dataset = replace(inputs, data=inputs.data or named).read(scorer.members)
     first, second = names or _only_two(dataset)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
@@ -149,9 +131,9 @@ def command(
             seed=seed,
         )
     scored = dataset.select_sources((system_pair(dataset, first, second) >= 0).any(axis=1))
-    say_notes([scorer], scored)
+    print_notes([scorer], scored)
     for note in result.notes:
-        say_note(note)
+        print_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
     signature = result_signature(scorer, dataset, "system", scored=(scored, None), **options)
 
@@ -165,9 +147,9 @@ def command(
         _show(_shortened(result, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
         say_signatures(signature)
 
-    emit(Result({"signature": signature, **asdict(result)}, _rows(result), show, _lines(result)), form)
+    emit(form, {"signature": signature, **asdict(result)}, _rows(result), show, _lines(result))
     if html is not None:
-        say_note(f"written: {html}")
+        print_note(f"written: {html}")
         if opened:
             open_page(html)
 

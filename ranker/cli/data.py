@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, OutputForm, working
-from ranker.cli.output import Result, emit, say
-from ranker.corpora.selection import of_language_pairs
+from ranker.cli.options import DocumentFormat, LpOption, OutputForm, working
+from ranker.cli.output import emit, emit_rows, say
 from ranker.errors import counted
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ NameOrPath = Annotated[str, typer.Argument(help="Corpus name or file.", metavar=
 
 
 @app.command("list")
-def list_(form: FormatOption = "table") -> None:
+def list_(form: OutputForm = "table") -> None:
     """List known corpora and whether they are on this machine.
 
     Example: ranker data list
@@ -42,13 +40,13 @@ def list_(form: FormatOption = "table") -> None:
         }
         for card in catalogue.cards().values()
     ]
-    emit(Result.of_rows(rows, signature=f"corpus directory: {catalogue.corpus_directory()}"), form)
+    emit_rows(form, rows, signature=f"corpus directory: {catalogue.corpus_directory()}")
 
 
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="Name of a corpus.", metavar="CORPUS")],
-    form: DocumentFormatOption = "table",
+    form: DocumentFormat = "table",
 ) -> None:
     """Describe a corpus: contents, licence and how to get it.
 
@@ -79,7 +77,7 @@ def show(
 
     document = {**facts, "name": name, "title": card.title, "description": card.description.strip()}
     document.pop("")
-    emit(Result(document, [], print_card), form)
+    emit(form, document, [], print_card)
 
 
 def _where(part: Download) -> str:
@@ -109,7 +107,7 @@ def get(
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Download the corpus even if it is already present.")] = False,
     max_gb: Annotated[float, typer.Option("--max-gb", help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Download a corpus from the address on its card.
 
@@ -134,11 +132,11 @@ def get(
         f"in {file.written}"
         for file in fetched
     ]
-    emit(Result(rows, rows, lambda: say(*lines)), form)
+    emit(form, rows, rows, lambda: say(*lines))
 
 
 @app.command()
-def check(data: NameOrPath, form: FormatOption = "table") -> None:
+def check(data: NameOrPath, form: OutputForm = "table") -> None:
     """Check a corpus and summarise its contents.
 
     Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
@@ -176,9 +174,8 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
             f"fingerprint: {dataset.fingerprint}",
         ]
     )
-    result = Result.of_rows(rows, signature=f"{signature}{noted}")
     document = {"signature": signature, "rows": rows, "notes": notes}
-    emit(dataclasses.replace(result, document=document), form)
+    emit_rows(form, rows, f"{signature}{noted}", document=document)
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:
@@ -197,7 +194,7 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
             }
             for shard, part in zip(shards.shards, check_shards(shards), strict=True)
         ]
-    emit(Result.of_rows(rows, signature=f"{shards.name}: {counted(len(rows), 'shard')}"), form)
+    emit_rows(form, rows, signature=f"{shards.name}: {counted(len(rows), 'shard')}")
 
 
 @app.command()
@@ -214,7 +211,7 @@ def shard(
         ),
     ] = False,
     lp: LpOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Split a corpus into shards, for data larger than memory.
 
@@ -229,7 +226,7 @@ def shard(
         manifest = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
     listed = [{"shard": entry.file, "sources": entry.sources, "candidates": entry.rows} for entry in manifest.shards]
     summary = f"{counted(manifest.rows, 'candidate')} in {counted(len(manifest.shards), 'shard')}: {out}"
-    emit(Result.of_rows(listed, signature=summary), form)
+    emit_rows(form, listed, signature=summary)
 
 
 @app.command()
@@ -243,7 +240,7 @@ def convert(
         Path | None,
         typer.Option("--judgements", help="Preference pairs or WMT relative rankings to add.", metavar="FILE"),
     ] = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Write a corpus in another format.
 
@@ -257,10 +254,12 @@ def convert(
 
     with working("converting"):
         dataset = catalogue.load(data)
+        from ranker.corpora.selection import of_language_pairs
+
         dataset = of_language_pairs(dataset, lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)
     paths = [str(path) for path in written]
     lines = [f"written: {path}" for path in paths]
-    emit(Result(paths, [{"written": path} for path in paths], lambda: say(*lines), paths), form)
+    emit(form, paths, [{"written": path} for path in paths], lambda: say(*lines), paths)

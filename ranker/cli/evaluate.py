@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
-    DataOption,
     ExcludeSelfOption,
-    FormatOption,
+    Input,
     JobsOption,
     KindOption,
-    LpOption,
     ModelOption,
-    NoReferencesOption,
     OutputForm,
     ReferencesAsCandidatesOption,
-    ReferencesOption,
     SeedOption,
-    SourceOption,
-    TranslationsOption,
     check_exclude_self,
-    read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
-from ranker.cli.sharded import OutOption, SchedulerOption, Sharded, WorkersOption, processed, sharded_input
+from ranker.cli.output import emit, interval, print_note, print_table, say_signatures
+from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
+from ranker.cli.sharded import ShardOptions, processed
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
+    from ranker.corpora.shards.shards import Shards
     from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
     from ranker.extractors.scorers import Scorer
+    from ranker.scaling.tables import NamedScorers
 
 
 def command(
-    data: DataOption = None,
+    inputs: Input,
+    sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricOption = None,
     kind: KindOption = "auto",
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
-    given: GivenOption = None,
-    lp: LpOption = None,
     resamples: Annotated[
         int,
         typer.Option(
@@ -57,16 +50,9 @@ def command(
             max=MOST_RESAMPLES,
         ),
     ] = 1000,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    no_references: NoReferencesOption = False,
-    translations: TranslationsOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    out: OutOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Evaluate a ranker or metric against human judgements.
 
@@ -78,38 +64,17 @@ def command(
     Example: ranker evaluate --data sample --model sample.model
     """
     check_exclude_self(references_as_candidates, exclude_self)
-    unsuited = {
-        "--lp": lp,
-        "-s": source,
-        "-r": references,
-        "-t": translations,
-        "--given": given,
-        "--references-as-candidates": references_as_candidates,
-        "--exclude-self": exclude_self,
-    }
-    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=False)
-    if sharded is not None:
-        use = not no_references
-        _evaluate_shards(sharded, single(metric), model, kind, resamples, seed, form, references=use)
+    unsuited = {"--references-as-candidates": references_as_candidates, "--exclude-self": exclude_self}
+    shards = sharding.find(inputs, unsuited, must_write=False)
+    if shards is not None:
+        from ranker.scaling.tables import NamedScorers
+
+        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
+        _evaluate_shards(shards, sharding, named, kind, resamples, seed, form)
         return
     parts: list[Dataset] = []
-    scorer, dataset = chosen(
-        model,
-        metric,
-        lambda extractors: read_input(
-            data or [],
-            source,
-            references,
-            translations,
-            lp,
-            kind=kind,
-            parts=parts,
-            no_references=no_references,
-            extractors=extractors,
-            conclusions=True,
-        ),
-        given,
-    )
+    read = functools.partial(inputs.read, kind=kind, parts=parts, conclusions=True)
+    scorer, dataset = chosen(model, metric, inputs, read)
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.direction import judgements_note
@@ -118,9 +83,9 @@ def command(
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         rows = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(rows)
-        say_notes([scorer], dataset, rows)
+        print_notes([scorer], dataset, rows)
         if direction := judgements_note(judged_outputs, kind):
-            say_note(direction)
+            print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
@@ -135,7 +100,7 @@ def command(
             }
     trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
     if trained:
-        say_note(f"this model {trained}, which it is evaluated on")
+        print_note(f"this model {trained}, which it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"
@@ -148,23 +113,21 @@ def command(
 
 
 def _evaluate_shards(
-    sharded: Sharded,
-    metric: str | None,
-    model: Path | None,
+    shards: Shards,
+    sharding: ShardOptions,
+    named: NamedScorers,
     kind: str,
     resamples: int,
     seed: int,
     form: OutputForm,
-    *,
-    references: bool,
 ) -> None:
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
-    from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores
+    from ranker.scaling.tables import judged_candidates, judged_scores
 
-    named = NamedScorers.single(metric, model, references=references)
-    with processed(sharded, functools.partial(judged_scores, named), named, "judged scores") as (parts, signatures):
-        dataset, scores = judged_candidates(named, sharded.shards, parts)
+    make = functools.partial(judged_scores, named)
+    with processed(shards, sharding, make, named, "judged scores") as (parts, signatures):
+        dataset, scores = judged_candidates(named, shards, parts)
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=named.scorers()[0].learnt)
         chosen = judged(dataset, kind)
@@ -196,7 +159,7 @@ def _print(
             typer.echo("")
         say_signatures(signature)
 
-    emit(Result({"signature": signature, **document.get("", document)}, rows, show), form)
+    emit(form, {"signature": signature, **document.get("", document)}, rows, show)
 
 
 def _with_references(

@@ -16,13 +16,12 @@ from ranker.cli.options import (
     MOST_RESAMPLES,
     MOST_SEARCHES,
     OUTPUT,
-    DataOption,
+    Corpora,
     ExcludeSelfOption,
     JobsOption,
     KindOption,
     LpOption,
     SeedOption,
-    read_input,
     working,
 )
 from ranker.cli.output import print_table, print_text, say
@@ -113,9 +112,6 @@ AlignCandidatesOption = Annotated[
         "--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."
     ),
 ]
-FormatOption = Annotated[
-    Form, typer.Option("--format", "-f", help="Output format:", metavar="FORMAT", rich_help_panel=OUTPUT)
-]
 
 
 @app.callback()
@@ -136,7 +132,7 @@ def ye07(
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: Form = "table",
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
 
@@ -147,8 +143,8 @@ def ye07(
 
     Example: ranker experiment ye07 --train sample
     """
-    trained_on = read_input(train, None, None, None, lp)
-    tested_on = [read_input([path], None, None, None, lp) for path in test or []]
+    trained_on = Corpora(train, lp or []).read()
+    tested_on = [Corpora([path], lp or []).read() for path in test or []]
     from ranker.experiments.ye07 import YeSettings, plan
 
     settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
@@ -178,7 +174,7 @@ def birch11(
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: Form = "table",
 ) -> None:
     """Birch and Osborne (2011): LRscore and preferences.
 
@@ -191,8 +187,8 @@ def birch11(
 
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
-    trained_on = read_input(train, None, None, None, lp)
-    tested_on = [read_input([path], None, None, None, lp) for path in test or []]
+    trained_on = Corpora(train, lp or []).read()
+    tested_on = [Corpora([path], lp or []).read() for path in test or []]
     from ranker.experiments.aligners import Aligners
     from ranker.experiments.birch11 import BirchSettings, plan
 
@@ -204,8 +200,7 @@ def birch11(
 
 @app.command()
 def stanojevic14(
-    data: DataOption,
-    lp: LpOption = None,
+    corpora: Corpora,
     alpha: Annotated[float, typer.Option("--alpha", help="Weight of the lexical score.", min=0, max=1)] = 0.5,
     beta: Annotated[float, typer.Option("--beta", help="Weight of a node relative to its children.", max=1)] = 0.6,
     gamma: Annotated[float, typer.Option("--gamma", help="Score of two swapped children.", min=0)] = 0.0,
@@ -223,7 +218,7 @@ def stanojevic14(
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: Form = "table",
 ) -> None:
     """Stanojević and Sima'an (2014): permutation metrics.
 
@@ -231,7 +226,7 @@ def stanojevic14(
 
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
     """
-    dataset = read_input(data or [], None, None, None, lp)
+    dataset = corpora.read()
     from ranker.experiments.stanojevic14 import StanojevicSettings, plan, plot
 
     settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
@@ -241,9 +236,8 @@ def stanojevic14(
 
 @app.command()
 def isozaki10(
-    data: DataOption,
+    corpora: Corpora,
     kind: KindOption = "auto",
-    lp: LpOption = None,
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
     ] = False,
@@ -253,7 +247,7 @@ def isozaki10(
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: Form = "table",
 ) -> None:
     """Isozaki and others (2010): word-order metrics at system level.
 
@@ -264,7 +258,7 @@ def isozaki10(
 
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
-    datasets = [read_input([path], None, None, None, lp) for path in data or []]
+    datasets = [each.read() for each in corpora.each()]
     from ranker.experiments.isozaki10 import IsozakiSettings, plan
 
     settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
@@ -273,8 +267,7 @@ def isozaki10(
 
 @app.command()
 def cer10(
-    data: DataOption = None,
-    lp: LpOption = None,
+    corpora: Corpora,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -311,7 +304,7 @@ def cer10(
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: Form = "table",
 ) -> None:
     """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.
 
@@ -322,7 +315,7 @@ def cer10(
 
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """
-    dataset = read_input(data or [], None, None, None, lp)
+    dataset = corpora.read()
     tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
     from ranker.experiments.aligners import Aligners
     from ranker.experiments.cer10 import METRICS, CerSettings, plan
@@ -335,7 +328,7 @@ def _tuning(
     features: str | None, lm_data: list[str] | None, restarts: int, iterations: int, runs: int, seed: int
 ) -> TuningSettings:
     """Return the settings of tuning."""
-    lm_corpus = read_input(lm_data, None, None, None, None) if lm_data else None
+    lm_corpus = Corpora(lm_data).read() if lm_data else None
     from ranker.experiments.tuned_choices import FEATURES, TuningSettings
 
     return TuningSettings(features or FEATURES, lm_corpus, restarts, iterations, runs, seed)

@@ -8,22 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import (
-    DataOption,
-    FormatOption,
-    JobsOption,
-    LpOption,
-    ModelOption,
-    NoReferencesOption,
-    OutputForm,
-    ReferencesOption,
-    SourceOption,
-    TranslationsOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures
-from ranker.cli.scorer import GivenOption, files_for, suited_model
+from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
+from ranker.cli.output import emit, emit_rows, print_note, print_table, say, say_signatures
+from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -35,7 +22,7 @@ By = Literal["family", "extractor"]
 
 
 def command(
-    data: DataOption = None,
+    inputs: Input,
     model: ModelOption = None,
     pair: Annotated[
         tuple[str, str] | None,
@@ -49,12 +36,6 @@ def command(
         str | None,
         typer.Option("--seg-id", help="Explain only the sources with this seg_id.", metavar="ID"),
     ] = None,
-    given: GivenOption = None,
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    no_references: NoReferencesOption = False,
-    translations: TranslationsOption = None,
     jobs: JobsOption = None,
     by: Annotated[
         By | None,
@@ -65,7 +46,7 @@ def command(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every feature separately, in tables.")] = False,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Explain the score of a candidate, or the ranking of two.
 
@@ -79,7 +60,7 @@ def command(
     """
     if every and by is not None:
         raise OptionError("--all and --by exclude each other: --all lists every feature, --by sums them")
-    if not (data or source or references or translations):
+    if not (inputs.data or inputs.parallel):
         if pair is not None:
             raise OptionError("--pair needs data: ranker explain DATA --pair A B")
         _list_weights(model, form)
@@ -90,17 +71,9 @@ def command(
     from ranker.ranking import Ranker
 
     loaded = Ranker.load(model) if model is not None else None
-    files = files_for(loaded.feature_set.members if loaded else (), given)
+    files = files_for(loaded.feature_set.members if loaded else (), inputs.given)
     ranker = loaded.with_files(files) if loaded else None
-    dataset = read_input(
-        data or [],
-        source,
-        references,
-        translations,
-        lp,
-        no_references=no_references,
-        extractors=ranker.feature_set.members if ranker else (),
-    )
+    dataset = inputs.read(ranker.feature_set.members if ranker else ())
     if pair is not None:
         check_pair(dataset, *pair)
     chosen = sources_of(dataset, seg_id)
@@ -111,7 +84,7 @@ def command(
         note = ranker.note(dataset)
         matrix = ranker.contributions(dataset)
     if note:
-        say_note(note)
+        print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
     if pair is None:
         with working("explaining"):
@@ -142,7 +115,7 @@ def _list_weights(model: Path | None, form: OutputForm) -> None:
         | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
         for name, mean, scale, each in numbers
     ]
-    emit(Result.of_rows(weights, signature=shown.signature()), form)
+    emit_rows(form, weights, signature=shown.signature())
 
 
 def _print_candidates(
@@ -163,7 +136,7 @@ def _print_candidates(
         say_signatures(signature)
 
     document = {"signature": signature, "sources": groups}
-    emit(Result(document, [row for group in groups for row in rows(group)], show, groups), form)
+    emit(form, document, [row for group in groups for row in rows(group)], show, groups)
 
 
 def _print_pairs(
@@ -183,7 +156,7 @@ def _print_pairs(
         raise nothing_to_compare(data, *pair)
     difference, families = mean_difference([total for total, _ in sums], [amounts for _, amounts in sums])
     if skipped:
-        say_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
+        print_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
         for group in groups:
@@ -195,7 +168,7 @@ def _print_pairs(
     first, second = pair
     means = {"first": first, "second": second, "difference": difference, "families": families}
     document = {"signature": signature, **means, "left_out": skipped, "sources": groups}
-    emit(Result(document, list(map(_flat, groups)), show, groups), form)
+    emit(form, document, list(map(_flat, groups)), show, groups)
 
 
 def _flat(group: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import FormatOption
-from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.cli.options import OutputForm
+from ranker.cli.output import emit, print_note, print_table
 from ranker.errors import OptionError, nearest
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def command(
         list[str] | None,
         typer.Argument(help="Names to describe with their options (default: list all).", metavar="FEATURE"),
     ] = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """List metrics, features and feature sets, and their options.
 
@@ -43,7 +43,7 @@ def command(
         if not names:
             typer.echo("\nOptions and columns of a feature: ranker features NAME")
 
-    emit(Result(rows, rows, show), form)
+    emit(form, rows, rows, show)
 
 
 def _groups() -> dict[str, list[list[dict[str, Any]]]]:
@@ -57,14 +57,14 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     from ranker.extractors.feature_sets import feature_set_files
 
     for hidden in registry.hidden_plug_ins():
-        say_note(f"skipped: {hidden}")
+        print_note(f"skipped: {hidden}")
     groups: dict[str, list[list[dict[str, Any]]]] = {family: [] for family in get_args(FeatureFamily)}
     for name in registry.names():
         try:
             kind, extractor = registry.extractor_class(name), registry.make(name)
         except RankerError as error:
             # one plug-in that is broken hides no other
-            say_note(f"skipped: {error}")
+            print_note(f"skipped: {error}")
             continue
         summary = (kind.__doc__ or "").strip().split("\n")[0]
         rows = [{"name": name, "metric": _metric(extractor), "what": summary}]

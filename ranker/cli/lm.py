@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormatOption, working
-from ranker.cli.output import Result, emit, say, say_note
+from ranker.cli.options import DocumentFormat, working
+from ranker.cli.output import emit, print_note, say
 from ranker.errors import counted
 
 app = Commands("Train language models.")
@@ -36,7 +36,7 @@ def train_command(
         str, typer.Option("--tokenizer", help="Tokenizer; none for text that is already tokenized.")
     ] = "13a",
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
-    form: DocumentFormatOption = "table",
+    form: DocumentFormat = "table",
 ) -> None:
     """Train an n-gram language model and write it as an ARPA file.
 
@@ -56,7 +56,7 @@ def train_command(
     if trained.fallback_orders:
         orders = ", ".join(map(str, trained.fallback_orders))
         what = f"the text is too small or too repetitive to estimate the discounts of order {orders}"
-        say_note(f"{what}; using 0.5, 1 and 1.5")
+        print_note(f"{what}; using 0.5, 1 and 1.5")
 
     def show() -> None:
         say(
@@ -72,4 +72,4 @@ def train_command(
         "tokens": trained.tokens,
         "ngrams": list(trained.ngrams),
     }
-    emit(Result(facts, [], show), form)
+    emit(form, facts, [], show)

@@ -103,7 +103,7 @@ def _options(
         without_styles()
 
 
-def spread(arguments: Sequence[str]) -> list[str]:
+def repeat_option(arguments: Sequence[str]) -> list[str]:
     """Write ``-r a b`` as ``-r a -r b``, which is how click takes several values of one option."""
     result: list[str] = []
     option, filled = "", False
@@ -135,7 +135,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         _fail("standard output is closed")
     try:
-        code = _command_line()(spread(words), prog_name="ranker", standalone_mode=False)
+        code = _command_line()(repeat_option(words), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
             # typer returns this exit code instead of raising; older versions raise Abort
             raise KeyboardInterrupt

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DataOption, EachOption, FormatOption, JobsOption, LpOption, read_input, working
-from ranker.cli.output import Result, emit, say_note
+from ranker.cli.options import Corpora, EachOption, JobsOption, OutputForm, working
+from ranker.cli.output import emit_rows, print_note
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ app = Commands("Create, merge and check n-best lists.")
 
 @app.command("from-dataset")
 def from_dataset_command(
+    corpora: Corpora,
     target: Annotated[Path, typer.Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
-    data: DataOption = None,
-    lp: LpOption = None,
     features: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +45,7 @@ def from_dataset_command(
     lm_order: Annotated[int, typer.Option("--lm-order", help="Order of the language model.", min=1, max=6)] = 3,
     parser: Annotated[str | None, typer.Option("--parser", help="Parser for the parser feature, as for ds.")] = None,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Create an n-best list from a corpus with several systems.
 
@@ -55,7 +54,7 @@ def from_dataset_command(
 
     Example: ranker nbest from-dataset dev.nbest --data sample
     """
-    dataset = read_input(data or [], None, None, None, lp, to_score=False)
+    dataset = corpora.read(to_score=False)
     from ranker.corpora import catalogue
     from ranker.files import check_target
     from ranker.tuning import nbest_features as making
@@ -69,11 +68,11 @@ def from_dataset_command(
         selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
         written = making.write_selection(selection, target)
     if selection.left_out:
-        say_note(
+        print_note(
             f"{selection.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the "
             "language model did not learn from them"
         )
-    emit(Result.of_rows(_facts([selection.nbest]), signature="\n".join(f"written: {path}" for path in written)), form)
+    emit_rows(form, _facts([selection.nbest]), signature="\n".join(f"written: {path}" for path in written))
 
 
 @app.command("check")
@@ -87,7 +86,7 @@ def check_command(
         ),
     ],
     each: EachOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Check n-best lists and summarise their contents.
 
@@ -98,7 +97,7 @@ def check_command(
     with working("reading"):
         lists = [read_hypotheses(path, each=each)[0] for path in nbest]
     described = "\n".join(f"features of {nbest_list.name}: {nbest_list.described}" for nbest_list in lists)
-    emit(Result.of_rows(_facts(lists), signature=described), form)
+    emit_rows(form, _facts(lists), signature=described)
 
 
 @app.command("merge")
@@ -107,7 +106,7 @@ def merge_command(
         list[str], typer.Argument(help="N-best lists with the same sentences and features.", metavar="NBEST")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", metavar="FILE")],
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Merge n-best lists.
 
@@ -125,7 +124,7 @@ def merge_command(
         for path in nbest[1:]:
             together = merge(together, read_nbest(path))
         write_nbest(together, output)
-    emit(Result.of_rows(_facts([together]), signature=f"written: {output}"), form)
+    emit_rows(form, _facts([together]), signature=f"written: {output}")
 
 
 def _facts(lists: list[NBestList]) -> list[dict[str, object]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import typer
 
-from ranker.cli.output import color_system, note_with_result, say_note, shows_progress
-from ranker.corpora.selection import select_language_pairs, with_language_pair, without_references
+from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -44,15 +44,8 @@ def _checked_kind(kind: str) -> str:
     return kind
 
 
-FormatOption = Annotated[
-    OutputForm, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
-]
 DocumentFormat = Literal["table", "json"]
 """Formats of a result that has no rows of one shape."""
-DocumentFormatOption = Annotated[
-    DocumentFormat,
-    typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT),
-]
 LevelName = Literal["segment", "document", "system", "corpus"]
 """Names of levels, including what other programs call them."""
 MOST_RESAMPLES, MOST_SEARCHES = 1_000_000, 100_000
@@ -61,15 +54,13 @@ JobsOption = Annotated[
     int | None,
     typer.Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads),
 ]
-LpOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lp",
-        help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "
-        "states the pair of data that does not.",
-        metavar="LP",
-    ),
-]
+_LP = typer.Option(
+    "--lp",
+    help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "
+    "states the pair of data that does not.",
+    metavar="LP",
+)
+LpOption = Annotated[list[str] | None, _LP]
 KindOption = Annotated[
     str,
     typer.Option(
@@ -96,37 +87,9 @@ ExcludeSelfOption = Annotated[
         "and with a language model of all other references.",
     ),
 ]
-DataOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        "-d",
-        help="Corpus name, file (JSON, CSV, SGML, ...), directory, or - for stdin; may be repeated, or a list "
-        "separated by commas.",
-        metavar="NAME|PATH",
-    ),
-]
 EachOption = Annotated[
     int | None,
     typer.Option("--per-source", help="Number of consecutive lines of plain text per source.", metavar="N", min=1),
-]
-SourceOption = Annotated[
-    Path | None,
-    typer.Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.", metavar="FILE"),
-]
-ReferencesOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--references", "-r", help="Reference translations, one per line: one or more files.", metavar="FILE..."
-    ),
-]
-NoReferencesOption = Annotated[
-    bool,
-    typer.Option("--no-references", help="Ignore references in the data."),
-]
-TranslationsOption = Annotated[
-    list[Path] | None,
-    typer.Option("--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."),
 ]
 ModelOption = Annotated[
     Path | None,
@@ -166,69 +129,149 @@ def _exists(path: str) -> bool:
         return False
 
 
-def read_input(
-    data: list[str],
-    source: Path | None,
-    references: list[Path] | None,
-    translations: list[Path] | None,
-    lp: list[str] | None,
-    *,
-    kind: str | None = None,
-    parts: list[Dataset] | None = None,
-    no_references: bool = False,
-    extractors: Sequence[Extractor] = (),
-    to_score: bool = True,
-    conclusions: bool = False,
-) -> Dataset:
-    """Read the data set that the options name: corpora, or parallel files, without its references if so told.
+@dataclass(frozen=True)
+class Corpora:
+    """The corpora that a command reads and their language pairs; `Commands` makes the fields options of the command."""
 
-    What is `to_score` is without candidates that would be compared with themselves alone, which a note says. Another
-    note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Scores
-    that `extractors` read from files are attached. Notes say what is probably wrong with the data, and with
-    `conclusions` whether they are few to draw any from.
-    """
-    parallel = bool(source or references or translations)
-    if references and no_references:
-        raise OptionError("give either references (-r) or --no-references")
-    if parallel and data:
-        raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
-    if not parallel and not data:
-        raise OptionError("no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)")
-    from ranker.corpora import catalogue, sanity
-    from ranker.corpora.dataset import concatenate
-    from ranker.corpora.formats.reading import read_parallel
-    from ranker.corpora.own_references import without_only_references
+    data: Annotated[
+        list[str],
+        typer.Option(
+            "--data",
+            "-d",
+            help="Corpus name, file (JSON, CSV, SGML, ...), directory, or - for stdin; may be repeated, or a list "
+            "separated by commas.",
+            metavar="NAME|PATH",
+        ),
+    ] = field(default_factory=list)
+    lp: Annotated[list[str], _LP] = field(default_factory=list)
 
-    with working("reading"):
-        if parallel:
-            corpora = [read_parallel(source, references or [], translations or [])]
+    def each(self) -> list[Self]:
+        """Return one record per corpus, for commands that read them separately."""
+        return [replace(self, data=[name]) for name in self.data] or [self]
+
+    def read(
+        self,
+        extractors: Sequence[Extractor] = (),
+        *,
+        kind: str | None = None,
+        parts: list[Dataset] | None = None,
+        to_score: bool = True,
+        conclusions: bool = False,
+    ) -> Dataset:
+        """Read the data set that the options name, with the scores that `extractors` read from files.
+
+        What is `to_score` is without candidates that would be compared with themselves alone, which a note says.
+        Another note names the corpora without judgements of `kind`; the corpora are added to `parts`. Notes say what is
+        probably wrong with the data, and with `conclusions` whether they are too few to draw any from.
+        """
+        self.check()
+        from ranker.corpora import sanity
+        from ranker.corpora.dataset import concatenate
+        from ranker.corpora.own_references import without_only_references
+        from ranker.corpora.selection import select_language_pairs, with_language_pair
+
+        with working("reading"):
+            corpora = self._corpora()
+            whole = concatenate([with_language_pair(corpus, self.lp) for corpus in corpora])
+            dataset = select_language_pairs(whole, self.lp) if self.lp else whole
+            if extractors:
+                from ranker.extractors.given import with_given_scores
+
+                whole = with_given_scores(whole, extractors, dataset.language_pairs)
+                dataset = select_language_pairs(whole, self.lp) if self.lp else whole
+            dataset, note = without_only_references(dataset) if to_score else (dataset, None)
+        if note:
+            print_note(note)
+        if kind is not None and len(corpora) > 1:
+            _print_unused(corpora, dataset, kind)
+        if parts is not None:
+            parts.extend(corpora)
+        checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
+        check = f"ranker data check {' '.join(self.data)}"
+        rest = check if self.data else "ranker data check lists all notes about a data file"
+        note_with_result(map(str, sanity.notes_of(dataset, checks)), rest)
+        return dataset
+
+    def check(self) -> None:
+        """Refuse options that name no data, or that exclude each other."""
+        if not self.data:
+            raise OptionError("no data: give a corpus name or a file (--data)")
+
+    def _corpora(self) -> list[Dataset]:
+        from ranker.corpora import catalogue
+
+        return [catalogue.load(name) for name in self.data]
+
+
+@dataclass(frozen=True)
+class Input(Corpora):
+    """The data that a command reads, corpora or parallel files, and the scores given for them."""
+
+    given: Annotated[
+        list[str],
+        typer.Option(
+            "--given",
+            help="File with the scores that a model or metric reads as given[name=NAME]; may be repeated.",
+            metavar="NAME=FILE",
+        ),
+    ] = field(default_factory=list)
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.", metavar="FILE"),
+    ] = None
+    references: Annotated[
+        list[Path],
+        typer.Option(
+            "--references", "-r", help="Reference translations, one per line: one or more files.", metavar="FILE..."
+        ),
+    ] = field(default_factory=list)
+    no_references: Annotated[bool, typer.Option("--no-references", help="Ignore references in the data.")] = False
+    translations: Annotated[
+        list[Path],
+        typer.Option(
+            "--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."
+        ),
+    ] = field(default_factory=list)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether the data are parallel files."""
+        return bool(self.source or self.references or self.translations)
+
+    def check(self) -> None:
+        """Refuse options that name no data, or that exclude each other."""
+        if self.references and self.no_references:
+            raise OptionError("give either references (-r) or --no-references")
+        if self.parallel and self.data:
+            raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
+        if not self.parallel and not self.data:
+            raise OptionError(
+                "no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"
+            )
+
+    def _corpora(self) -> list[Dataset]:
+        from ranker.corpora.formats.reading import read_parallel
+
+        if self.parallel:
+            corpora = [read_parallel(self.source, self.references, self.translations)]
         else:
-            corpora = [catalogue.load(path) for path in data]
-        if no_references:
-            corpora = [without_references(corpus) for corpus in corpora]
-        whole = concatenate([with_language_pair(corpus, lp or []) for corpus in corpora])
-        dataset = select_language_pairs(whole, lp) if lp else whole
-        if extractors:
-            from ranker.extractors.given import with_given_scores
+            corpora = super()._corpora()
+        if not self.no_references:
+            return corpora
+        from ranker.corpora.selection import without_references
 
-            whole = with_given_scores(whole, extractors, dataset.language_pairs)
-            dataset = select_language_pairs(whole, lp) if lp else whole
-        note = None
-        if to_score:
-            dataset, note = without_only_references(dataset)
-    if note:
-        say_note(note)
-    if kind is not None and len(corpora) > 1:
-        _say_unused(corpora, dataset, kind)
-    if parts is not None:
-        parts.extend(corpora)
-    checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
-    rest = f"ranker data check {' '.join(data)}" if data else "ranker data check lists all notes about a data file"
-    note_with_result(map(str, sanity.notes_of(dataset, checks)), rest)
-    return dataset
+        return [without_references(corpus) for corpus in corpora]
 
 
-def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
+class Without(tuple[str, ...]):
+    """Fields of a record that are no options of a command, as in ``Annotated[Input, Without(["given"])]``."""
+
+
+TextInput = Annotated[Input, Without(["no_references"])]
+"""The input of commands that have nothing to do without references."""
+
+
+def _print_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
     from ranker.corpora.judgements import Kind, kinds, rating_names, resolve_kind
 
     used = Kind.parse(resolve_kind(together, kind)).name
@@ -236,7 +279,7 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
         available = kinds(corpus)
         if used not in (*available, *rating_names(corpus)):
             holds = f"it has {', '.join(available)}" if available else "it has none"
-            say_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
+            print_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
 
 
 @contextmanager

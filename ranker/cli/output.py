@@ -13,8 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -28,11 +27,7 @@ if TYPE_CHECKING:
 
     from ranker.evaluation.bootstrap import Estimate
 
-_quiet = ContextVar("quiet", default=False)
-_long_signatures = ContextVar("long_signatures", default=False)
-_styles = ContextVar("styles", default=True)
 _MOST_NOTES = 5
-_pending: ContextVar[tuple[tuple[Iterable[str], str], ...]] = ContextVar("pending notes", default=())
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
 """Parts of a signature that a model's digest covers, or that never differ."""
@@ -41,41 +36,54 @@ _LONGEST_LINE = 680
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a command has to print, in every form of output."""
+@dataclass
+class _Wanted:
+    """What the user wants to see, and the notes that wait for the result."""
 
-    document: object
-    rows: Sequence[Mapping[str, Any]]
-    show: Callable[[], None]
-    lines: Iterable[object] | None = None
-
-    @classmethod
-    def of_rows(cls, rows: Sequence[Mapping[str, Any]], *, signature: str, title: str = "") -> Result:
-        """Return rows of one shape: JSON is one object of ``signature`` and ``rows``, a table has the first below."""
-
-        def show() -> None:
-            print_table(rows, title)
-            say("")
-            for line in signature.split("\n"):
-                (say_signatures if line.startswith("ranker:") else say)(line)
-
-        return cls({"signature": signature, "rows": list(rows)}, rows, show)
+    quiet: bool = False
+    long_signatures: bool = False
+    styles: bool = True
+    notes: list[tuple[Iterable[str], str]] = field(default_factory=list)
 
 
-def emit(result: Result, form: str) -> None:
-    """Print a result in the form that ``--format`` names, after the notes that come with it."""
-    say_pending_notes()
+_wanted = _Wanted()
+
+
+def emit(
+    form: str,
+    document: object,
+    rows: Sequence[Mapping[str, Any]],
+    show: Callable[[], None],
+    lines: Iterable[object] | None = None,
+) -> None:
+    """Print a result in the form that ``--format`` names, after the notes that wait for it.
+
+    JSON is `document`, JSON lines are `lines` or else `rows`, CSV is `rows`, and `show` prints a table for people.
+    """
+    print_pending_notes()
     if form == "json":
-        typer.echo(json_text(_plain(result.document), indent=1))
+        typer.echo(json_text(_plain(document), indent=1))
     elif form == "jsonl":
-        lines = result.rows if result.lines is None else result.lines
-        sys.stdout.writelines(f"{json_text(_plain(line))}\n" for line in lines)
+        sys.stdout.writelines(f"{json_text(_plain(line))}\n" for line in (rows if lines is None else lines))
     elif form == "csv":
-        heads = [list(row) for row in result.rows[:1]]
-        print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in result.rows)]))
+        heads = [list(row) for row in rows[:1]]
+        print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in rows)]))
     else:
-        result.show()
+        show()
+
+
+def emit_rows(
+    form: str, rows: Sequence[Mapping[str, Any]], signature: str, *, title: str = "", document: object = None
+) -> None:
+    """Print rows of one shape: as JSON one object of ``signature`` and ``rows``, unless it is another `document`."""
+
+    def show() -> None:
+        print_table(rows, title)
+        say("")
+        for line in signature.split("\n"):
+            (say_signatures if line.startswith("ranker:") else say)(line)
+
+    emit(form, document or {"signature": signature, "rows": rows}, rows, show)
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -86,36 +94,35 @@ def say(*lines: str, err: bool = False) -> None:
 
 def be_quiet(quiet: bool = True) -> None:
     """Leave out notes and progress from now on, those of the library too."""
-    _quiet.set(quiet)
+    _wanted.quiet = quiet
     logging.getLogger("ranker").setLevel(logging.ERROR if quiet else logging.NOTSET)
 
 
 def shows_progress() -> bool:
     """Return whether anybody can see progress on stderr, and wants to."""
-    return sys.stderr.isatty() and not _quiet.get()
+    return sys.stderr.isatty() and not _wanted.quiet
 
 
 def write_long_signatures() -> None:
     """Print whole signatures from now on, in tables too."""
-    _long_signatures.set(True)
+    _wanted.long_signatures = True
 
 
 def color_system() -> Literal["auto"] | None:
     """Return which styles rich may use: those of the terminal, or none."""
-    return "auto" if _styles.get() else None
+    return "auto" if _wanted.styles else None
 
 
 def without_styles() -> None:
     """Print tables without terminal styles from now on."""
-    _styles.set(False)
+    _wanted.styles = False
 
 
 def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
+    global _wanted
+    _wanted = _Wanted(styles=not os.environ.get("NO_COLOR"))
     be_quiet(False)
-    _pending.set(())
-    _styles.set(not os.environ.get("NO_COLOR"))
-    _long_signatures.set(False)
     # what prints the notes of the library where a program sets up no logging of its own
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Shortened())
@@ -135,7 +142,7 @@ def shortened(line: str) -> str:
 
 def say_signatures(*signatures: str) -> None:
     """Print signatures for people: short, unless long ones are wanted."""
-    say(*(signature if _long_signatures.get() else short_signature(signature) for signature in signatures))
+    say(*(signature if _wanted.long_signatures else short_signature(signature) for signature in signatures))
 
 
 def short_signature(signature: str) -> str:
@@ -151,7 +158,7 @@ def _digest(options: re.Match[str]) -> str:
 
 def say_progress(line: str) -> None:
     """Tell the user on stderr how far something is, unless progress is unwanted."""
-    if not _quiet.get():
+    if not _wanted.quiet:
         say(line, err=True)
 
 
@@ -160,26 +167,24 @@ def print_text(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
 
 
-def say_note(note: str) -> None:
+def print_note(note: str) -> None:
     """Tell the user on stderr what is good to know, unless notes are unwanted."""
     say_progress(f"ranker: note: {note}")
 
 
 def note_with_result(notes: Iterable[str], rest: str) -> None:
     """Tell the user the first of several notes before the result, not before an error, and where to read the `rest`."""
-    _pending.set((*_pending.get(), (notes, rest)))
+    _wanted.notes.append((notes, rest))
 
 
-def say_pending_notes() -> None:
+def print_pending_notes() -> None:
     """Tell the user what was to be said before the result: five lines at most."""
-    pending = () if _quiet.get() else _pending.get()
-    _pending.set(())
-    lines = ((note, rest) for notes, rest in pending for note in notes)
-    for number, (note, rest) in enumerate(lines):
+    pending, _wanted.notes = [] if _wanted.quiet else _wanted.notes, []
+    for number, (note, rest) in enumerate((note, rest) for notes, rest in pending for note in notes):
         if number == _MOST_NOTES:
-            say_note(f"more notes about the data: {rest}")
+            print_note(f"more notes about the data: {rest}")
             return
-        say_note(note)
+        print_note(note)
 
 
 def print_table(
@@ -198,17 +203,17 @@ def print_table(
 
     if title:
         say(title)
-    if len(rows) > _LONG:
-        sys.stdout.writelines(_long_table(rows))
-        return
     console = Console(highlight=False, soft_wrap=False, color_system=color_system())
-    if keys and console.is_terminal:
-        for number, columns in enumerate(_parts(rows, keys, together, console.width)):
+    if not rows:
+        typer.echo("")
+    elif len(rows) > _LONG or not console.is_terminal:
+        # a file or a pipe has no width to fit
+        sys.stdout.writelines(_plain_table(rows))
+    else:
+        for number, columns in enumerate(_parts(rows, keys, together, console.width) if keys else [list(rows[0])]):
             if number:
                 typer.echo("")
             _print_columns([{name: row[name] for name in columns} for row in rows], console, wide)
-        return
-    _print_columns(rows, console, wide)
 
 
 def _parts(
@@ -236,12 +241,11 @@ def _parts(
 
 
 def _print_columns(rows: Sequence[Mapping[str, Any]], console: Console, wide: Sequence[str]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for name in rows[0] if rows else ():
+    for name in rows[0]:
         table.add_column(
             Text(printable(name)),
             justify="right" if _is_numeric(rows, name) else "left",
@@ -250,9 +254,6 @@ def _print_columns(rows: Sequence[Mapping[str, Any]], console: Console, wide: Se
         )
     for row in rows:
         table.add_row(*(Text(printable(show(value))) for value in row.values()))
-    if not console.is_terminal:
-        # a file or a pipe has no width to fit
-        console = Console(highlight=False, width=max(_natural_width(table, console), 1))
     with console.capture() as captured:
         console.print(table)
     for line in captured.get().splitlines():
@@ -263,8 +264,8 @@ def _is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     return all(isinstance(row[name], int | float) or row[name] is None for row in rows)
 
 
-def _long_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the same table without wrapping, in a time that does not matter for many rows."""
+def _plain_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a table without wrapping, in a time that does not matter for many rows."""
     from rich.cells import cell_len
 
     columns = []
@@ -275,12 +276,6 @@ def _long_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         pads = [" " * (width - length) for length in lengths]
         columns.append([pad + cell if right else cell + pad for cell, pad in zip(cells, pads, strict=True)])
     return ("  ".join(line).rstrip() + "\n" for line in zip(*columns, strict=True))
-
-
-def _natural_width(table: Any, console: Any) -> int:
-    from rich.measure import Measurement
-
-    return int(Measurement.get(console, console.options.update(max_width=1_000_000), table).maximum)
 
 
 def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str) -> list[dict[str, str]]:

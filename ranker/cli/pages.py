@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.output import say_note
+from ranker.cli.output import print_note
 from ranker.errors import OptionError
 
 HtmlOption = Annotated[
@@ -46,4 +46,4 @@ def open_page(html: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(html.resolve().as_uri()):
-        say_note(f"no web browser found; open {html} manually")
+        print_note(f"no web browser found; open {html} manually")

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import FormatOption, JobsOption, SeedOption, working
-from ranker.cli.output import Result, emit, print_table, say, say_progress
+from ranker.cli.options import JobsOption, OutputForm, SeedOption, working
+from ranker.cli.output import emit, print_table, say, say_progress
 
 app = Commands("Train dependency parsers.")
 
@@ -28,7 +28,7 @@ def train(
     language: Annotated[str, typer.Option("--language", help="ISO language code; determines the tokenizer.")] = "en",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Train a tagger and dependency parser on a treebank.
 
@@ -58,4 +58,4 @@ def train(
             print_table([{**row, **{name: f"{row[name]:.1f}" for name in ("tags", "UAS", "LAS")}} for row in rows])
         say(f"written: {output}")
 
-    emit(Result({"written": str(output), "scores": rows}, rows, show), form)
+    emit(form, {"written": str(output), "scores": rows}, rows, show)

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import (
-    DataOption,
-    FormatOption,
-    JobsOption,
-    LpOption,
-    ModelOption,
-    NoReferencesOption,
-    OutputForm,
-    ReferencesOption,
-    SourceOption,
-    TranslationsOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, print_table, say_signatures, show
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
-from ranker.cli.sharded import (
-    OutOption,
-    SchedulerOption,
-    Sharded,
-    WorkersOption,
-    processed,
-    sharded_input,
-    written_files,
-)
+from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
+from ranker.cli.output import emit, print_table, say_signatures, show
+from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
+from ranker.cli.sharded import ShardOptions, emit_written_files, processed
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
 
 
 def command(
-    data: DataOption = None,
+    inputs: Input,
+    sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricOption = None,
     contributions: Annotated[
@@ -50,17 +29,8 @@ def command(
             "individually in formats other than table.",
         ),
     ] = False,
-    given: GivenOption = None,
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    no_references: NoReferencesOption = False,
-    translations: TranslationsOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    out: OutOption = None,
     jobs: JobsOption = None,
-    form: FormatOption = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Rank the candidate translations of each source, best first.
 
@@ -72,32 +42,15 @@ def command(
 
     Example: ranker rank candidates.json
     """
-    unsuited = {
-        "--lp": lp,
-        "-s": source,
-        "-r": references,
-        "-t": translations,
-        "--given": given,
-        "--contributions": contributions,
-    }
-    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=True)
-    if sharded is not None:
-        _rank_shards(sharded, single(metric), model, form, references=not no_references)
+    shards = sharding.find(inputs, {"--contributions": contributions}, must_write=True)
+    if shards is not None:
+        from ranker.scaling.tables import NamedScorers, ranks
+
+        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
+        with processed(shards, sharding, functools.partial(ranks, named), named, "ranks") as (results, signatures):
+            emit_written_files(form, results, signatures, sharding.out)
         return
-    scorer, dataset = chosen(
-        model,
-        metric,
-        lambda extractors: read_input(
-            data or [],
-            source,
-            references,
-            translations,
-            lp,
-            no_references=no_references,
-            extractors=extractors,
-        ),
-        given,
-    )
+    scorer, dataset = chosen(model, metric, inputs)
     import numpy as np
 
     from ranker.evaluation.explanations.pairs import by_family
@@ -105,7 +58,7 @@ def command(
 
     with working("ranking"):
         parts = scorer.contributions(dataset) if contributions else {}
-        say_notes([scorer], dataset)
+        print_notes([scorer], dataset)
         # the sum along rows, as the ranker takes it itself
         matrix = np.stack(list(parts.values()), axis=1) if parts else None
         scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)
@@ -128,17 +81,7 @@ def command(
         say_signatures(signature)
 
     flat = [_flat(group, row) for group in groups for row in group["ranking"]]
-    emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), form)
-
-
-def _rank_shards(
-    sharded: Sharded, metric: str | None, model: Path | None, form: OutputForm, *, references: bool
-) -> None:
-    from ranker.scaling.tables import NamedScorers, ranks
-
-    named = NamedScorers.single(metric, model, references=references)
-    with processed(sharded, functools.partial(ranks, named), named, "ranks") as (parts, signatures):
-        emit(written_files(parts, signatures, sharded.out), form)
+    emit(form, {"signature": signature, "sources": groups}, flat, show_all, groups)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

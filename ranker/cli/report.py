@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    DataOption,
-    JobsOption,
-    KindOption,
-    LpOption,
-    ModelOption,
-    NoReferencesOption,
-    ReferencesOption,
-    SeedOption,
-    SourceOption,
-    TranslationsOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import say, say_note, say_pending_notes
+from ranker.cli.options import MOST_RESAMPLES, Input, JobsOption, KindOption, ModelOption, SeedOption, working
+from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import OpenOption, check_page, open_page, write_html
-from ranker.cli.scorer import GivenOption, files_for
+from ranker.cli.scorer import files_for
 from ranker.errors import OptionError
 
 
 def command(
-    data: DataOption = None,
+    inputs: Input,
     model: ModelOption = None,
     train_data: Annotated[
         list[str] | None,
@@ -51,8 +36,6 @@ def command(
         Path | None, typer.Option("--plots", help="Directory for the plots, in SVG and PNG.", metavar="DIR")
     ] = None,
     kind: KindOption = "auto",
-    given: GivenOption = None,
-    lp: LpOption = None,
     train_lp: Annotated[
         list[str] | None,
         typer.Option("--train-lp", help="Restrict --train-data to a language pair, as in training.", metavar="LP"),
@@ -75,10 +58,6 @@ def command(
             max=MOST_RESAMPLES,
         ),
     ] = 1000,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    no_references: NoReferencesOption = False,
-    translations: TranslationsOption = None,
     opened: OpenOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -95,10 +74,9 @@ def command(
     """
     if (model is None) == (comparison is None):
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
-    parallel = bool(source or references or translations)
-    if comparison is not None and (data or train_data or lp or train_lp or parallel):
+    if comparison is not None and (inputs.data or train_data or inputs.lp or train_lp or inputs.parallel):
         raise OptionError("--comparison is complete in itself: it takes no data, --train-data or language pairs")
-    if model is not None and not (data or parallel):
+    if model is not None and not (inputs.data or inputs.parallel):
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots
 
@@ -116,14 +94,11 @@ def command(
 
         assert model is not None
         ranker = Ranker.load(model)
-        ranker = ranker.with_files(files_for(ranker.feature_set.members, given))
+        ranker = ranker.with_files(files_for(ranker.feature_set.members, inputs.given))
         extractors = ranker.feature_set.members
-        read = functools.partial(read_input, no_references=no_references, extractors=extractors)
-        if parallel:
-            datasets = [read(data or [], source, references, translations, lp)]
-        else:
-            datasets = [read([path], None, None, None, lp) for path in data or []]
-        training = read(train_data, None, None, None, train_lp) if train_data else None
+        datasets = [each.read(extractors) for each in inputs.each()]
+        learnt_from = Input(data=train_data or [], lp=train_lp or [], no_references=inputs.no_references)
+        training = learnt_from.read(extractors) if train_data else None
         with working("examining"):
             findings = examine(
                 ranker,
@@ -138,9 +113,9 @@ def command(
             page, drawn = ranker_report(findings)
         for measured in findings.measured:
             for note in measured.notes:
-                say_note(f"{measured.dataset.name}: {note}")
+                print_note(f"{measured.dataset.name}: {note}")
     write_html(html, page)
-    say_pending_notes()
+    print_pending_notes()
     say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         say(f"written: {path}")

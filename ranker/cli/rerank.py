@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
-from ranker.cli.output import Result, emit, print_text, say, say_note
-from ranker.cli.scorer import listed, say_notes, single
+from ranker.cli.options import EachOption, JobsOption, working
+from ranker.cli.output import emit, print_note, print_text, say
+from ranker.cli.scorer import listed, print_notes, single
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
 
@@ -79,9 +79,7 @@ def command(
         typer.Option("--report", help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC"),
     ] = None,
     jobs: JobsOption = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
-    ] = "text",
+    form: Form = "text",
 ) -> None:
     """Choose the best of several hypotheses for each sentence.
 
@@ -146,13 +144,13 @@ def command(
             scores = _model_scores(lists, weights)
         elif scored is not None:
             if scored.direction_note:
-                say_note(scored.direction_note)
+                print_note(scored.direction_note)
             sign = 1.0 if scored.higher_is_better else -1.0
             scores = sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
-            say_notes([objective], references if compared else all_hypotheses(lists, references))
+            print_notes([objective], references if compared else all_hypotheses(lists, references))
             scores = sentence_scores(lists, references, objective)
         if oracle is not None and scored is None and references is not None:
             chosen = best_of_all(lists, references, objective)
@@ -162,7 +160,7 @@ def command(
     if references is not None and reported:
         from ranker.tuning.reranking import score_of_choice
 
-        say_notes(reported, references)
+        print_notes(reported, references)
         for reported_scorer in reported:
             say(f"{reported_scorer.name} {score_of_choice(lists, references, reported_scorer, chosen):.6f}", err=True)
 
@@ -202,7 +200,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
     """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
     missing = int((chosen < 0).sum())
     if missing:
-        say_note(f"{counted(missing, 'sentence')} without hypotheses")
+        print_note(f"{counted(missing, 'sentence')} without hypotheses")
     texts = iter(nbest.text_of(chosen[chosen >= 0]))
     numbers = _places(nbest, chosen)
     rows: list[dict[str, Any]] = [
@@ -214,7 +212,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
         }
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
-    emit(Result(rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows))), form)
+    emit(form, rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows)))
 
 
 def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:

@@ -9,37 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ranker.cli.commands import OutputOption, written_to
-from ranker.cli.options import (
-    OUTPUT,
-    DataOption,
-    JobsOption,
-    LevelName,
-    LpOption,
-    ModelOption,
-    ReferencesOption,
-    SourceOption,
-    TranslationsOption,
-    level_of,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, print_table, say, say_signatures
-from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, listed, result_signature, say_notes
-from ranker.cli.sharded import (
-    OutOption,
-    SchedulerOption,
-    Sharded,
-    WorkersOption,
-    processed,
-    sharded_input,
-    written_files,
-)
+from ranker.cli.options import JobsOption, LevelName, ModelOption, TextInput, level_of, working
+from ranker.cli.output import emit, print_table, say, say_signatures
+from ranker.cli.scorer import MetricsOption, given_scorers, listed, print_notes, result_signature
+from ranker.cli.sharded import ShardOptions, emit_written_files, processed
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
+    from ranker.corpora.shards.shards import Shards
     from ranker.evaluation.systems.levels import Units
     from ranker.extractors.scorers import Scorer
 
@@ -49,7 +29,8 @@ Form = Literal["table", "json", "jsonl", "csv", "mtme"]
 
 
 def command(
-    data: DataOption = None,
+    inputs: TextInput,
+    sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricsOption = None,
     level: Annotated[
@@ -63,18 +44,8 @@ def command(
     percent: Annotated[
         bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
-    given: GivenOption = None,
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    translations: TranslationsOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    out: OutOption = None,
     jobs: JobsOption = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
-    ] = "table",
+    form: Form = "table",
     output: OutputOption = None,
 ) -> None:
     """Score translations: segments, documents or whole systems.
@@ -88,33 +59,25 @@ def command(
 
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
-    scorers = given_scorers(metric, model, given)
+    scorers = given_scorers(metric, model, inputs.given)
     if percent and form != "table":
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if form == "mtme" and output is None:
         raise OptionError("--format mtme writes several files: give -o DIRECTORY")
-    unsuited = {
-        "--lp": lp,
-        "-s": source,
-        "-r": references,
-        "-t": translations,
-        "--given": given,
-        "--format mtme": form == "mtme",
-    }
     to_score = level_of(level) or "segment"
     segments = to_score == "segment"
-    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=segments)
-    if sharded is not None:
-        _score_shards(sharded, listed(metric), model, to_score, form, output, percent=percent)
+    shards = sharding.find(inputs, {"--format mtme": form == "mtme"}, must_write=segments)
+    if shards is not None:
+        _score_shards(shards, sharding, listed(metric), model, to_score, form, output, percent=percent)
         return
     members = [part for scorer in scorers.values() for part in scorer.members]
-    dataset = read_input(data or [], source, references, translations, lp, extractors=members)
+    dataset = inputs.read(members)
     from ranker.evaluation.systems.levels import Units
 
     with working("scoring"):
         levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
         by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
-        say_notes(by_level, dataset)
+        print_notes(by_level, dataset)
         if form == "mtme" and output is not None:
             _write(output, dataset, scorers, levels)
             return
@@ -143,11 +106,12 @@ def _print(
 
     document = {"signature": "\n".join(signatures), **about, "lower_is_better": lower, "rows": rows}
     with written_to(output):
-        emit(Result(document, rows, show), form)
+        emit(form, document, rows, show)
 
 
 def _score_shards(
-    sharded: Sharded,
+    shards: Shards,
+    sharding: ShardOptions,
     metrics: list[str],
     model: Path | None,
     level: Level,
@@ -162,11 +126,11 @@ def _score_shards(
     scorers = {scorer.name: scorer for scorer in named.scorers()}
     segments = level == "segment"
     make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
-    with processed(sharded, make, named, f"{level} scores") as (parts, heads):
+    with processed(shards, sharding, make, named, f"{level} scores") as (parts, heads):
         signatures = [f"{head}|level:{level}" for head in heads]
         if segments:
             with written_to(output):
-                emit(written_files(parts, signatures, sharded.out), form)
+                emit_written_files(form, parts, signatures, sharding.out)
             return
         units, sums = total_sums(parts, [*scorers], level)
     _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.output import say_note
+from ranker.cli.options import Input
+from ranker.cli.output import print_note
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ranker.arrays import BoolArray
+    from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
@@ -32,14 +34,6 @@ MetricsOption = Annotated[
         "-m",
         help="Metrics, separated by commas, such as bleu[smoothing=exp],ter; may be repeated.",
         metavar="METRIC",
-    ),
-]
-GivenOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--given",
-        help="File with the scores that a model or metric reads as given[name=NAME]; may be repeated.",
-        metavar="NAME=FILE",
     ),
 ]
 
@@ -65,31 +59,32 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
 def chosen(
     model: Path | None,
     metrics: list[str] | None,
-    read: Callable[[Sequence[Extractor]], Dataset],
-    given: list[str] | None = None,
+    data: Input,
+    read: Callable[[Sequence[Extractor]], Dataset] | None = None,
 ) -> tuple[Scorer, Dataset]:
-    """Return the scorer that the options name, or the ranker that ships for such data, and the data.
+    """Return the scorer that the options name, or the included ranker for such data, and the data.
 
-    What the options say is checked before the data are read, for what the scorer is made of.
+    What the options say is checked before the data are read, which `read` does if not as by default.
     """
     from ranker.ranking import make_scorer
 
+    read = read or data.read
     metric = single(metrics)
     if model is not None or metric is not None:
-        scorer = supplied([make_scorer(metric, model)], given)[0]
+        scorer = supplied([make_scorer(metric, model)], data.given)[0]
         return scorer, read(scorer.members)
-    files_for((), given)
+    files_for((), data.given)
     dataset = read(())
     return make_scorer(None, suited_model(dataset)), dataset
 
 
-def supplied(scorers: Sequence[Scorer], given: list[str] | None) -> list[Scorer]:
+def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
     """Return scorers with the files of --given."""
     files = files_for([part for scorer in scorers for part in scorer.members], given)
     return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
 
 
-def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[str, str]:
+def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, str]:
     """Return the files of --given by the names of the scores in them."""
     if not given:
         return {}
@@ -128,7 +123,7 @@ def suited_model(dataset: Dataset) -> str:
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     scope = _SCOPES.get(name, "")
-    say_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
+    print_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
     return name
 
 
@@ -152,14 +147,14 @@ def result_signature(
     return "|".join(parts) + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
-def say_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
+def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
     notes = [scorer.note(dataset, rows) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
-        say_note(note)
+        print_note(note)
 
 
-def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
+def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str]) -> dict[str, Scorer]:
     """Return metrics and a ranker by their names, with the files of --given."""
     from ranker.ranking import make_scorer
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.options import working
-from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
+from ranker.cli.options import Input, working
+from ranker.cli.output import emit, print_note, say, say_progress, say_signatures
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -25,83 +25,77 @@ if TYPE_CHECKING:
 SHARDS = "Data larger than memory"
 """Heading of the options for shards in the help of a command."""
 _MOST_NOTES = 5
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        help="Process shards in N processes of this machine (needs mt-ranker[dask]).",
-        metavar="N",
-        min=1,
-        rich_help_panel=SHARDS,
-    ),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        help="Process shards on the cluster of a running Dask scheduler, such as tcp://host:8786.",
-        metavar="ADDRESS",
-        rich_help_panel=SHARDS,
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        help="Directory for one result file (Parquet) per shard and results.json. If it has results of an interrupted "
-        "run, the run continues.",
-        metavar="DIR",
-        rich_help_panel=SHARDS,
-    ),
-]
 
 
 @dataclass(frozen=True)
-class Sharded:
-    """The shards that a command is to process, and its options for that."""
+class ShardOptions:
+    """How a command processes shards, if its data are shards."""
 
-    shards: Shards
-    workers: int | None
-    scheduler: str | None
-    out: Path | None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Process shards in N processes of this machine (needs mt-ranker[dask]).",
+            metavar="N",
+            min=1,
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            help="Process shards on the cluster of a running Dask scheduler, such as tcp://host:8786.",
+            metavar="ADDRESS",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Directory for one result file (Parquet) per shard and results.json. If it has results of an "
+            "interrupted run, the run continues.",
+            metavar="DIR",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
 
+    def find(self, inputs: Input, unsuited: Mapping[str, object], *, must_write: bool) -> Shards | None:
+        """Return the shards among the data, None if they are no shards.
 
-def sharded_input(
-    data: Sequence[str],
-    workers: int | None,
-    scheduler: str | None,
-    out: Path | None,
-    *,
-    unsuited: Mapping[str, object],
-    must_write: bool,
-) -> Sharded | None:
-    """Return the shards among the data, None if they are no shards.
+        `unsuited` are options that shards have not, besides those of input, with their values; `must_write` says that
+        the result is a file for each shard, which needs a directory.
+        """
+        from ranker.corpora.shards.shards import Shards
 
-    `unsuited` are options that shards have not, with their values; `must_write` says that the result is a file for each
-    shard, which needs a directory.
-    """
-    from ranker.corpora.shards.shards import Shards
-
-    shards = Shards.open(data)
-    if shards is None:
-        options = {"--workers": workers, "--scheduler": scheduler, "--out": out}
-        for option in [option for option, value in options.items() if value is not None]:
-            what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
-            instead = "; to write the result to a file, use --output" if option == "--out" else ""
-            raise OptionError(f"{option}: {what}{instead}")
-        return None
-    for option in [option for option, value in unsuited.items() if value]:
-        raise OptionError(f"{option}: not available for shards")
-    if must_write and out is None:
-        raise OptionError("the result has one file per shard: give a directory for them (--out DIR)")
-    if out is not None and out.absolute() in {Path(shard.file).parent for shard in shards.shards}:
-        raise OptionError(f"--out {out}: this is the directory of the shards; choose another for the results")
-    return Sharded(shards, workers, scheduler, out)
+        shards = Shards.open(inputs.data)
+        if shards is None:
+            options = {"--workers": self.workers, "--scheduler": self.scheduler, "--out": self.out}
+            for option in [option for option, value in options.items() if value is not None]:
+                what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
+                instead = "; to write the result to a file, use --output" if option == "--out" else ""
+                raise OptionError(f"{option}: {what}{instead}")
+            return None
+        of_input = {
+            "--lp": inputs.lp,
+            "-s": inputs.source,
+            "-r": inputs.references,
+            "-t": inputs.translations,
+            "--given": inputs.given,
+        }
+        for option in [option for option, value in {**of_input, **unsuited}.items() if value]:
+            raise OptionError(f"{option}: not available for shards")
+        if must_write and self.out is None:
+            raise OptionError("the result has one file per shard: give a directory for them (--out DIR)")
+        if self.out is not None and self.out.absolute() in {Path(shard.file).parent for shard in shards.shards}:
+            raise OptionError(f"--out {self.out}: this is the directory of the shards; choose another for the results")
+        return shards
 
 
 @contextmanager
 def processed(
-    chosen: Sharded, make: Make, named: NamedScorers, about: str
+    shards: Shards, options: ShardOptions, make: Make, named: NamedScorers, about: str
 ) -> Iterator[tuple[list[ShardResult], list[str]]]:
     """Process the shards and give the parts and the signatures, after printing notes; a shard that failed is an error.
 
@@ -112,31 +106,31 @@ def processed(
     from ranker.threads import jobs
 
     with ExitStack() as opened:
-        client = opened.enter_context(dask_client(chosen.workers, chosen.scheduler))
+        client = opened.enter_context(dask_client(options.workers, options.scheduler))
         if client is not None:
             say_progress(f"ranker: Dask dashboard: {client.dashboard_link}")
-        folder = chosen.out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
-        threads = max(jobs() // chosen.workers, 1) if chosen.workers else None
+        folder = options.out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
+        threads = max(jobs() // options.workers, 1) if options.workers else None
         with working("processing"):
-            parts = process(chosen.shards, make, f"{named.signature()}\n{about}", folder, client, threads)
+            parts = process(shards, make, f"{named.signature()}\n{about}", folder, client, threads)
         reused = sum(part.reused for part in parts)
         if reused:
             say_progress(f"ranker: {counted(reused, 'shard')} finished by an earlier run")
         notes = list(dict.fromkeys(part.note for part in parts if part.note))
         for note in notes[:_MOST_NOTES]:
-            say_note(note)
+            print_note(note)
         if len(notes) > _MOST_NOTES:
-            say_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
-        ranked = f"ranked:{data_signature(chosen.shards, parts)}"
+            print_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
+        ranked = f"ranked:{data_signature(shards, parts)}"
         signatures = [f"{scorer.head()}|{ranked}" for scorer in named.scorers()]
-        if chosen.out is not None:
-            write_results(folder, chosen.shards, parts, signatures=signatures, result=about, notes=notes)
-        check(parts, chosen.out)
+        if options.out is not None:
+            write_results(folder, shards, parts, signatures=signatures, result=about, notes=notes)
+        check(parts, options.out)
         yield parts, signatures
 
 
-def written_files(parts: Sequence[ShardResult], signatures: list[str], out: Path | None) -> Result:
-    """Return what to print about the files that were written to `out`."""
+def emit_written_files(form: str, parts: Sequence[ShardResult], signatures: list[str], out: Path | None) -> None:
+    """Print which files were written to `out`."""
     from ranker.scaling.parts import RESULTS
 
     assert out is not None
@@ -147,4 +141,4 @@ def written_files(parts: Sequence[ShardResult], signatures: list[str], out: Path
         say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {out / RESULTS}", "")
         say_signatures(*signatures)
 
-    return Result({"signature": "\n".join(signatures), "rows": total, "files": rows}, rows, show)
+    emit(form, {"signature": "\n".join(signatures), "rows": total, "files": rows}, rows, show)

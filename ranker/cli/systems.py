@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    OUTPUT,
-    DataOption,
-    JobsOption,
-    KindOption,
-    LpOption,
-    ModelOption,
-    ReferencesOption,
-    SeedOption,
-    SourceOption,
-    TranslationsOption,
-    read_input,
-    working,
-)
-from ranker.cli.output import Result, emit, print_table, print_text, say, say_note, say_signatures, show, win_rows
+from ranker.cli.options import MOST_RESAMPLES, JobsOption, KindOption, ModelOption, SeedOption, TextInput, working
+from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
-from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
+from ranker.cli.scorer import MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 
@@ -37,10 +23,9 @@ _FOR_PEOPLE = ("table", "latex", "markdown")
 
 
 def command(
-    data: DataOption = None,
+    inputs: TextInput,
     metric: MetricsOption = None,
     model: ModelOption = None,
-    given: GivenOption = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -72,15 +57,9 @@ def command(
         bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
     kind: KindOption = "auto",
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
-    ] = "table",
+    form: Form = "table",
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
@@ -94,14 +73,14 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, given).items()}
+    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, inputs.given).items()}
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
     check_page(html, opened=opened)
     members = [part for scorer in scorers.values() for part in scorer.members]
-    dataset = read_input(data or [], source, references, translations, lp, extractors=members)
+    dataset = inputs.read(members)
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
@@ -126,7 +105,7 @@ def command(
             findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)
             write_html(html, systems_report(findings, percent=percent)[0])
     for note in dict.fromkeys(note for compared in result.metrics for note in compared.notes):
-        say_note(note)
+        print_note(note)
     if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
@@ -134,12 +113,12 @@ def command(
     else:
         rows = _pair_rows(result) if pairs else _rows(result)
         document = result.document() if form == "json" else None
-        emit(Result(document, rows, lambda: _print(result, pairs, percent)), form)
+        emit(form, document, rows, lambda: _print(result, pairs, percent))
     if form != "table":
         for note in result.notes:
-            say_note(note)
+            print_note(note)
     if html is not None:
-        say_note(f"written: {html}")
+        print_note(f"written: {html}")
         if opened:
             open_page(html)
 

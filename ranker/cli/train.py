@@ -10,24 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.options import (
-    DataOption,
     DocumentFormat,
-    DocumentFormatOption,
     ExcludeSelfOption,
+    Input,
     JobsOption,
     KindOption,
-    LpOption,
-    NoReferencesOption,
     ReferencesAsCandidatesOption,
-    ReferencesOption,
     SeedOption,
-    SourceOption,
-    TranslationsOption,
+    Without,
     check_exclude_self,
-    read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
+from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
 from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    data: DataOption = None,
+    inputs: Annotated[Input, Without(["given"])],
     features: Annotated[
         str,
         typer.Option(
@@ -81,14 +75,9 @@ def command(
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
     ] = FOLDS,
-    lp: LpOption = None,
-    source: SourceOption = None,
-    references: ReferencesOption = None,
-    no_references: NoReferencesOption = False,
-    translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: DocumentFormatOption = "table",
+    form: DocumentFormat = "table",
 ) -> None:
     """Learn a ranker from human judgements.
 
@@ -121,16 +110,7 @@ def command(
         exclude_self=exclude_self,
         base=base,
     )
-    dataset = read_input(
-        data or [],
-        source,
-        references,
-        translations,
-        lp,
-        kind=kind,
-        no_references=no_references,
-        extractors=ranker.feature_set.members,
-    )
+    dataset = inputs.read(ranker.feature_set.members, kind=kind)
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
     with working("training"):
@@ -149,7 +129,7 @@ def command(
         with working("cross-validating"):
             cross_validation = cross_validate(ranker, table, folds=folds, seed=seed)
     for note in notes:
-        say_note(note)
+        print_note(note)
     _print(ranker, target, cross_validation, form)
 
 
@@ -184,7 +164,7 @@ def _print(ranker: Ranker, target: Path, cross_validation: CrossValidation | Non
         if cross_validation:
             _show(cross_validation)
 
-    emit(Result(document, weights, show), form)
+    emit(form, document, weights, show)
 
 
 def _show(cross_validation: CrossValidation) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import MOST_SEARCHES, DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
-from ranker.cli.output import Result, emit, print_table, say, say_signatures, shows_progress
-from ranker.cli.scorer import listed, say_notes, single
+from ranker.cli.options import MOST_SEARCHES, DocumentFormat, JobsOption, SeedOption
+from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
+from ranker.cli.scorer import listed, print_notes, single
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def command(
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    form: DocumentFormatOption = "table",
+    form: DocumentFormat = "table",
 ) -> None:
     """Tune the weights of a system's features to a metric (MERT).
 
@@ -144,7 +144,7 @@ def command(
     reported = list({scorer.name: scorer for scorer in (objective, *further)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
-    say_notes(reported, references)
+    print_notes(reported, references)
     test = None
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
@@ -227,4 +227,4 @@ def _print(tuned: Tuned, rows: list[dict[str, Any]], signature: str, written: li
         say_signatures(signature)
         say(*(f"written: {path}" for path in written))
 
-    emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), form)
+    emit(form, {**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from ranker.cli.options import DocumentFormatOption, JobsOption, working
-from ranker.cli.output import Result, emit, say
+from ranker.cli.options import DocumentFormat, JobsOption, working
+from ranker.cli.output import emit, say
 
 
-def command(jobs: JobsOption = None, form: DocumentFormatOption = "table") -> None:
+def command(jobs: JobsOption = None, form: DocumentFormat = "table") -> None:
     """Compile numba kernels now instead of during the first run.
 
     This is optional: other commands compile the kernels they need and cache them on disk. This command compiles those
@@ -24,4 +24,4 @@ def command(jobs: JobsOption = None, form: DocumentFormatOption = "table") -> No
     seconds = time.monotonic() - start
     facts = {"kernels": number, "seconds": round(seconds, 1)}
     line = f"compiled {number} kernels in {seconds:.0f} s" if number else "nothing to compile"
-    emit(Result(facts, [], lambda: say(line)), form)
+    emit(form, facts, [], lambda: say(line))

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from ranker.cli.main import run, spread
+from ranker.cli.main import repeat_option, run
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
 from tests.datasets import part_of_corpus
@@ -256,10 +256,10 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
 
 
 def test_spread_takes_several_values():
-    assert spread(["rank", "-r", "a", "b", "-t", "c", "-f", "json", "x"]) == [
+    assert repeat_option(["rank", "-r", "a", "b", "-t", "c", "-f", "json", "x"]) == [
         *("rank", "-r", "a", "-r", "b", "-t", "c", "-f", "json", "x"),
     ]
-    assert spread(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
+    assert repeat_option(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
         *("-s", "x", "--references", "a", "--references", "b", "--", "-t", "y"),
     ]
 

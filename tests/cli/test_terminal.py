@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ranker.cli.main import run
-from ranker.cli.output import Result, emit, print_table, print_text
+from ranker.cli.output import emit, print_table, print_text
 from ranker.corpora.formats.reading import read_dataset
 from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
@@ -99,8 +99,8 @@ def test_csv_holds_no_formulas_unless_they_are_wanted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ["=1+1", "+1", "-1", "@a", "\t=1", "'-1", "a=1", ""]
-    result = Result(None, [{"=head": text, "score": -0.5} for text in texts], lambda: None)
-    emit(result, "csv")
+    rows = [{"=head": text, "score": -0.5} for text in texts]
+    emit("csv", None, rows, print)
     escaped = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert escaped == [
         ["'=head", "score"],
@@ -108,7 +108,7 @@ def test_csv_holds_no_formulas_unless_they_are_wanted(
         *([t, "-0.5"] for t in texts[6:]),
     ]
     monkeypatch.setenv("RANKER_CSV_FORMULAS", "1")
-    emit(result, "csv")
+    emit("csv", None, rows, print)
     assert list(csv.reader(io.StringIO(capsys.readouterr().out)))[1:] == [[text, "-0.5"] for text in texts]
 
 
@@ -130,7 +130,7 @@ def test_forms_for_programs_are_printable_on_a_terminal_alone(
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
     print_text(f"a\n{HOSTILE}\n")
-    emit(Result(None, [{"a": HOSTILE}], lambda: None), "csv")
+    emit("csv", None, [{"a": HOSTILE}], print)
     assert bool(set("\x1b\x9b\u202e") & set(capsys.readouterr().out)) is not terminal
 
 

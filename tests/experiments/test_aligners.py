@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ranker.cli.main import repeat_option
 from ranker.cli.main import run as command
-from ranker.cli.main import spread
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.experiments import birch11, cer10
@@ -144,7 +144,7 @@ def test_candidates_teach_the_aligner_on_request(preferred):
 
 
 def test_the_command_takes_two_files_for_each_text(capsys):
-    assert spread(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
+    assert repeat_option(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
         *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en")
     ]
     with pytest.raises(SystemExit) as exit_info:

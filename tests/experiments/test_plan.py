@@ -162,7 +162,7 @@ def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
 
 
 def test_nothing_to_plot_is_said(monkeypatch, capsys, preferred):
-    monkeypatch.setattr(command, "read_input", lambda *_: preferred)
+    monkeypatch.setattr(command.Corpora, "read", lambda _: preferred)
     arguments = ["--data", "x", "--no-sweeps", "--plot", "x.svg"]
     with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "stanojevic14", *arguments])
