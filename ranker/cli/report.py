@@ -32,14 +32,6 @@ from ranker.errors import OptionError
 def command(
     data: DataOption = None,
     model: ModelOption = None,
-    train_data: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--train-data",
-            help="Training data of the model; adds confidence intervals of weights, ablations and a learning curve.",
-            metavar="NAME|PATH",
-        ),
-    ] = None,
     comparison: Annotated[
         Path | None,
         typer.Option(
@@ -53,10 +45,6 @@ def command(
     kind: KindOption = "auto",
     given: GivenOption = None,
     lp: LpOption = None,
-    train_lp: Annotated[
-        list[str] | None,
-        typer.Option("--train-lp", help="Restrict --train-data to a language pair, as in training.", metavar="LP"),
-    ] = None,
     examples: Annotated[
         int,
         typer.Option(
@@ -96,8 +84,8 @@ def command(
     if (model is None) == (comparison is None):
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
     parallel = bool(source or references or translations)
-    if comparison is not None and (data or train_data or lp or train_lp or parallel):
-        raise OptionError("--comparison is complete in itself: it takes no data, --train-data or language pairs")
+    if comparison is not None and (data or lp or parallel):
+        raise OptionError("--comparison is complete in itself: it takes no data or language pairs")
     if model is not None and not (data or parallel):
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots
@@ -123,17 +111,8 @@ def command(
             datasets = [read(data or [], source, references, translations, lp)]
         else:
             datasets = [read([path], None, None, None, lp) for path in data or []]
-        training = read(train_data, None, None, None, train_lp) if train_data else None
         with working("examining"):
-            findings = examine(
-                ranker,
-                datasets,
-                training_data=training,
-                kind=kind,
-                examples=examples,
-                resamples=resamples,
-                seed=seed,
-            )
+            findings = examine(ranker, datasets, kind=kind, examples=examples, resamples=resamples, seed=seed)
         with working("writing"):
             page, drawn = ranker_report(findings)
         for measured in findings.measured:
