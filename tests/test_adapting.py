@@ -13,7 +13,6 @@ from ranker.corpora.schema import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.evaluation.cross_validation import fold_of_sources, held_out_scores
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.reports.refits import TrainingColumns
 from ranker.settings import Settings
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -187,10 +186,9 @@ def test_an_adapted_ranker_can_be_adapted_again(base, turned, tmp_path):
     )
 
 
-def test_refits_and_held_out_scores_stay_near_the_base(base, turned):
+def test_held_out_scores_stay_near_the_base(base, turned):
     ranker = Ranker(base=base, kind="adequacy", C=0.001)
     learnt = ranker.fit_table(turned)
-    assert TrainingColumns.of(ranker, turned).deviation() <= 1e-9
     fold = fold_of_sources(learnt, 2, 0)
     scores = held_out_scores(ranker, learnt, fold)
     selected = fold[learnt.targets.group] == 0

@@ -17,14 +17,6 @@ from ranker.errors import OptionError
 def command(
     inputs: Input,
     model: ModelOption = None,
-    train_data: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--train-data",
-            help="Training data of the model; adds confidence intervals of weights, ablations and a learning curve.",
-            metavar="NAME|PATH",
-        ),
-    ] = None,
     comparison: Annotated[
         Path | None,
         typer.Option(
@@ -36,10 +28,6 @@ def command(
         Path | None, typer.Option("--plots", help="Directory for the plots, in SVG and PNG.", metavar="DIR")
     ] = None,
     kind: KindOption = "auto",
-    train_lp: Annotated[
-        list[str] | None,
-        typer.Option("--train-lp", help="Restrict --train-data to a language pair, as in training.", metavar="LP"),
-    ] = None,
     examples: Annotated[
         int,
         typer.Option(
@@ -74,8 +62,8 @@ def command(
     """
     if (model is None) == (comparison is None):
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
-    if comparison is not None and (inputs.data or train_data or inputs.lp or train_lp or inputs.parallel):
-        raise OptionError("--comparison is complete in itself: it takes no data, --train-data or language pairs")
+    if comparison is not None and (inputs.data or inputs.lp or inputs.parallel):
+        raise OptionError("--comparison is complete in itself: it takes no data or language pairs")
     if model is not None and not (inputs.data or inputs.parallel):
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots
@@ -97,18 +85,8 @@ def command(
         ranker = ranker.with_files(files_for(ranker.feature_set.members, inputs.given))
         extractors = ranker.feature_set.members
         datasets = [each.read(extractors) for each in inputs.each()]
-        learnt_from = Input(data=train_data or [], lp=train_lp or [], no_references=inputs.no_references)
-        training = learnt_from.read(extractors) if train_data else None
         with working("examining"):
-            findings = examine(
-                ranker,
-                datasets,
-                training_data=training,
-                kind=kind,
-                examples=examples,
-                resamples=resamples,
-                seed=seed,
-            )
+            findings = examine(ranker, datasets, kind=kind, examples=examples, resamples=resamples, seed=seed)
         with working("writing"):
             page, drawn = ranker_report(findings)
         for measured in findings.measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,14 +30,13 @@ from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.birch11_baselines import REORDERING, SENTENCE_BLEU, consistency_table, meteor_note, shared_pairs
 from ranker.experiments.birch11_baselines import baselines as notations
-from ranker.experiments.plan import Once, Plan, TableTask
-from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.tables import Table
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.lrscore import LRscore
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make_metric
 from ranker.ranks import merge_ties
-from ranker.version import VERSION
 
 DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
 VARIANTS = {
@@ -84,35 +84,28 @@ class ScoredPair:
         return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
 
 
-def run(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Experiment:
-    """Train theta on one corpus and compare metrics with preferences on others."""
-    return plan(train, tests, settings).run()
-
-
 def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one."""
+    """Return the tables of the paper for this data, to be made one by one."""
     used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
-    learnt_on = Once(lambda: prepare(train, settings))
+    learnt_on = functools.cache(lambda: prepare(train, settings))
 
     def climb() -> dict[str, float]:
         return {variant: _climb(_objective(learnt_on(), variant), settings) for variant in VARIANTS}
 
-    theta = Once(climb)
+    theta = functools.cache(climb)
     title = f"theta, trained on {train.name}"
     tasks = [TableTask(title, lambda: [_theta_table(title, learnt_on(), theta())])]
     if tests:
         tasks.append(_aligner_task(train.name, learnt_on))
     for dataset in tests or [train]:
-        prepared = Once(partial(prepare, dataset, settings)) if tests else learnt_on
+        prepared = functools.cache(partial(prepare, dataset, settings)) if tests else learnt_on
         tasks += _tasks(dataset, prepared, theta, in_sample=not tests)
         if settings.mert is not None:
             tuning = dataclasses.replace(settings.mert, aligners=settings.aligners)
             tasks.append(birch11_mert.task(dataset, theta, tuning))
     baselines = {text for pair in language_pairs_of([train, *tests]) for text in notations(pair).values()}
     parts: dict[str, object] = {
-        "ranker": VERSION,
-        "experiment": "birch11",
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
         "kind": None if set(used) == {PREFERENCES} else ",".join(used),
@@ -125,8 +118,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
     }
     if settings.mert is not None:
         parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
-    signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Plan("birch11", tuple(tasks), signature)
+    return Plan.of("birch11", tasks, parts)
 
 
 def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
@@ -208,7 +200,7 @@ def _theta_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) 
 
 
 def _tasks(
-    dataset: Dataset, corpus: Once[list[ScoredPair]], theta: Once[dict[str, float]], *, in_sample: bool
+    dataset: Dataset, corpus: Callable[[], list[ScoredPair]], theta: Callable[[], dict[str, float]], *, in_sample: bool
 ) -> list[TableTask]:
     name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
     first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
@@ -225,7 +217,7 @@ def _tasks(
     return tasks
 
 
-def _aligner_task(name: str, corpus: Once[list[ScoredPair]]) -> TableTask:
+def _aligner_task(name: str, corpus: Callable[[], list[ScoredPair]]) -> TableTask:
     return TableTask(
         f"word aligners, {name}", lambda: [aligner_table(name, [part.aligner.row(part.name) for part in corpus()])]
     )

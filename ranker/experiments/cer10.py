@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import time
@@ -20,8 +21,8 @@ from ranker.experiments import cer10_published
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.cer10_published import PREFERENCES, SEARCHES
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
-from ranker.experiments.plan import Once, Plan, TableTask
-from ranker.experiments.tables import Experiment, Marked, Table
+from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.tables import Marked, Table
 from ranker.experiments.tuned_choices import (
     TuningPair,
     TuningRun,
@@ -34,7 +35,6 @@ from ranker.experiments.tuned_choices import (
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.progress import report
-from ranker.version import VERSION
 
 BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"
@@ -96,13 +96,8 @@ class Outcome:
     extraction: list[float]
 
 
-def run(dataset: Dataset, settings: CerSettings = CerSettings()) -> Experiment:
-    """Tune the choice among a corpus's outputs to every metric, and score what is chosen by every metric."""
-    return plan(dataset, settings).run()
-
-
 def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one."""
+    """Return the tables of the paper for this data, to be made one by one."""
     metrics = settings.chosen()
     scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
     align = needs_alignments([metric for metric, _ in metrics.values()])
@@ -113,7 +108,7 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
         pair = parts_of_pairs[number].make(align=align)
         return _outcome(pair, metrics, scored, settings, (number, len(parts_of_pairs)))
 
-    pending = [Once(partial(outcome, number)) for number in range(len(parts_of_pairs))]
+    pending = [functools.cache(partial(outcome, number)) for number in range(len(parts_of_pairs))]
 
     def outcomes() -> list[Outcome]:
         return [task() for task in pending]
@@ -135,15 +130,12 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
         tasks.append(TableTask("preferences of people", lambda: _people(outcomes(), list(metrics))))
     texts = [metric.signature() for metric, _ in metrics.values()]
     parts = {
-        "ranker": VERSION,
-        "experiment": "cer10",
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
         "aligner": settings.tuning.aligners.signed([dataset]) if align else None,
         **settings.tuning.signed(),
     }
-    signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Plan("cer10", tuple(tasks), signature)
+    return Plan.of("cer10", tasks, parts)
 
 
 def _outcome(

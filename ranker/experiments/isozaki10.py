@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,13 +27,12 @@ from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairDa
 from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
-from ranker.experiments.plan import Once, Plan, TableTask
-from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.tables import Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.ranks import group_spearman
-from ranker.version import VERSION
 
 CORRELATIONS: dict[str, Callable[[FloatArray, FloatArray, Int64Array], FloatArray]] = {
     "Spearman": group_spearman,
@@ -176,13 +176,8 @@ class JudgedPair:
         )
 
 
-def run(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Experiment:
-    """Correlate the metrics of the paper with people, system by system."""
-    return plan(data, settings).run()
-
-
 def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one."""
+    """Return the tables of the paper for this data, to be made one by one."""
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -200,7 +195,7 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
         for pair in pairs
     )
     tasks = [TableTask("what was judged", lambda: [Table("what was judged", judged_rows)])]
-    correlations = [Once(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
+    correlations = [functools.cache(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
     for name, parts in zip(names, correlations, strict=True):
         tasks.append(TableTask(f"correlations, {name}", partial(_of_data_set, parts)))
     if len(correlations) > 1:
@@ -210,8 +205,6 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
     meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
     kinds = {pair.kind for pairs in judged_pairs for pair in pairs}
     signed = {
-        "ranker": VERSION,
-        "experiment": "isozaki10",
         "data": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset in data),
         "kind": "+".join(sorted(kinds)),
         "metrics": "+".join(dict.fromkeys(str(name) for name in plain)),
@@ -219,8 +212,7 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
         "resamples": settings.resamples,
         "seed": settings.seed if settings.resamples else None,
     }
-    signature = "|".join(f"{key}:{value}" for key, value in signed.items() if value is not None)
-    return Plan("isozaki10", tuple(tasks), signature)
+    return Plan.of("isozaki10", tasks, signed)
 
 
 def language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[PairCorrelations]:
@@ -297,12 +289,12 @@ def _correlate(pairs: Sequence[JudgedPair], settings: IsozakiSettings) -> list[P
     return [pair.correlate(settings) for pair in pairs]
 
 
-def _of_data_set(correlated: Once[list[PairCorrelations]]) -> list[Table]:
+def _of_data_set(correlated: Callable[[], list[PairCorrelations]]) -> list[Table]:
     parts = correlated()
     return _tables(_mean(parts), parts, [f"{part.lp} ({part.systems})" for part in parts])
 
 
-def _of_all(correlated: Sequence[Once[list[PairCorrelations]]]) -> list[Table]:
+def _of_all(correlated: Sequence[Callable[[], list[PairCorrelations]]]) -> list[Table]:
     means = [_mean(parts()) for parts in correlated]
     return _tables(_mean(means), means, [mean.data for mean in means])
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.progress import report
-
-T = TypeVar("T")
+from ranker.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,12 @@ class Plan:
     tasks: tuple[TableTask, ...]
     signature: str
 
+    @classmethod
+    def of(cls, name: str, tasks: Sequence[TableTask], signed: Mapping[str, object]) -> Plan:
+        """Make a plan whose signature has the version, the experiment, and the settings that have a value."""
+        parts = {"ranker": VERSION, "experiment": name, **signed}
+        return cls(name, tuple(tasks), "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
+
     def outcomes(self) -> Iterator[Table | Failure]:
         """Make the tables one after another; a task that raises an exception gives a `Failure`, and the rest follow."""
         for number, task in enumerate(self.tasks):
@@ -45,24 +49,3 @@ class Plan:
                 raise outcome.error
             tables.append(outcome)
         return Experiment(self.name, tuple(tables), self.signature)
-
-
-class Once(Generic[T]):
-    """What several tables need: made at the first call, returned by every call; an error is raised by every call."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._values: list[T] = []
-        self._error: Exception | None = None
-
-    def __call__(self) -> T:
-        """Return the value, or raise the error that kept it from being made."""
-        if self._error is not None:
-            raise self._error
-        if not self._values:
-            try:
-                self._values.append(self._make())
-            except Exception as error:
-                self._error = error
-                raise
-        return self._values[0]

@@ -23,7 +23,6 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.metrics import alignment_signed
 from ranker.files import write_bytes
 from ranker.ranks import merge_ties
-from ranker.version import VERSION
 
 METRICS = {
     "PEF": "pef",
@@ -91,13 +90,8 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
     return FeatureSet.parse(text).transform(dataset)[:, 0]
 
 
-def run(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Experiment:
-    """Compare permutation metrics with preferences of people."""
-    return plan(dataset, settings).run()
-
-
 def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one."""
+    """Return the tables of the paper for this data, to be made one by one."""
     resolve_kind(dataset, PREFERENCES)
     outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
@@ -107,8 +101,6 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
     if settings.sweeps:
         tasks += _sweeps(corpus)
     parts = {
-        "ranker": VERSION,
-        "experiment": "stanojevic14",
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "alpha": settings.alpha,
         "beta": settings.beta,
@@ -119,7 +111,7 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
         "tokenizer": settings.tokenizer,
         "lowercase": "false",
     }
-    return Plan("stanojevic14", tuple(tasks), "|".join(f"{key}:{value}" for key, value in parts.items()))
+    return Plan.of("stanojevic14", tasks, parts)
 
 
 def plot(experiment: Experiment, path: str | Path) -> None:

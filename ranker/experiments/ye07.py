@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,14 +19,13 @@ from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
 from ranker.experiments import ye07_data
-from ranker.experiments.plan import Once, Plan, TableTask
-from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.tables import Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
 from ranker.training_data import TrainingTargets, standardiser
-from ranker.version import VERSION
 
 SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
 EXTRACTORS = f"{SMOOTHED_BLEU},ds,perp"
@@ -87,17 +87,12 @@ class Correlations:
     formula: FloatArray
 
 
-def run(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Experiment:
-    """Run all of the paper's experiments that the data allow."""
-    return plan(train, tests, settings).run()
-
-
 def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
-    """Return the tables that `run` makes, to be made one by one."""
+    """Return the tables of the paper for this data, to be made one by one."""
     reason = FeatureSet.parse(EXTRACTORS).missing_requirement(_judged(train, resolve_kind(train, settings.kind)))
     if reason:
         raise DataError(reason, file=train.name)
-    learnt_on = Once(partial(prepare, train, settings))
+    learnt_on = functools.cache(partial(prepare, train, settings))
     tasks = within_year(train, learnt_on, settings)
     for test in tests:
         tasks += cross_year(train, learnt_on, test, settings)
@@ -108,8 +103,6 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSett
         tasks.append(TableTask(f"BLEU of one reference against another, {dataset.name}", references))
     extractors = FeatureSet.parse(EXTRACTORS).extractors
     parts = {
-        "ranker": VERSION,
-        "experiment": "ye07",
         "features": FeatureSet(extractors).signature(),
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
@@ -122,8 +115,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSett
         "permutations": settings.permutations,
         "seed": settings.seed,
     }
-    signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Plan("ye07", tuple(tasks), signature)
+    return Plan.of("ye07", tasks, parts)
 
 
 def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
@@ -152,7 +144,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     )
 
 
-def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings) -> list[TableTask]:
+def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: YeSettings) -> list[TableTask]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone."""
 
     def cross_validate() -> dict[str, FloatArray]:
@@ -166,7 +158,7 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
                 scores[name][test] = values
         return scores
 
-    scores = Once(cross_validate)
+    scores = functools.cache(cross_validate)
 
     def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
         data = prepared()
@@ -184,16 +176,18 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
     return tasks
 
 
-def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: YeSettings) -> list[TableTask]:
+def cross_year(
+    train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset, settings: YeSettings
+) -> list[TableTask]:
     """Train on one year and test on another, per source and per document."""
     names = train.name, test.name
-    prepared = Once(partial(prepare, test, settings))
+    prepared = functools.cache(partial(prepare, test, settings))
 
     def learn() -> dict[str, FloatArray]:
         everything = np.ones(len(learnt_on().human), dtype=bool)
         return _learn_and_score(learnt_on(), everything, prepared().matrix, settings)
 
-    scores = Once(learn)
+    scores = functools.cache(learn)
 
     def published() -> bool:
         kinds = {resolve_kind(dataset, settings.kind) for dataset in (train, test)}

@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
+from ranker.corpora.judgements import (
+    AUTO,
+    PREFERENCES,
+    human_scores,
+    judged,
+    kinds,
+    ordered_pairs,
+    preference_pairs,
+    resolve_kind,
+)
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_scopes
+from ranker.evaluation.compare.result import Cell, Comparison, Scope
+from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.extractors.needs import usable
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
-from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
-from ranker.reports.agreement import Agreement
-from ranker.reports.breakdown import LengthBuckets, by_length, correlations
-from ranker.reports.calibration import MarginCalibration, calibrate
+from ranker.reports.contributions import correlations, extractor_columns, shares
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
-from ranker.reports.learning_curve import LearningCurve, learning_curve
-from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
 if TYPE_CHECKING:
@@ -32,16 +38,69 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class Agreement:
+    """Agreement of a ranker with human judgements on one data set.
+
+    `rho` has Spearman's correlation of every source, NaN where undefined, and `ordered` the number of its judged pairs.
+    """
+
+    kind: str
+    evaluation: Comparison
+    rho: FloatArray
+    ordered: Int64Array
+
+    @property
+    def headline(self) -> tuple[str, Scope]:
+        """Name and scope of the summary figures."""
+        return main_scope(self.evaluation)
+
+    @property
+    def scopes(self) -> dict[str, Scope]:
+        """The language pairs, then the means."""
+        return named_scopes(self.evaluation)
+
+    @property
+    def language_pairs(self) -> tuple[Scope, ...]:
+        """The single language pairs."""
+        return tuple(scope for scope in self.evaluation.scopes if scope.lp)
+
+    def _rho(self, scope: Scope) -> Cell:
+        return {cell.scope: cell for cell in self.evaluation.cells if cell.statistic == "segment.spearman"}[scope.id]
+
+    def undefined(self, scope: Scope) -> int:
+        """Return how many sources with judged candidates have no correlation."""
+        return self._rho(scope).undefined
+
+    def variance(self, scope: Scope) -> float | None:
+        """Return the variance of the correlations of the sources; None with fewer than two."""
+        return self._rho(scope).detail.get("variance")
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, scores: FloatArray, human: FloatArray, kind: str, *, resamples: int, seed: int
+    ) -> Agreement:
+        """Compare the scores of judged candidates with the judgements."""
+        if kind == PREFERENCES:
+            pairs = preference_pairs(dataset)
+        else:
+            pairs = ordered_pairs(merge_ties(human, dataset.candidate_offsets), dataset.candidate_offsets)
+        return cls(
+            kind,
+            evaluate(dataset, scores, kind=kind, resamples=resamples, seed=seed),
+            source_spearman(dataset, scores, human),
+            np.bincount(dataset.candidate_source[pairs.better], minlength=len(dataset.sources)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class DatasetFindings:
     """Results of a ranker on one data set."""
 
     dataset: Dataset
-    usable: BoolArray
     columns: FloatArray
     contributions: FloatArray
     human: FloatArray
     agreement: Agreement | None
-    lengths: LengthBuckets
     systems: SystemsResult | None
     notes: tuple[str, ...]
 
@@ -68,17 +127,14 @@ class DatasetFindings:
         agreement = None
         if compared:
             agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
-        pairs = (agreement.better, agreement.worse) if agreement else None
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
         note = ranker.note(dataset, rows)
         return cls(
             judged_outputs,
-            np.asarray(usable(ranker.feature_set.extractors, dataset).any(axis=0)),
             columns,
             weights * columns,
             human,
             agreement,
-            by_length(judged_outputs, scores, pairs, resamples=resamples, seed=seed),
             systems,
             (*([note] if note else []), *notes, *(systems.notes if systems else ())),
         )
@@ -89,11 +145,6 @@ class DatasetFindings:
         return np.asarray(self.contributions.sum(axis=1))
 
     @property
-    def kind(self) -> str:
-        """Kind of judgement; empty without judgements."""
-        return self.agreement.kind if self.agreement else ""
-
-    @property
     def rho(self) -> FloatArray:
         """Spearman's correlation of every source, NaN where undefined, shape (sources,)."""
         return self.agreement.rho if self.agreement else np.full(len(self.dataset.sources), np.nan)
@@ -101,10 +152,7 @@ class DatasetFindings:
     @property
     def ordered(self) -> Int64Array:
         """Number of judged pairs per source, shape (sources,)."""
-        size = len(self.dataset.sources)
-        if self.agreement is None:
-            return np.zeros(size, dtype=np.int64)
-        return np.bincount(self.dataset.candidate_source[self.agreement.better], minlength=size)
+        return self.agreement.ordered if self.agreement else np.zeros(len(self.dataset.sources), dtype=np.int64)
 
     @property
     def spread(self) -> FloatArray:
@@ -125,13 +173,8 @@ class RankerFindings:
     ranker: Ranker
     training: Training
     measured: tuple[DatasetFindings, ...]
-    calibration: MarginCalibration
     shares: FloatArray
     correlations: FloatArray
-    intervals: WeightIntervals | None
-    ablations: tuple[Ablation, ...]
-    curve: LearningCurve | None
-    deviation: float
     sources: tuple[SourceOutputs, ...]
     examples: dict[str, tuple[ShownSource, ...]]
     resamples: int
@@ -165,11 +208,10 @@ class RankerFindings:
             self.ranker.signature(),
             *(
                 f"ranked:{findings.dataset.name}#{findings.dataset.fingerprint[:8]}"
-                + (f"|against:{findings.kind}" * bool(findings.kind))
+                + (f"|against:{findings.agreement.kind}" if findings.agreement else "")
                 for findings in self.measured
             ),
             f"resamples:{self.resamples}",
-            *([f"jackknife:{self.intervals.groups}"] if self.intervals else []),
             f"seed:{self.seed}",
         ]
         return "|".join(parts)
@@ -179,7 +221,6 @@ def examine(
     ranker: Ranker,
     datasets: Sequence[Dataset],
     *,
-    training_data: Dataset | None = None,
     kind: str = AUTO,
     examples: int = 10,
     resamples: int = 1000,
@@ -189,32 +230,8 @@ def examine(
     if ranker.training is None or not datasets:
         raise DataError("a report requires a trained ranker and at least one data set")
     measured = tuple(DatasetFindings.of(ranker, dataset, kind, resamples=resamples, seed=seed) for dataset in datasets)
-    if training_data is None:
-        training_data = next(
-            (dataset for dataset in datasets if dataset.fingerprint == ranker.training.data_hash), None
-        )
     owner = extractor_columns(ranker)
     measured_datasets = [findings.dataset for findings in measured]
-    judged_ones = [findings for findings in measured if findings.agreement]
-    learnt = TrainingColumns.of(ranker, training_data) if training_data is not None else None
-    intervals: WeightIntervals | None = None
-    ablations: tuple[Ablation, ...] = ()
-    curve: LearningCurve | None = None
-    deviation = float("nan")
-    if learnt is not None:
-        deviation = learnt.deviation()
-        intervals = jackknife(learnt, seed=seed) if ranker.training.sources > 1 else None
-        curve = learning_curve(learnt, seed=seed)
-        if judged_ones:
-            ablations = ablate(
-                learnt,
-                [findings.dataset for findings in judged_ones],
-                [findings.kind for findings in judged_ones],
-                [findings.columns for findings in judged_ones],
-                [findings.usable for findings in judged_ones],
-                resamples=resamples,
-                seed=seed,
-            )
     by_extractor = np.equal.outer(owner, np.arange(len(ranker.feature_set.extractors))).astype(np.float64)
     parts = [findings.contributions @ by_extractor for findings in measured]
     sources = [
@@ -225,7 +242,6 @@ def examine(
         ranker=ranker,
         training=ranker.training,
         measured=measured,
-        calibration=_calibration(measured, resamples, seed),
         shares=shares(
             [findings.contributions for findings in measured],
             [dataset.candidate_source for dataset in measured_datasets],
@@ -238,10 +254,6 @@ def examine(
             [findings.human for findings in measured],
             [dataset.candidate_source for dataset in measured_datasets],
         ),
-        intervals=intervals,
-        ablations=ablations,
-        curve=curve,
-        deviation=deviation,
         sources=tuple(source for each in sources for source in each),
         examples=_examples(ranker, measured, sources, examples, seed),
         resamples=resamples,
@@ -258,19 +270,6 @@ def _compared(ranker: Ranker, dataset: Dataset, kind: str, resamples: int, seed:
         return compare_systems(dataset, {scorer.name: scorer}, kind=kind, resamples=resamples, seed=seed)
     except (DataError, OptionError):
         return None
-
-
-def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> MarginCalibration:
-    margins, sources, start = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], 0
-    for findings in measured:
-        if findings.agreement is None:
-            continue
-        scores = merge_ties(findings.scores, findings.dataset.candidate_offsets)
-        better, worse = findings.agreement.better, findings.agreement.worse
-        margins.append(scores[better] - scores[worse])
-        sources.append(findings.dataset.candidate_source[better] + start)
-        start += len(findings.dataset.sources)
-    return calibrate(np.concatenate(margins), np.concatenate(sources), start, resamples=resamples, seed=seed)
 
 
 def _examples(

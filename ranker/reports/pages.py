@@ -39,7 +39,6 @@ class Section:
     body: Markup
     plots: tuple[Plot, ...] = ()
     link: str = ""
-    half: bool = False
 
 
 def section(
@@ -49,12 +48,11 @@ def section(
     *,
     plots: Sequence[Plot] = (),
     link: str = "",
-    half: bool = False,
     **values: Any,
 ) -> Section:
     """Create a section from a template with `name`, `plots` and `values` as variables."""
     body = fragment(template, name=name, plots=plots, **values)
-    return Section(name, title, body, tuple(plots), link or title, half)
+    return Section(name, title, body, tuple(plots), link or title)
 
 
 def fragment(template: str, **values: Any) -> Markup:
@@ -220,6 +218,6 @@ def _largest(values: Sequence[float]) -> float:
 
 
 def _tint(value: float, largest: float) -> str:
-    """Return the class of a contribution: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, none near 0."""
-    shade = round(TINTS * abs(value) / largest) if largest > 0 else 0
+    """Return the class of a number: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, none near 0."""
+    shade = round(TINTS * abs(value) / largest) if largest > 0 and math.isfinite(value) else 0
     return f"{'up' if value > 0 else 'down'}{shade}" if shade else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ranker.errors import counted
-from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.systems.result import ComparedSystem, SystemComparison, SystemsResult
+from ranker.evaluation.systems.result import ComparedSystem, SystemsResult
 from ranker.files import printable
 
 _LATEX = {
@@ -19,6 +19,7 @@ _LATEX = {
     '"': r"\char34{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
+_DAGGERS = {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "": ""}
 _MARKS = ((0.01, "‡"), (0.05, "†"))
 """Marks for adjusted p-values of differences to the baseline, smallest first."""
 
@@ -37,31 +38,18 @@ def markdown(result: SystemsResult, *, percent: bool = False) -> str:
 
 
 def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
-    comparisons, people = result.of_language_pair(lp), result.people(lp)
-    marks = {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "": ""}
-    head = ["Rank", "System"]
-    for comparison in comparisons:
-        arrow = "" if result.metric(comparison.metric).higher_is_better else r" $\downarrow$"
-        head.append(_tex(_heading(result, comparison, percent)) + arrow)
+    head = ["Rank", "System", *(_tex(name) + r" $\downarrow$" * falls for name, falls in _heads(result, lp, percent))]
+    head += ["People"] * bool(result.people(lp))
     lines = []
-    cluster = 1
-    for each in comparisons[0].systems:
-        if each.cluster != cluster:
-            cluster = each.cluster
-            lines.append(r"\midrule")
-        row = [_range(each, "--"), _tex(each.system)]
-        for comparison in comparisons:
-            system = _system(comparison, each.system)
-            value, interval = _texts(system.score, _scale(result, comparison, percent))
-            shown = rf"\textbf{{{value}}}" if system.rank == 1 else value
-            row.append(rf"{shown}{marks[_mark(system)]} {{\scriptsize [{interval}]}}".replace("-", "$-$"))
-        if people:
-            judged = people.get(each.system)
-            row.append("--" if judged is None else f"{judged.score:.3f} ({judged.cluster})".replace("-", "$-$"))
-        lines.append(" & ".join(row) + r" \\")
-    if people:
-        head.append("People")
-    caption = _tex(_caption(result, lp)).replace("†", marks["†"]).replace("‡", marks["‡"])
+    for after_line, ranks, system, scores, people in _rows(result, lp, percent):
+        lines += [r"\midrule"] * after_line
+        cells = [
+            (r"\textbf{%s}" if best else "%s") % value + rf"{_DAGGERS[mark]} {{\scriptsize [{interval}]}}"
+            for value, best, mark, interval in scores
+        ]
+        figures = [each.replace("-", "$-$").replace("–", "--") for each in cells + people]
+        lines.append(" & ".join([ranks.replace("–", "--"), _tex(system), *figures]) + r" \\")
+    caption = _tex(_caption(result, lp)).replace("†", _DAGGERS["†"]).replace("‡", _DAGGERS["‡"])
     signatures = "; ".join(rf"\texttt{{{_breakable(signature)}}}" for signature in _signatures(result))
     return "\n".join(
         [
@@ -83,24 +71,12 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
 
 
 def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
-    comparisons, people = result.of_language_pair(lp), result.people(lp)
-    head = ["Rank", "System"]
-    for comparison in comparisons:
-        arrow = "" if result.metric(comparison.metric).higher_is_better else " ↓"
-        head.append(_md(_heading(result, comparison, percent)) + arrow)
-    if people:
-        head.append("People")
-    lines = [head, [*(":--" for _ in head[:2]), *("--:" for _ in head[2:])]]
-    for each in comparisons[0].systems:
-        row = [_range(each, "–"), _md(each.system)]
-        for comparison in comparisons:
-            system = _system(comparison, each.system)
-            value, interval = _texts(system.score, _scale(result, comparison, percent))
-            row.append(f"{f'**{value}**' if system.rank == 1 else value}{_mark(system)} [{interval}]")
-        if people:
-            judged = people.get(each.system)
-            row.append("–" if judged is None else f"{judged.score:.3f} ({judged.cluster})")
-        lines.append(row)
+    head = ["Rank", "System", *(_md(name) + " ↓" * falls for name, falls in _heads(result, lp, percent))]
+    head += ["People"] * bool(result.people(lp))
+    lines = [head, [":--"] * 2 + ["--:"] * (len(head) - 2)]
+    for _, ranks, system, scores, people in _rows(result, lp, percent):
+        cells = [f"{f'**{value}**' if best else value}{mark} [{interval}]" for value, best, mark, interval in scores]
+        lines.append([ranks, _md(system), *cells, *people])
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     signatures = "\n".join(
         f"- `{signature.replace('`', chr(39))}`" for signature in map(printable, _signatures(result))
@@ -108,28 +84,37 @@ def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
     return f"{table}\n\n{_md(_caption(result, lp))}\n\n{signatures}\n"
 
 
-def _system(comparison: SystemComparison, name: str) -> ComparedSystem:
-    return next(each for each in comparison.systems if each.system == name)
+def _heads(result: SystemsResult, lp: str, percent: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the heading of every metric, and whether lower is better."""
+    for comparison in result.of_language_pair(lp):
+        metric = result.metric(comparison.metric)
+        yield f"{metric.name}{' (%)' * (metric.scale(percent=percent) > 1)}", not metric.higher_is_better
 
 
-def _heading(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:
-    return f"{comparison.metric}{' (%)' if _scale(result, comparison, percent) > 1 else ''}"
+def _rows(
+    result: SystemsResult, lp: str, percent: bool
+) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
+    """Yield per system: whether its cluster is a new one, ranks, name, scores, and human score with cluster if any.
 
-
-def _scale(result: SystemsResult, comparison: SystemComparison, percent: bool) -> float:
-    return result.metric(comparison.metric).scale(percent=percent)
-
-
-def _range(each: ComparedSystem, dash: str) -> str:
-    return str(each.low) if each.low == each.high else f"{each.low}{dash}{each.high}"
-
-
-def _texts(score: Estimate, scale: float) -> tuple[str, str]:
-    """Return a score and its interval."""
-    value, low, high = (
-        f"{scale * value + 0.0:.{2 if scale > 1 else 4}f}" for value in (score.value, score.low, score.high)
-    )
-    return value, f"{low}, {high}"
+    A score is its value, whether it is the best, its mark of significance, and its interval.
+    """
+    comparisons, people = result.of_language_pair(lp), result.people(lp)
+    cluster = 1
+    for each in comparisons[0].systems:
+        scores = []
+        for comparison in comparisons:
+            system = next(other for other in comparison.systems if other.system == each.system)
+            scale = result.metric(comparison.metric).scale(percent=percent)
+            score = system.score.scaled(scale)
+            value, low, high = (
+                f"{number + 0.0:.{2 if scale > 1 else 4}f}" for number in (score.value, score.low, score.high)
+            )
+            scores.append((value, system.rank == 1, _mark(system), f"{low}, {high}"))
+        judged = people.get(each.system)
+        human = "–" if judged is None else f"{judged.score:.3f} ({judged.cluster})"
+        ranks = str(each.low) if each.low == each.high else f"{each.low}–{each.high}"
+        yield each.cluster != cluster, ranks, each.system, scores, [human] if people else []
+        cluster = each.cluster
 
 
 def _mark(each: ComparedSystem) -> str:

@@ -9,8 +9,6 @@ from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.sources import packed
 from ranker.reports.systems.comparison import compared
 
-SAME_WEIGHTS = 1e-6
-"""Larger differences of weights mean that they were trained differently."""
 SORTS = {
     "worst": "Worst: lowest correlation with human judgements",
     "best": "Best: highest correlation with human judgements",
@@ -22,18 +20,15 @@ SORTS = {
 def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
     """Write the report on a trained ranker."""
     require()
-    lead = fragment("ranker.html", findings=findings, deviates=findings.deviation > SAME_WEIGHTS)
+    lead = fragment("ranker.html", findings=findings)
     sections = [
         *([agreement(findings)] if findings.judged else []),
         training(findings),
-        *([by_source(findings), by_margin(findings)] if findings.judged else []),
-        *([systems(findings)] if any(agreement.systems for _, agreement in findings.judged) else []),
+        *([by_source(findings)] if findings.judged else []),
         *compared_systems(findings),
-        lengths(findings),
         weights(findings),
         extractors(findings),
         correlations(findings),
-        *([learning_curve(findings)] if findings.curve else []),
         *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
         sources(findings),
     ]
@@ -69,32 +64,9 @@ def by_source(findings: RankerFindings) -> Section:
         "Correlation by source",
         plots=[charts.distribution(findings.rho)],
         link="By source",
-        half=True,
         count=len(findings.rho),
         without=findings.undefined,
     )
-
-
-def by_margin(findings: RankerFindings) -> Section:
-    """Return how often the judges agree with the ranker, by the margin of its scores."""
-    calibration = findings.calibration
-    return section(
-        "by_margin.html",
-        "margins",
-        "Agreement by margin",
-        plots=[charts.calibration(calibration)] if calibration.bins else [],
-        link="By margin",
-        half=True,
-        calibration=calibration,
-        preferences=findings.judged[0][1].kind == "preferences",
-    )
-
-
-def systems(findings: RankerFindings) -> Section:
-    """Return the proportion of comparisons that every system wins, by the ranker and by human judgements."""
-    tables = [(dataset.name, wins) for dataset, agreement in findings.judged for wins in agreement.systems]
-    plots = [charts.systems(wins, data, f"systems-{place}") for place, (data, wins) in enumerate(tables, 1)]
-    return section("systems.html", "systems", "Systems", plots=plots, tables=tables)
 
 
 def compared_systems(findings: RankerFindings) -> list[Section]:
@@ -109,16 +81,8 @@ def compared_systems(findings: RankerFindings) -> list[Section]:
     for number, (result, comparison) in enumerate(pairs, 1):
         where = result.data if comparison.lp == "?" else f"{result.data} {comparison.lp}"
         link = f"Mean scores, {where}" if len(pairs) > 1 else "Mean scores"
-        # their wins are drawn against people's already
-        sections.append(compared(result, comparison, number, title=f"Mean scores, {where}", link=link, by_people=False))
+        sections.append(compared(result, comparison, number, title=f"Mean scores, {where}", link=link))
     return sections
-
-
-def lengths(findings: RankerFindings) -> Section:
-    """Return agreement and scores by the length of the references."""
-    tables = [(measured.dataset.name, measured.lengths) for measured in findings.measured]
-    plots = [plot for place, (data, buckets) in enumerate(tables, 1) for plot in charts.lengths(buckets, data, place)]
-    return section("lengths.html", "lengths", "Reference length", plots=plots, link="Length", tables=tables)
 
 
 def weights(findings: RankerFindings) -> Section:
@@ -139,9 +103,7 @@ def weights(findings: RankerFindings) -> Section:
         "weights",
         "Weights",
         plots=[charts.weights(findings)],
-        half=True,
         ranker=ranker,
-        intervals=findings.intervals,
         groups=groups,
         single=single,
         shares=dict(zip(findings.extractors, findings.shares, strict=True)),
@@ -154,11 +116,9 @@ def extractors(findings: RankerFindings) -> Section:
         "extractors.html",
         "extractors",
         "Contribution of the extractors",
-        plots=[*([charts.ablations(findings)] if findings.ablations else []), charts.shares(findings)],
+        plots=[charts.shares(findings)],
         link="Extractors",
-        half=True,
         findings=findings,
-        lost={ablation.extractor: ablation for ablation in findings.ablations},
     )
 
 
@@ -170,24 +130,9 @@ def correlations(findings: RankerFindings) -> Section:
         "correlations.html",
         "correlations",
         "Correlations between extractors",
-        plots=[charts.correlation_map(names, values)],
         link="Correlations",
-        half=findings.curve is not None,
         names=names,
         values=values,
-    )
-
-
-def learning_curve(findings: RankerFindings) -> Section:
-    """Return the agreement by the number of training sources."""
-    assert findings.curve is not None
-    return section(
-        "learning_curve.html",
-        "learning",
-        "Learning curve",
-        plots=[charts.learning_curve(findings.curve)],
-        half=True,
-        curve=findings.curve,
     )
 
 

@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from ranker.corpora import catalogue
@@ -20,6 +22,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking import Ranker
+from ranker.training_data import TrainingTargets
 from tests.datasets import dataset_of
 from tests.evaluation.made import preferred
 
@@ -249,3 +252,12 @@ def test_one_text_in_many_rows_leaves_nothing_to_hold_out():
     assert ranker.training.chosen_by == "one source"
     with pytest.raises(DataError, match="1 source with judgements: cross-validation requires at least 2"):
         cross_validate(ranker, table)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=20))
+def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
+    group, target = np.array(rows).T
+    brute = sum(
+        group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
+    )
+    assert TrainingTargets(group, target.astype(float)).pair_weight == brute

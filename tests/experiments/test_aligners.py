@@ -39,8 +39,8 @@ def table(experiment, title):
 
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
     aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
-    own = birch11.run(preferred, [], birch11.BirchSettings(restarts=1))
-    given = birch11.run(preferred, [], birch11.BirchSettings(restarts=1, aligners=aligners))
+    own = birch11.plan(preferred, [], birch11.BirchSettings(restarts=1)).run()
+    given = birch11.plan(preferred, [], birch11.BirchSettings(restarts=1, aligners=aligners)).run()
     rows = table(given, "word aligners, simulated+simulated").rows
     assert rows == (
         {"language pair": "aa-en", "learnt from": "text.aa and text.en", "sentence pairs": 60},
@@ -76,11 +76,11 @@ def test_another_aligner_gives_other_orders(preferred, tmp_path):
 def test_tuning_aligns_by_what_is_given(preferred, bitext):
     aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
     tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
-    result = cer10.run(preferred, cer10.CerSettings(tuning, ("LR-KB4",)))
+    result = cer10.plan(preferred, cer10.CerSettings(tuning, ("LR-KB4",))).run()
     assert table(result, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
     assert "aligner:aa-en=bitext#" in result.signature
     # what aligns no words has no aligner to sign
-    assert "aligner" not in cer10.run(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).signature
+    assert "aligner" not in cer10.plan(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).run().signature
 
 
 def test_files_are_read_once(preferred, bitext, monkeypatch):
@@ -117,7 +117,7 @@ def test_paths_may_hold_equals_signs():
 def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
     settings = birch11.BirchSettings(aligners=Aligners.parse(["aa-de=x"], []))
     with pytest.raises(OptionError, match=r"unused aligner for aa-de.*; the data contains: aa-en, bb-en"):
-        birch11.run(preferred, [], settings)
+        birch11.plan(preferred, [], settings).run()
     missing = birch11.BirchSettings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
     with pytest.raises(ModelError, match=r"x: no such aligner; train one with: ranker align train"):
         birch11.plan(preferred, [], missing)

@@ -11,7 +11,7 @@ from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_baselines, birch11_mert
 from ranker.experiments.aligners import Aligners
-from ranker.experiments.birch11 import BirchSettings, ScoredPair, run
+from ranker.experiments.birch11 import BirchSettings, ScoredPair, plan
 from ranker.experiments.birch11_baselines import baselines, meteor_notation, meteor_note
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.registry import make_metric
@@ -21,7 +21,7 @@ from tests.effort import thorough
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred, [], BirchSettings(restarts=3, aligners=Aligners(candidates=True)))
+    return plan(preferred, [], BirchSettings(restarts=3, aligners=Aligners(candidates=True))).run()
 
 
 def test_tables_of_the_paper(experiment):
@@ -76,7 +76,7 @@ def test_published_consistency_is_that_of_the_language_pairs_in_both():
 def test_averages_are_over_the_published_language_pairs_too(preferred):
     names = preferred.sources["lp"].astype(str).replace("aa-en", "de-en")
     renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names))
-    result = run(renamed, [], BirchSettings(restarts=1))
+    result = plan(renamed, [], BirchSettings(restarts=1)).run()
     actual, published = result.tables[-2:]
     assert published.title == "consistency as published, language pairs of simulated+simulated"
     for row in actual.rows:
@@ -128,7 +128,7 @@ def test_of_scores_the_higher_is_preferred(preferred):
     rated = dataclasses.replace(few, ratings=table("ratings", columns), preferences=few.preferences[:0])
     # the outputs of a source are all in a strict order
     assert len(few.preferences) == 6 * 20
-    by_preferences, by_scores = (run(data, [], BirchSettings(restarts=1)) for data in (few, rated))
+    by_preferences, by_scores = (plan(data, [], BirchSettings(restarts=1)).run() for data in (few, rated))
     assert [each.rows for each in by_scores.tables] == [each.rows for each in by_preferences.tables]
     assert by_scores.tables[-1].note.startswith("120 pairs of outputs with different fluency; ")
     assert "|kind:fluency|" in by_scores.signature
@@ -137,7 +137,7 @@ def test_of_scores_the_higher_is_preferred(preferred):
 
 def test_data_without_judgements_are_refused():
     with pytest.raises(DataError, match="no human judgements"):
-        run(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [])
+        plan(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), []).run()
 
 
 @thorough
@@ -152,7 +152,7 @@ def test_reordering_of_real_language_pairs(shared, tmp_path):
 
 def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
-    result = run(preferred, [], BirchSettings(restarts=1, mert=tuning))
+    result = plan(preferred, [], BirchSettings(restarts=1, mert=tuning)).run()
     sides = result.tables[-3:-1]
     assert [side.title for side in sides] == [
         f"tuned choices, {side} side, simulated+simulated" for side in ("tuning", "test")

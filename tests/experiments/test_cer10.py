@@ -13,7 +13,7 @@ from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
-from ranker.experiments.cer10 import METRICS, CerSettings, run
+from ranker.experiments.cer10 import METRICS, CerSettings, plan
 from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES, SEARCHES
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.experiments.tables import Marked
@@ -28,7 +28,7 @@ NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred, CerSettings(TUNING, NAMES))
+    return plan(preferred, CerSettings(TUNING, NAMES)).run()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_published_iterations_and_times_stand_beside_ours(experiment, preferred)
     search = {row["tuned to"]: row for row in table(experiment, "search, aa-en").rows}
     assert [search[name]["published iterations"] for name in NAMES] == [13, 10, 7, None, 9]
     assert "published time" not in search["TER"]
-    timed = run(preferred, dataclasses.replace(CerSettings(TUNING, ("TER", "LR-KB4")), times=True))
+    timed = plan(preferred, dataclasses.replace(CerSettings(TUNING, ("TER", "LR-KB4")), times=True)).run()
     search = table(timed, "search, aa-en")
     assert [row["published time"] for row in search.rows] == ["21:00", None]
     assert search.note.endswith("Published: Chinese to English, hours:minutes without the decoder (table 3).")
@@ -118,8 +118,8 @@ def test_tuning_never_ends_behind_its_start(experiment):
 
 
 def test_equal_calls_write_equal_bytes(experiment, preferred):
-    assert run(preferred, CerSettings(TUNING, NAMES)).json() == experiment.json()
-    other = run(preferred, CerSettings(dataclasses.replace(TUNING, seed=1), NAMES))
+    assert plan(preferred, CerSettings(TUNING, NAMES)).run().json() == experiment.json()
+    other = plan(preferred, CerSettings(dataclasses.replace(TUNING, seed=1), NAMES)).run()
     assert other.signature != experiment.signature
 
 
@@ -169,7 +169,7 @@ def test_too_few_documents_are_refused():
     sample = catalogue.load("sample")
     single = sample.select_sources(np.arange(len(sample.sources)) == 0)
     with pytest.raises(DataError, match="1 sources in too few documents for a tuning and a test side"):
-        run(single, CerSettings(TUNING, ("BLEU:4",)))
+        plan(single, CerSettings(TUNING, ("BLEU:4",))).run()
 
 
 def test_features_and_rows_of_the_sides_belong_together(pair):
@@ -189,7 +189,7 @@ def test_statistics_are_extracted_once(preferred, monkeypatch):
     original = Bleu.statistics
     monkeypatch.setattr(Bleu, "statistics", lambda self, batch: calls.append(self) or original(self, batch))
     settings = dataclasses.replace(TUNING, features="words", restarts=0)
-    run(preferred, CerSettings(settings, ("BLEU:4", "BLEU:1", "BLEU:4-TER", "TER")))
+    plan(preferred, CerSettings(settings, ("BLEU:4", "BLEU:1", "BLEU:4-TER", "TER"))).run()
     # two orders, two language pairs, two sides; the combination takes what is there
     assert len(calls) == 8
 

@@ -28,7 +28,7 @@ from ranker.experiments.isozaki10 import (
     _metric,
     _scored,
     language_pairs,
-    run,
+    plan,
 )
 from ranker.extractors.registry import make
 
@@ -42,12 +42,12 @@ def sample():
 
 @pytest.fixture(scope="module")
 def adequacy(sample):
-    return run([sample], IsozakiSettings(kind="adequacy", resamples=200))
+    return plan([sample], IsozakiSettings(kind="adequacy", resamples=200)).run()
 
 
 @pytest.fixture(scope="module")
 def wins(preferred):
-    return run([preferred], IsozakiSettings(resamples=200))
+    return plan([preferred], IsozakiSettings(resamples=200)).run()
 
 
 def rows(experiment, title):
@@ -158,7 +158,7 @@ def test_a_metric_that_tells_no_system_from_another_is_undefined(wins):
 
 def test_several_data_sets_and_their_mean(sample, preferred):
     small = sample.select_sources(np.arange(120) < 10)
-    result = run([small, preferred], IsozakiSettings(resamples=20))
+    result = plan([small, preferred], IsozakiSettings(resamples=20)).run()
     titles = [table.title for table in result.tables]
     assert titles[-1] == "Pearson with several kinds of judgements, all data sets"
     overall = rows(result, titles[-1])["WER"]
@@ -166,7 +166,7 @@ def test_several_data_sets_and_their_mean(sample, preferred):
     assert "kind:" in result.signature
     assert json.loads(result.json())["signature"] == result.signature
     with pytest.raises(OptionError, match="two data sets are called 'sample'"):
-        run([sample, sample])
+        plan([sample, sample]).run()
 
 
 def test_references_among_the_candidates_are_no_systems(sample):
@@ -181,15 +181,15 @@ def test_references_among_the_candidates_are_no_systems(sample):
 def test_seed_alone_decides_the_intervals(sample):
     small = sample.select_sources(np.arange(120) < 10)
     settings = IsozakiSettings(kind="adequacy", resamples=20)
-    result = run([small], settings)
-    assert run([small], settings).json() == result.json()
+    result = plan([small], settings).run()
+    assert plan([small], settings).run().json() == result.json()
     (other,) = language_pairs(small, IsozakiSettings(kind="adequacy", resamples=20, seed=1))
     low = rows(result, "Pearson with adequacy, sample")["NKT"]["low"]
     assert low != pytest.approx(np.percentile(other.samples["Pearson"][:, PLACE["NKT"]], 2.5))
 
 
 def test_no_resamples_no_intervals(preferred):
-    result = run([preferred], IsozakiSettings(resamples=0))
+    result = plan([preferred], IsozakiSettings(resamples=0)).run()
     row = rows(result, f"Pearson with expected wins, {preferred.name}")["NKT"]
     assert row["p against BLEU"] is None
     assert np.isnan(row["low"])
@@ -213,9 +213,9 @@ def test_two_systems_are_too_few():
     records = [Record("s", ["a b c"], [Candidate(name, "a b", [("adequacy", None, 1.0)]) for name in "xy"])]
     data = assemble(records, "tiny")
     with pytest.raises(DataError, match="no language pair has 3 systems with judgements of adequacy"):
-        run([data])
+        plan([data]).run()
     with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
-        run([concatenate([data])], IsozakiSettings(kind="fluency"))
+        plan([concatenate([data])], IsozakiSettings(kind="fluency")).run()
 
 
 def test_the_command(capsys, tmp_path):

@@ -13,7 +13,7 @@ from ranker.cli import main
 from ranker.cli.main import run as run_command
 from ranker.errors import DataError
 from ranker.experiments import ye07
-from ranker.experiments.plan import Once, Plan, TableTask
+from ranker.experiments.plan import Plan, TableTask
 from ranker.experiments.tables import Failure, Table
 
 
@@ -69,23 +69,6 @@ def test_tables_are_made_when_they_are_asked_for():
     assert items == []
     assert next(outcomes).title == "a"
     assert items == ["a"]
-
-
-def test_what_is_shared_is_made_once_and_fails_once():
-    calls = []
-
-    def make():
-        calls.append(1)
-        raise DataError("no")
-
-    shared = Once(make)
-    for _ in range(2):
-        with pytest.raises(DataError, match="no"):
-            shared()
-    assert len(calls) == 1
-    counted = Once(lambda: calls.append(2))
-    assert counted() is counted() is None
-    assert calls == [1, 2]
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])

@@ -9,7 +9,7 @@ from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings, plot, run
+from ranker.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings, plan, plot
 from ranker.extractors.lexical import wordnet
 from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make
@@ -20,7 +20,7 @@ from tests.extractors.small_wordnet import write_wordnet
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred)
+    return plan(preferred).run()
 
 
 def test_every_metric_and_language_pair(experiment):
@@ -82,14 +82,14 @@ def test_the_signature_names_the_wordnet_of_meteors_alignment(preferred, tmp_pat
     signatures = []
     for there in ([directory], []):
         monkeypatch.setattr(wordnet, "installed_places", lambda there=there: iter(there))
-        signatures.append(run(preferred, StanojevicSettings(alignment="meteor", sweeps=False)).signature)
+        signatures.append(plan(preferred, StanojevicSettings(alignment="meteor", sweeps=False)).run().signature)
     assert f"wordnet:{find_wordnet(str(directory)).digest}" in signatures[0]
     assert signatures[1] == signatures[0].replace(find_wordnet(str(directory)).digest, "none")
-    assert "wordnet" not in run(preferred, StanojevicSettings(sweeps=False)).signature
+    assert "wordnet" not in plan(preferred, StanojevicSettings(sweeps=False)).run().signature
 
 
 def test_no_sweeps_on_request(preferred):
-    assert len(run(preferred, StanojevicSettings(sweeps=False)).tables) == 1
+    assert len(plan(preferred, StanojevicSettings(sweeps=False)).run().tables) == 1
 
 
 def test_the_command(tmp_path, capsys, shared):

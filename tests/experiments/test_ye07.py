@@ -21,7 +21,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
-from ranker.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, YeSettings, _learn_and_score, prepare, run
+from ranker.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, YeSettings, _learn_and_score, plan, prepare
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import token_batch
@@ -56,7 +56,7 @@ def short_years(years) -> list[Dataset]:
 
 @pytest.fixture(scope="module")
 def experiment(years) -> Experiment:
-    return run(years[0], [years[1]], SETTINGS)
+    return plan(years[0], [years[1]], SETTINGS).run()
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,14 @@ def test_published_figures_stand_beside_ours(experiment, short_years):
     cross = rows_of(experiment, "cross-year")
     assert cross["DS"]["published mean"] == pytest.approx(0.4896, abs=1e-4)
     assert rows_of(experiment, "document level")["All"]["published variance"] == 0.0849
-    within = rows_of(run(dataclasses.replace(short_years[0], name="sample"), [], SETTINGS), "within-year")
+    within = rows_of(plan(dataclasses.replace(short_years[0], name="sample"), [], SETTINGS).run(), "within-year")
     assert "published mean" not in within["BLEU"]
 
 
 @pytest.mark.parametrize("change", [{"kind": "adequacy"}, {"exclude_self": True}])
 @thorough
 def test_published_figures_are_those_of_fluency_as_published(short_years, change):
-    result = run(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change))
+    result = plan(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change)).run()
     assert len(result.tables) == 8
     for table in result.tables:
         # that BLEU of references has nothing to do with judgements
@@ -152,7 +152,7 @@ def test_both_forms_of_rho(years):
     corrected, formula = np.array(plain).T
     defined = ~np.isnan(corrected)
     assert not defined[:2].any()
-    row = rows_of(run(data, [], SETTINGS), "within-year")["BLEU"]
+    row = rows_of(plan(data, [], SETTINGS).run(), "within-year")["BLEU"]
     assert (row["sources"], row["undefined"]) == (defined.sum(), (~defined).sum())
     assert row["constant"] == (~defined).sum() - 1
     expected = {
@@ -225,9 +225,9 @@ def test_a_reference_without_itself_is_scored_by_the_others(years, prepared):
 
 @thorough
 def test_same_seed_same_bytes_other_seed_other_folds(short_years):
-    first, again = (run(short_years[0], short_years[1:], SETTINGS) for _ in range(2))
+    first, again = (plan(short_years[0], short_years[1:], SETTINGS).run() for _ in range(2))
     assert again.json() == first.json()
-    other = run(short_years[0], [], dataclasses.replace(SETTINGS, seed=1))
+    other = plan(short_years[0], [], dataclasses.replace(SETTINGS, seed=1)).run()
     assert rows_of(other, "within-year")["All"]["low"] != rows_of(first, "within-year")["All"]["low"]
 
 
@@ -253,7 +253,7 @@ def test_markdown_of_odd_values():
 def test_too_few_references(years):
     few = years[0].select_sources(np.arange(60) < 10)
     with pytest.raises(DataError, match="acl05: 40 reference sentences are too few"):
-        run(few, [], SETTINGS)
+        plan(few, [], SETTINGS).run()
 
 
 def test_the_command_prints_and_writes(short_years, tmp_path, capsys, monkeypatch):
@@ -271,7 +271,7 @@ def test_the_command_prints_and_writes(short_years, tmp_path, capsys, monkeypatc
 def test_single_references_and_preferences(shared, years, tmp_path):
     """Preferences of people: outputs only, and dependencies beat BLEU as in the paper."""
     wmt = catalogue.load(part_of_corpus(shared / "data" / "wmt14-rr.jsonl.gz", tmp_path, ["cs-en"], most=250))
-    result = run(wmt, [], YeSettings(resamples=20, permutations=100))
+    result = plan(wmt, [], YeSettings(resamples=20, permutations=100)).run()
     assert [table.title for table in result.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
     rows = rows_of(result, "within-year")
     assert rows["All"]["tie-corrected mean"] > rows["PERP"]["tie-corrected mean"]

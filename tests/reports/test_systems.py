@@ -67,9 +67,7 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
         assert f"{pair.better}{pair.worse}" in page
     assert f"{result.comparisons[0].systems[0].details['brevity penalty']:.4f}" in page
     assert result.signature in page
-    assert set(plots) == {f"{name}-{number}" for name in ("scores", "people", "wins") for number in (1, 2)} | {
-        "correlations"
-    }
+    assert set(plots) == {f"{name}-{number}" for name in ("scores", "people", "wins") for number in (1, 2)}
     first, *others = [system.cluster for system in result.comparisons[0].systems]
     assert others[-1] > first
 
@@ -211,9 +209,7 @@ def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there
         assert each.score.value == pytest.approx(scores[own].mean())
         assert row[0] == each.system
         assert f"{each.score.value:.4f}" in row[2]
-    # how people see the systems is drawn by their wins already
-    assert {"scores-1", "wins-1"} <= set(plots)
-    assert "people-1" not in plots
+    assert {"scores-1", "people-1", "wins-1"} <= set(plots)
     # the first source has other systems than the rest
     assert preferred_findings.measured[0].systems is None
 

@@ -14,18 +14,12 @@ from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
 from ranker.evaluation.compare.statistics import TAUS
-from ranker.reports.agreement import Agreement
-from ranker.reports.breakdown import LengthBuckets, SystemWins
-from ranker.reports.calibration import MarginCalibration
-from ranker.reports.findings import RankerFindings
-from ranker.reports.learning_curve import LearningCurve
-from ranker.reports.plots.drawing import INK, MUTED, PALE, SERIES, Plot, shortened
-from ranker.reports.plots.forms import Series, heat_map, points_plot, rows_plot
+from ranker.reports.findings import Agreement, RankerFindings
+from ranker.reports.plots.drawing import INK, SERIES, Plot
+from ranker.reports.plots.forms import Series, rows_plot
 
 WEIGHTS = 40
 """Maximum number of weights in the plot; the table has all."""
-MAPPED = 40
-"""Maximum number of systems in a heat map; the table has all."""
 _NAN = float("nan")
 
 
@@ -111,108 +105,6 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
     return rows_plot(name, title, description, labels, series, axis="correlation with human judgements", bars=True)
 
 
-def systems(wins: SystemWins, data: str, name: str) -> Plot:
-    """Draw the proportion of comparisons that every system wins, by the ranker and by human judgements."""
-    where = " ".join(part for part in (data, wins.language_pair) if part != "?")
-    read = "; ".join(
-        f"{system} {people:.2f} by people, {ranker:.2f} by the ranker"
-        for system, people, ranker in zip(wins.systems[:10], wins.people, wins.ranker, strict=False)
-    )
-    r = f", Pearson's r {wins.correlation:.3f}" if np.isfinite(wins.correlation) else ""
-    return points_plot(
-        name,
-        f"Systems of {where}{r}",
-        f"Proportion of comparisons won: {read}.",
-        wins.systems,
-        wins.ranker,
-        wins.people,
-        x_axis="proportion of wins (ranker)",
-        y_axis="proportion of wins (people)",
-    )
-
-
-def lengths(buckets: LengthBuckets, data: str, place: int) -> list[Plot]:
-    """Draw agreement by reference length, if there are judgements, and the scores of systems by length."""
-    plots = []
-    if buckets.agreement:
-        labels = [
-            f"{label} words, {count:,} sources" for label, count in zip(buckets.labels, buckets.sources, strict=True)
-        ]
-        series = [Series("agreement", buckets.agreement)]
-        plots.append(
-            rows_plot(
-                f"lengths-{place}",
-                f"Agreement by length, {data}",
-                f"Proportion of pairs with agreement, with 95% intervals: {_read_out(labels, series)}.",
-                labels,
-                series,
-                axis="proportion of pairs with agreement",
-                zero=False,
-            )
-        )
-    if 1 < len(buckets.systems) <= MAPPED:
-        largest = float(np.nanmax(np.abs(buckets.scores)))
-        worst = [buckets.labels[int(np.nanargmin(row))] for row in buckets.scores]
-        lowest = "; ".join(
-            f"{system} lowest at {label}" for system, label in zip(buckets.systems[:10], worst, strict=False)
-        )
-        plots.append(
-            heat_map(
-                f"system-lengths-{place}",
-                f"Scores of systems by length, {data}",
-                f"Mean score minus the mean of the source, by words of the reference: {lowest}.",
-                buckets.systems,
-                buckets.labels,
-                buckets.scores,
-                largest=largest,
-            )
-        )
-    return plots
-
-
-def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
-    """Draw the correlations of several measures; columns are numbered like the rows."""
-    high, wide = np.triu_indices(len(names), 1)
-    known = [pair for pair in zip(high.tolist(), wide.tolist(), strict=True) if np.isfinite(values[pair])]
-    strongest = sorted(known, key=lambda pair: -abs(float(values[pair])))[:5]
-    listed = "; ".join(f"{names[row]} and {names[column]} {values[row, column]:.2f}" for row, column in strongest)
-    return heat_map(
-        "correlations",
-        "Correlations within sources",
-        f"Pearson's correlations of all pairs; the strongest: {listed}.",
-        [f"{shortened(name, 22)}  {place}" for place, name in enumerate(names, 1)],
-        [str(place) for place in range(1, len(names) + 1)],
-        values,
-        largest=1.0,
-    )
-
-
-def learning_curve(curve: LearningCurve) -> Plot:
-    """Draw the agreement on held-out sources by the number of training sources."""
-
-    def paint(axes: Any) -> None:
-        axes.fill_between(curve.sources, curve.low, curve.high, color=PALE, linewidth=0)
-        axes.plot(curve.sources, curve.agreement, "o-", color=SERIES[0], markersize=5)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(curve.sources, [f"{count:,}" for count in curve.sources])
-        axes.minorticks_off()
-        axes.set_xlabel("training sources")
-        axes.set_ylabel("proportion of pairs")
-        axes.grid()
-        axes.set_axisbelow(True)
-
-    points = "; ".join(
-        f"{count:,} sources {value:.1%}" for count, value in zip(curve.sources, curve.agreement, strict=True)
-    )
-    return Plot(
-        "learning-curve",
-        "Learning curve",
-        f"Proportion of held-out pairs with agreement, mean and range over {curve.folds} folds: {points}.",
-        2.6,
-        paint,
-    )
-
-
 def distribution(rho: FloatArray) -> Plot:
     """Draw a histogram of the correlations per source."""
     counts, edges = np.histogram(rho, bins=20, range=(-1.0, 1.0))
@@ -246,80 +138,21 @@ def distribution(rho: FloatArray) -> Plot:
     return Plot("sources", "Correlation by source", f"Histogram: {described}", 2.6, paint)
 
 
-def calibration(result: MarginCalibration) -> Plot:
-    """Draw how often judges agree with the ranker, by the margin of its scores."""
-    margin = np.array([margin_bin.mean for margin_bin in result.bins])
-    share, low, high = (
-        np.array([getattr(margin_bin.agreement, part) for margin_bin in result.bins])
-        for part in ("value", "low", "high")
-    )
-
-    def paint(axes: Any) -> None:
-        axes.fill_between(margin, low, high, color=PALE, linewidth=0)
-        axes.plot(margin, share, "o-", color=SERIES[0], markersize=5, label="people agree")
-        if np.isfinite(result.slope):
-            curve = np.linspace(0, margin[-1], 100)
-            logistic = 1 / (1 + np.exp(-result.slope * curve))
-            axes.plot(curve, logistic, "--", color=SERIES[1], linewidth=1.4, label="logistic curve")
-        axes.axhline(0.5, color=MUTED, linewidth=1)
-        axes.set_ylim(min(0.4, float(np.fmin(low, share).min()) - 0.02), 1.02)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("margin between the scores")
-        axes.set_ylabel("proportion of pairs")
-        axes.grid()
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left")
-
-    points = ", ".join(f"{margin_bin.mean:.2f}: {margin_bin.agreement.value:.1%}" for margin_bin in result.bins)
-    return Plot(
-        "calibration",
-        "Agreement by margin",
-        f"Proportion of pairs with agreement, by mean margin: {points}.",
-        2.9,
-        paint,
-    )
-
-
 def weights(findings: RankerFindings) -> Plot:
-    """Draw the largest weights, with intervals if available."""
+    """Draw the largest weights."""
     values = findings.ranker.weights
     names = findings.ranker.feature_set.columns
     chosen = np.argsort(-np.abs(values), kind="stable")[:WEIGHTS]
-    has_intervals = findings.intervals
-    shown = tuple(
-        Estimate(
-            float(values[column]),
-            float(has_intervals.low[column]) if has_intervals else _NAN,
-            float(has_intervals.high[column]) if has_intervals else _NAN,
-        )
-        for column in chosen
-    )
+    shown = tuple(Estimate(float(values[column]), _NAN, _NAN) for column in chosen)
     which = f"the {WEIGHTS} largest of {len(names)}" if len(names) > WEIGHTS else "by size"
     described = "; ".join(f"{names[column]} {values[column]:+.3f}" for column in chosen[:10])
     return rows_plot(
         "weights",
         "Weights",
-        f"Weights of the standardised features, {which}{', with 95% intervals' if has_intervals else ''}: {described}.",
+        f"Weights of the standardised features, {which}: {described}.",
         [names[column] for column in chosen],
         [Series("weight", shown)],
         axis="weight of the standardised feature",
-    )
-
-
-def ablations(findings: RankerFindings) -> Plot:
-    """Draw the effect of training without each extractor, largest loss first."""
-    ordered = sorted(findings.ablations, key=lambda ablation: ablation.spearman.value)
-    series = [Series("Spearman", tuple(ablation.spearman for ablation in ordered))]
-    if any(ablation.tau.value == ablation.tau.value for ablation in ordered):
-        series.append(Series("tau", tuple(ablation.tau for ablation in ordered)))
-    labels = [f"without {ablation.extractor}" for ablation in ordered]
-    return rows_plot(
-        "ablations",
-        "Training without one extractor",
-        f"Change of agreement with 95% intervals, negative where the extractor helps: {_read_out(labels, series)}.",
-        labels,
-        series,
-        axis="change in correlation",
     )
 
 

@@ -16,7 +16,6 @@ from ranker.reports.texts import on_one_line
 INK, MUTED, GRID = "#1c2126", "#59636e", "#d5dae0"
 SERIES = ("#1f5fa8", "#b3500a", "#4b7a1f")
 """Colours of series, which also have different markers."""
-PALE = "#c9dcf2"
 PAPER = "#fdfdfc"
 VARIABLES = {
     INK: "--ink",
@@ -25,7 +24,6 @@ VARIABLES = {
     SERIES[0]: "--series-1",
     SERIES[1]: "--series-2",
     SERIES[2]: "--series-3",
-    PALE: "--pale",
     PAPER: "--paper",
 }
 """Custom properties of the page's style sheet for the colours of a plot."""

@@ -1,4 +1,4 @@
-"""Plot types: rows with intervals, heat maps, and labelled points."""
+"""Plot types: rows with intervals, significant differences, and labelled points."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.reports.plots.drawing import GRID, INK, MUTED, PAPER, SERIES, Plot, shortened
 
 MARKERS = ("o", "s", "^")
-SHADES = 8
-"""Of a colour in a heat map."""
 LINE = 11.0
 """Height of a small label, in the units of the plot."""
 LETTER = 5.6
 """Width of its letters."""
+SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])
+"""Where a label may be, seen from its point, best first."""
 _SMALL = 8.5
 _LEGEND = 44
 _POINT_LABEL = 24
@@ -90,47 +90,6 @@ def rows_plot(
     return Plot(
         name, title, description, 0.62 + 0.19 * lines + (0.05 + 0.2 * legend_rows if len(series) > 1 else 0.0), paint
     )
-
-
-def heat_map(
-    name: str,
-    title: str,
-    description: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    values: FloatArray,
-    *,
-    largest: float,
-    decimals: int = 2,
-) -> Plot:
-    """Draw a table of values around 0 as coloured squares with the values in them."""
-    high, wide = len(rows), len(columns)
-    written = wide <= 12
-
-    def paint(axes: Any) -> None:
-        for row in range(high):
-            for column in range(wide):
-                value = values[row, column]
-                if not np.isfinite(value):
-                    continue
-                shade = round(SHADES * min(1.0, abs(value) / largest)) / SHADES if largest > 0 else 0.0
-                colour = SERIES[0] if value > 0 else SERIES[1]
-                axes.broken_barh([(column, 1)], (row, 1), color=colour, linewidth=0, alpha=0.6 * shade)
-                if written:
-                    axes.annotate(
-                        f"{value + 0.0:.{decimals}f}", (column + 0.5, row + 0.5), ha="center", va="center", fontsize=7.5
-                    )
-        every = 1 + wide // 13
-        axes.set_xticks([place + 0.5 for place in range(wide)][::every], list(columns)[::every])
-        axes.set_yticks([place + 0.5 for place in range(high)], [shortened(label, 26) for label in rows])
-        axes.set_xlim(0, wide)
-        axes.set_ylim(high, 0)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0, labelsize=8)
-        for side in axes.spines.values():
-            side.set_visible(False)
-
-    return Plot(name, title, description, 0.5 + 0.22 * high, paint)
 
 
 def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Sequence[Sequence[bool]]) -> Plot:
@@ -214,36 +173,25 @@ def points_plot(
 
 
 def beside(points: FloatArray, labels: Sequence[str], width: float, height: float) -> list[FloatArray | None]:
-    """Place a label near every point without covering other labels or points."""
-    taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
-    positions: list[FloatArray | None] = []
-    for (x, y), label in zip(points, labels, strict=True):
-        size = LETTER * len(label)
-        chosen = None
-        for away in range(12):
-            reach = 5 + 7.0 * away
-            corners = [
-                (x + reach, y - LINE / 2),
-                (x - reach - size, y - LINE / 2),
-                (x - size / 2, y + reach),
-                (x - size / 2, y - reach - LINE),
-                (x + reach, y + reach),
-                (x - reach - size, y + reach),
-                (x + reach, y - reach - LINE),
-                (x - reach - size, y - reach - LINE),
-            ]
-            for left, bottom in corners:
-                box = (left, bottom, left + size, bottom + LINE)
-                inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-                if inside and not any(_overlap(box, taken_box) for taken_box in taken):
-                    chosen = np.array([left, bottom])
-                    taken.append(box)
-                    break
-            if chosen is not None:
-                break
-        positions.append(chosen)
-    return positions
-
-
-def _overlap(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
-    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
+    """Place the lower left corner of a label near every point; None where it would cover other labels or points."""
+    taken = np.concatenate([points - 3, points + 3], axis=1)
+    corners: list[FloatArray | None] = []
+    for point, label in zip(points, labels, strict=True):
+        size = np.array([LETTER * len(label), LINE])
+        boxes = (
+            np.tile(point + (5 + 7 * away) * side + (side - 1) / 2 * size, 2) + np.append((0.0, 0.0), size)
+            for away in range(12)
+            for side in SIDES
+        )
+        free = (
+            box
+            for box in boxes
+            if (box[:2] >= 0).all()
+            and (box[2:] <= (width, height)).all()
+            and not ((taken[:, :2] < box[2:]) & (box[:2] < taken[:, 2:])).all(axis=1).any()
+        )
+        chosen = next(free, None)
+        corners.append(None if chosen is None else chosen[:2])
+        if chosen is not None:
+            taken = np.vstack([taken, chosen])
+    return corners

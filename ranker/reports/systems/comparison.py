@@ -15,9 +15,8 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.evaluation.systems.run import people_kind
 from ranker.extractors.scorers import Scorer
-from ranker.reports.breakdown import score_correlations
+from ranker.reports.contributions import score_correlations
 from ranker.reports.pages import Section, fragment, section, write_page
-from ranker.reports.plots.charts import correlation_map
 from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.plots.forms import Series, points_plot, rows_plot, wins_plot
 from ranker.reports.sources import SourceOutputs, outputs_by_source, packed, source_keys
@@ -91,7 +90,6 @@ def compared(
     title: str,
     link: str = "",
     percent: bool = False,
-    by_people: bool = True,
 ) -> Section:
     """Return the section for one language pair and metric: all figures, plots, details and pairs."""
     metric, people = result.metric(comparison.metric), result.people(comparison.lp)
@@ -100,7 +98,7 @@ def compared(
     axis = f"{comparison.metric}{' in %' if scale > 1 else ''}{'' if metric.higher_is_better else ', lower is better'}"
     plots = [
         _scores(comparison, number, scale, digits, axis),
-        *([_against_people(result, comparison, number, scale, axis)] if by_people and comparison.judged > 1 else []),
+        *([_against_people(result, comparison, number, scale, axis)] if comparison.judged > 1 else []),
         _wins(result, comparison, number),
     ]
     return section(
@@ -177,7 +175,6 @@ def _correlations(findings: SystemsFindings) -> Section:
         "metric_correlations.html",
         "correlations",
         "Correlations between metrics",
-        plots=[correlation_map(findings.names, findings.correlations)],
         link="Correlations",
         names=findings.names,
         values=findings.correlations,
