@@ -25,7 +25,7 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 from ranker.settings import DEFAULTS
-from ranker.training_data import Base, TrainingTable, TrainingTargets, learn_weights, standardiser
+from ranker.training_data import ParentModel, TrainingTable, TrainingTargets, learn_weights, standardiser
 
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -74,7 +74,7 @@ class Trial:
     moved: bool
 
 
-def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
+def trial(base: ParentModel, training: Corpus, test: Corpus, before: float) -> Trial:
     """Train both ways and test."""
     sets = base.weight_sets
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
@@ -104,7 +104,7 @@ def mask(dataset: Dataset, sources: Int64Array) -> BoolArray:
     return np.isin(np.arange(len(dataset.sources)), sources)
 
 
-def run(base: Base, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
+def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
     """Return the trials of every size, and the agreement of the base on the test sources of every sample."""
     by_size: dict[int, list[Trial]] = {}
     bases: list[Estimate] = []
@@ -170,7 +170,7 @@ def main() -> None:
         if options.only not in (None, pool[0]):
             continue
         sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
-        base = Base("full", sets)
+        base = ParentModel("full", sets)
         corpora = [Corpus.of(ranker, *one, board) for one in (pool, test) if one]
         show(title, *run(base, corpora[0], corpora[1] if test else None, options.samples))
 

@@ -32,12 +32,12 @@ from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
+from ranker.included_models import UNREFERENCED, default_model, locate, standard_features
 from ranker.settings import AUTO, STANDARD, Settings, Training
-from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
-from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardised, standardiser
+from ranker.training_data import ParentModel, TrainingTable, learn_weights, read_weights, standardised, standardiser
 from ranker.version import VERSION
 
 _SOURCES = "sources"
@@ -62,7 +62,7 @@ class Ranker(LabelledScores):
     mean, scale : float array, shape (columns,)
     weight_sets : WeightSets
         A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
-    base : Base or None
+    base : ParentModel or None
         What it is adapted from.
     training : Training or None
         What it was trained on; None before.
@@ -79,7 +79,7 @@ class Ranker(LabelledScores):
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
-        self.base: Base | None = None
+        self.base: ParentModel | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
         self._sources: UInt32Array | None = None
@@ -88,7 +88,7 @@ class Ranker(LabelledScores):
             base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
             self.settings = dataclasses.replace(self.settings, base=name)
             self.feature_set, self.mean, self.scale = base.feature_set, base.mean, base.scale
-            self.base = Base(f"{name}#{base.digest[:8]}", base.weight_sets)
+            self.base = ParentModel(f"{name}#{base.digest[:8]}", base.weight_sets)
 
     def __repr__(self) -> str:
         """Return the features, and what it was trained on."""
@@ -220,7 +220,7 @@ class Ranker(LabelledScores):
         language = other_language(dataset, targets) if targets and "+" not in targets else None
         if language is None:
             return None
-        better = suited(dataset)
+        better = default_model(dataset)
         # the included ranker that needs no references is the one for all languages
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
         where = f"this model is for translations into {targets}, but these are in {language}"

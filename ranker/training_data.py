@@ -28,9 +28,9 @@ from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
+from ranker.included_models import fewer_features
 from ranker.ranks import merge_ties
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
-from ranker.shipped import fewer_features
 
 if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
@@ -200,7 +200,7 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
+class ParentModel:
     """What an adapted ranker keeps of the one that it comes from, besides features, means and scales."""
 
     name: str
@@ -217,7 +217,7 @@ class Base:
         return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
 
     @classmethod
-    def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> Base:
+    def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> ParentModel:
         """Take the base from the model of a file."""
         name, by_language = document["name"], document["by_language"]
         if not (isinstance(name, str) and isinstance(by_language, bool)):
@@ -225,11 +225,13 @@ class Base:
         return cls(name, WeightSets.read(features, {"weights": document["weights"]}, by_language=by_language))
 
 
-def read_weights(features: FeatureSet, model: Mapping[str, Any], training: Training) -> tuple[WeightSets, Base | None]:
+def read_weights(
+    features: FeatureSet, model: Mapping[str, Any], training: Training
+) -> tuple[WeightSets, ParentModel | None]:
     """Take the weights of a ranker and its base from the model of a file."""
     if training.base is None:
         return WeightSets.read(features, model, by_language=training.targets == ENGLISH), None
-    base = Base.read(features, model["base"])
+    base = ParentModel.read(features, model["base"])
     sets = WeightSets.read(features, model, by_language=base.weight_sets.by_language)
     if base.name != training.base or not np.array_equal(sets.used, base.weight_sets.used):
         raise ValueError("base")
@@ -339,12 +341,12 @@ def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> Flo
     return np.asarray((matrix - mean) / scale)
 
 
-def deal(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
+def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
     """Deal units to parts at random, as evenly as can be, and those of every stratum too."""
     labels = np.asarray(strata)
     if together is not None:
         _, first, place = np.unique(together, return_index=True, return_inverse=True)
-        return deal(labels[first], parts, seed)[place.reshape(-1)]
+        return stratified_folds(labels[first], parts, seed)[place.reshape(-1)]
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     part = np.empty(len(labels), dtype=np.int64)
     part[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % parts

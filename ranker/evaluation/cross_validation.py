@@ -25,10 +25,10 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.included_models import default_model
 from ranker.ranking import Ranker, RankerScorer
 from ranker.settings import FOLDS, Loss
-from ranker.shipped import suited
-from ranker.training_data import TrainingTable, deal, standardiser
+from ranker.training_data import TrainingTable, standardiser, stratified_folds
 
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
@@ -78,9 +78,9 @@ def cross_validate(
     note = None
     if _can_be_scored(FeatureSet.parse(BASELINE), table):
         scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
-    included = Ranker.load(suited(table.dataset))
+    included = Ranker.load(default_model(table.dataset))
     if _can_be_scored(included, table):
-        scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.whole, table.rows)))
+        scored.append(CandidateScores(default_model(table.dataset), included.candidate_scores(table.whole, table.rows)))
         note = RankerScorer(included).trained_on(table.dataset)
     comparison = compare(
         [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
@@ -106,7 +106,7 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     """
     codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
     usable = np.isin(np.arange(len(codes)), table.targets.sources)
-    return deal(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
+    return stratified_folds(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
 
 
 def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:

@@ -10,7 +10,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.ranks import merge_ties
 from ranker.reports.calibration import graded_pairs
 from ranker.reports.refits import TrainingColumns
-from ranker.training_data import deal
+from ranker.training_data import stratified_folds
 
 FOLDS = 5
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -39,7 +39,7 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
     targets = training.targets
     sources, first, inverse = np.unique(targets.group, return_index=True, return_inverse=True)
     pair = training.language_pair[first]
-    fold = deal(pair, folds, seed, targets.block_of(first))
+    fold = stratified_folds(pair, folds, seed, targets.block_of(first))
     order = _order(pair, seed)
     sizes = [share for share in SHARES if share * len(sources) * (folds - 1) / folds >= FEWEST]
     if len(sizes) < 2:

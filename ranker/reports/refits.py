@@ -17,7 +17,7 @@ from ranker.errors import DataError, ModelError, counted
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.settings import Loss
-from ranker.training_data import TrainingTable, TrainingTargets, deal
+from ranker.training_data import TrainingTable, TrainingTargets, stratified_folds
 
 GROUPS = 20
 """Number of groups of sources for `jackknife`."""
@@ -105,7 +105,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     parts = min(groups, len(sources))
     if parts < 2:
         raise DataError(f"{counted(len(sources), 'training source')}; confidence intervals of weights need at least 2")
-    part = deal(training.language_pair[first], parts, seed, training.targets.block_of(first))
+    part = stratified_folds(training.language_pair[first], parts, seed, training.targets.block_of(first))
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
     error = np.sqrt((parts - 1) / parts * spread)
