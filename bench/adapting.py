@@ -23,9 +23,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
+from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 from ranker.settings import DEFAULTS
-from ranker.training_data import ParentModel, TrainingTable, TrainingTargets, learn_weights, standardiser
+from ranker.training_data import ParentModel, TrainingTable, learn_weights, standardiser
 
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -76,20 +77,20 @@ class Trial:
 
 def trial(base: ParentModel, training: Corpus, test: Corpus, before: float) -> Trial:
     """Train both ways and test."""
-    sets = base.weight_sets
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
-    targets = TrainingTargets.of(training.dataset, kind, DEFAULTS.pairs)
-    table = TrainingTable(training.dataset, None, kind, targets, training.columns)
-    near = learn_weights(table, sets, DEFAULTS, base=base.name)
+    table = replace(TrainingTable.of(training.dataset, kind, DEFAULTS.pairs), columns=training.columns)
+    features, data_hash = FeatureSet(base.weight_sets.extractors), training.dataset.fingerprint
+    near, near_training, _ = learn_weights(table, features, DEFAULTS, base, data_hash=data_hash)
     mean, scale = standardiser(training.columns)
-    anew = learn_weights(replace(table, columns=(training.columns - mean) / scale), sets, DEFAULTS)
+    table = replace(table, columns=(training.columns - mean) / scale)
+    anew, _, _ = learn_weights(table, features, DEFAULTS, data_hash=data_hash)
     return Trial(
         len(training.dataset.sources),
         len(training.dataset.preferences) or len(training.dataset),
-        test.agreement((test.columns - mean) / scale, anew.weight_sets.weights[0]).value,
-        test.agreement(test.columns, near.weight_sets.weights[0]).value,
+        test.agreement((test.columns - mean) / scale, anew.weights[0]).value,
+        test.agreement(test.columns, near.weights[0]).value,
         before,
-        near.fitted.C > 0.0,
+        near_training.C > 0.0,
     )
 
 

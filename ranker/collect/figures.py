@@ -21,6 +21,7 @@ from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.evaluation.judges.judges import JudgesAgreement
@@ -129,7 +130,7 @@ def learning_curve(
     except DataError:
         return []
     fold = np.zeros(len(dataset.sources), dtype=np.int64)
-    fold[judged] = stratified_folds(np.zeros(len(judged), dtype=np.int64), _FOLDS, settings.seed)
+    fold[judged] = stratified_folds(np.zeros(len(judged)), _FOLDS, settings.seed, same_source(dataset)[judged])
     total = count_counted(connection)
     points = []
     for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):

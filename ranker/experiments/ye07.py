@@ -13,6 +13,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
@@ -23,7 +24,7 @@ from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
-from ranker.training_data import TrainingTargets, standardiser
+from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
 
 SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
@@ -65,7 +66,7 @@ class Prepared:
     dataset: Dataset
     matrix: FloatArray
     human: FloatArray
-    targets: TrainingTargets
+    table: TrainingTable
 
     @property
     def is_reference(self) -> BoolArray:
@@ -134,8 +135,8 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if reason:
         raise DataError(reason, file=dataset.name)
     if not _with_references(dataset, kind):
-        targets = TrainingTargets.of(outputs, kind)
-        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
+        table = TrainingTable.of(outputs, kind)
+        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), table)
     together = outputs.with_references_as_candidates()
     matrix = np.empty((len(together), len(features.columns)))
     human = human_scores(together, kind)
@@ -147,7 +148,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
         together,
         matrix,
         human,
-        TrainingTargets(together.candidate_source, merge_ties(human, together.candidate_offsets)),
+        TrainingTable(together, np.ones(len(together), bool), kind, merge_ties(human, together.candidate_offsets)),
     )
 
 
@@ -156,7 +157,8 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
 
     def cross_validate() -> dict[str, FloatArray]:
         data = prepared()
-        fold = np.random.default_rng(settings.seed).permutation(len(data.dataset.sources)) % settings.folds
+        text = np.unique(same_source(data.dataset), return_inverse=True)[1].reshape(-1)
+        fold = (np.random.default_rng(settings.seed).permutation(text.max() + 1) % settings.folds)[text]
         row_fold = fold[data.dataset.candidate_source]
         scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
         for number in range(settings.folds):
@@ -220,7 +222,7 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
 def _learn_and_score(
     train: Prepared, rows: BoolArray, matrix: FloatArray, settings: YeSettings
 ) -> dict[str, FloatArray]:
-    targets = train.targets.take(rows)
+    table = train.table.take(rows)
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
     extractors = FeatureSet.parse(EXTRACTORS).extractors
@@ -228,7 +230,7 @@ def _learn_and_score(
     scores = {}
     for name, members in FEATURE_SETS.items():
         columns = np.isin(names, members)
-        fitted = targets.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
+        fitted = table.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
         scores[name] = (ranked[:, columns] * fitted.coef).sum(axis=1)
     return scores
 

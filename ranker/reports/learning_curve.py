@@ -36,19 +36,19 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
     The sources of every language pair are assigned to folds and parts at random; smaller parts are subsets of larger
     ones. C times the number of pairs is constant, as in the ranker's training.
     """
-    targets = training.targets
-    sources, first, inverse = np.unique(targets.group, return_index=True, return_inverse=True)
+    table = training.table
+    sources, first, inverse = np.unique(table.group, return_index=True, return_inverse=True)
     pair = training.language_pair[first]
-    fold = stratified_folds(pair, folds, seed, targets.block_of(first))
+    fold = stratified_folds(pair, folds, seed, table.block[first])
     order = _order(pair, seed)
     sizes = [share for share in SHARES if share * len(sources) * (folds - 1) / folds >= FEWEST]
     if len(sizes) < 2:
         return None
-    if targets.pairs is not None:
-        better, worse, weight = targets.pairs.better, targets.pairs.worse, targets.pairs.weight
+    if table.pairs is not None:
+        better, worse, weight = table.pairs.better, table.pairs.worse, table.pairs.weight
     else:
-        assert targets.target is not None
-        better, worse = graded_pairs(targets.target, targets.group)
+        assert table.target is not None
+        better, worse = graded_pairs(table.target, table.group)
         weight = np.ones(len(better))
     agreement = np.full((folds, len(sizes)), np.nan)
     counts = np.zeros((folds, len(sizes)))
@@ -59,9 +59,9 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
             learnt = np.zeros(len(sources), dtype=bool)
             learnt[outside[: round(share * len(outside))]] = True
             counts[number, place] = learnt.sum()
-            scores = training.columns @ training.weights(rows=learnt[inverse])
+            scores = table.columns @ training.weights(rows=learnt[inverse])
             agreement[number, place] = _agreement(
-                scores, targets.group, better[held_out], worse[held_out], weight[held_out]
+                scores, table.group, better[held_out], worse[held_out], weight[held_out]
             )
     if np.isnan(agreement).all(axis=0).any():
         return None

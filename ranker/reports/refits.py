@@ -5,19 +5,17 @@ Features are extracted once; every refit is solved to the same certified optimum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import balanced, judged
 from ranker.errors import DataError, ModelError, counted
-from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.settings import Loss
-from ranker.training_data import TrainingTable, TrainingTargets, stratified_folds
+from ranker.training_data import TrainingTable, stratified_folds
 
 GROUPS = 20
 """Number of groups of sources for `jackknife`."""
@@ -25,12 +23,16 @@ GROUPS = 20
 
 @dataclass(frozen=True, eq=False)
 class TrainingColumns:
-    """Training data of a ranker: standardised features and their judgements."""
+    """A ranker and what it learnt from."""
 
     ranker: Ranker
-    columns: FloatArray
-    targets: TrainingTargets
-    language_pair: Int64Array
+    table: TrainingTable
+
+    @property
+    def language_pair(self) -> Int64Array:
+        """A number for the language pair of every candidate."""
+        codes = np.unique(self.table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
+        return codes[self.table.group].astype(np.int64)
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> TrainingColumns:
@@ -45,32 +47,19 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        rows, added = judged(dataset, training.kind), None
-        if training.references is not None:
-            added = ReferenceCandidates.of(dataset, training.kind, exclude_self=ranker.settings.exclude_self)
-        start = ranker.base.weight_sets if ranker.base else None
-        _, table = TrainingTable.of(ranker.feature_set, dataset, rows, training.kind, training.counting, added, start)
-        columns = (table.columns - ranker.mean) / ranker.scale
-        codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
-        return cls(ranker, columns, table.targets, codes[table.dataset.candidate_source].astype(np.int64))
+        return cls(ranker, ranker.training_table(dataset))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
         """Retrain, starting from the weights of the base if the ranker was adapted from another."""
         training = self.ranker.training
         assert training is not None
-        chosen = np.ones(self.columns.shape[1], dtype=bool) if used is None else used
-        columns, targets, penalty = self.columns[:, chosen], self.targets, training.C
-        if rows is not None:
-            columns, targets = columns[rows], self.targets.take(rows)
-            if targets.pairs is not None and training.pairs == "balanced":
-                pair = self.language_pair[rows][targets.pairs.better]
-                targets = replace(targets, pairs=balanced(targets.pairs, pair))
-            pairs = targets.pair_weight
-            penalty *= self.targets.pair_weight / pairs if pairs else 1.0
+        table = self.table if rows is None else self.table.take(rows)
+        chosen = np.ones(table.columns.shape[1], dtype=bool) if used is None else used
         weights = np.zeros(len(chosen))
         origin = self.ranker.base.weights[0, chosen] if self.ranker.base else None
-        if targets.pair_weight and chosen.any():
-            learnt = targets.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
+        if table.pair_weight and chosen.any():
+            penalty = training.C * (self.table.pair_weight / table.pair_weight)
+            learnt = table.learn(table.columns[:, chosen], C=penalty, loss=cast(Loss, training.loss), origin=origin)
             weights[chosen] = learnt.coef
         elif origin is not None:
             weights[chosen] = origin
@@ -101,11 +90,11 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     """
     from scipy.stats import t
 
-    sources, first, inverse = np.unique(training.targets.group, return_index=True, return_inverse=True)
+    sources, first, inverse = np.unique(training.table.group, return_index=True, return_inverse=True)
     parts = min(groups, len(sources))
     if parts < 2:
         raise DataError(f"{counted(len(sources), 'training source')}; confidence intervals of weights need at least 2")
-    part = stratified_folds(training.language_pair[first], parts, seed, training.targets.block_of(first))
+    part = stratified_folds(training.language_pair[first], parts, seed, training.table.block[first])
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
     error = np.sqrt((parts - 1) / parts * spread)

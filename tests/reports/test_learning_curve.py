@@ -26,7 +26,7 @@ def test_points_are_plain_fits_on_parts_of_the_other_folds(learnt, sample, monke
     monkeypatch.setattr(TrainingColumns, "weights", weights)
     curve = learning_curve(learnt, folds=3, seed=5)
     monkeypatch.undo()
-    group, target = learnt.targets.group, learnt.targets.target
+    group, target = learnt.table.group, learnt.table.target
     better, worse = strict_pairs(sample, "fluency")
     assert curve.sources.tolist() == [5, 10, 20, 40, 80]
     parts = [set(group[rows]) for rows in requested]
@@ -43,7 +43,7 @@ def test_points_are_plain_fits_on_parts_of_the_other_folds(learnt, sample, monke
         held_out = np.isin(group[better], list(set(range(120)) - whole))
         counts = np.array([rows[first] for first in better])
         svm = RankSVM(C=learnt.ranker.training.C * len(better) / counts.sum())
-        scores = learnt.columns @ svm.fit(learnt.columns[rows], target[rows], group[rows]).coef_
+        scores = learnt.table.columns @ svm.fit(learnt.table.columns[rows], target[rows], group[rows]).coef_
         gain = (np.sign(np.round(scores[better] - scores[worse], 9)) + 1) / 2
         agreement.append(gain[held_out].mean())
     table = np.array(agreement).reshape(3, len(SHARES))

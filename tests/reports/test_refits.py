@@ -17,7 +17,8 @@ from ranker.errors import DataError
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.reports.refits import TrainingColumns, jackknife
 from ranker.settings import Loss, PairCounting
-from ranker.training_data import TrainingTargets
+from ranker.training_data import TrainingTable
+from tests.datasets import dataset_of
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +60,14 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
     uneven = by_language_pair(preferred, {"de-en": 1.0, "fr-en": 0.3})
     ranker = Ranker("bleu[order=1],chrf", C=0.1, loss="hinge", pairs="balanced").fit(uneven)
     learnt = TrainingColumns.of(ranker, uneven)
-    source = learnt.targets.group
+    source = learnt.table.group
     rows = ~((source % 4 == 0) & (source < 30))
     selected = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
     selected = selected.select_candidates(judged(selected, "preferences"))
     pairs = preference_pairs(selected, aggregated=True)
     fewer = balanced(pairs, selected.source_language_pairs[selected.candidate_source[pairs.better]])
-    expected = RankSVM(C=0.1 * learnt.targets.pairs.weight.sum() / fewer.weight.sum()).fit(
-        learnt.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
+    expected = RankSVM(C=0.1 * learnt.table.pairs.weight.sum() / fewer.weight.sum()).fit(
+        learnt.table.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
     )
     assert learnt.weights(rows=rows) == pytest.approx(expected.coef_, abs=1e-9)
 
@@ -74,7 +75,7 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
 def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(learnt):
     used = np.array([True, False, True, True])
     result = learnt.weights(used)
-    svm = RankSVM(C=1.0).fit(learnt.columns[:, used], learnt.targets.target, learnt.targets.group)
+    svm = RankSVM(C=1.0).fit(learnt.table.columns[:, used], learnt.table.target, learnt.table.group)
     assert result[1] == 0
     assert result[used] == pytest.approx(svm.coef_)
     assert not learnt.weights(np.zeros(4, dtype=bool)).any()
@@ -82,7 +83,7 @@ def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(
 
 def test_jackknife_is_its_formula_over_plain_fits(learnt):
     result = jackknife(learnt, groups=5, seed=3)
-    group, target, columns = learnt.targets.group, learnt.targets.target, learnt.columns
+    group, target, columns = learnt.table.group, learnt.table.target, learnt.table.columns
 
     def strict(rows):
         better = (target[rows, None] > target[None, rows]) & (group[rows, None] == group[None, rows])
@@ -109,7 +110,7 @@ def test_jackknife_deals_the_sources_of_every_language_pair_evenly(preferred_fin
     left_out = []
 
     def weights(self, used=None, rows=None):
-        _, first = np.unique(learnt.targets.group[~rows], return_index=True)
+        _, first = np.unique(learnt.table.group[~rows], return_index=True)
         left_out.append(np.bincount(learnt.language_pair[~rows][first]).tolist())
         return np.zeros(3)
 
@@ -122,13 +123,14 @@ def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
     generator = np.random.default_rng(0)
     true = np.array([1.0, 0.5, 0.0])
 
+    dataset = dataset_of([([], list("abcd"))] * 60, sources=[str(number) for number in range(60)])
+
     def draw():
-        group = np.repeat(np.arange(60), 4)
         columns = generator.normal(size=(240, 3))
         target = columns @ true + generator.normal(size=240)
         training = SimpleNamespace(C=0.02, loss="squared_hinge")
         ranker = SimpleNamespace(training=training, weights=np.zeros(3), base=None)
-        return TrainingColumns(ranker, columns, TrainingTargets(group, target), np.zeros(240, dtype=np.int64))
+        return TrainingColumns(ranker, TrainingTable(dataset, np.ones(240, bool), "fluency", target, columns=columns))
 
     drawn = [draw() for _ in range(40)]
     spread = np.std([item.weights() for item in drawn], axis=0)
@@ -148,7 +150,8 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
     brute = sum(
         group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
     )
-    assert TrainingTargets(group, target.astype(float)).pair_weight == brute
+    table = SimpleNamespace(group=group, target=target.astype(float), pairs=None)
+    assert TrainingTable.pair_weight.fget(table) == brute
 
 
 @pytest.mark.parametrize("exclude_self", [False, True])
