@@ -24,9 +24,10 @@ from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
+from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 from ranker.settings import DEFAULTS
-from ranker.training_data import Base, TrainingTable, TrainingTargets, learn_weights, standardiser
+from ranker.training_data import ParentModel, TrainingTable, learn_weights, standardiser
 
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -75,22 +76,22 @@ class Trial:
     moved: bool
 
 
-def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
+def trial(base: ParentModel, training: Corpus, test: Corpus, before: float) -> Trial:
     """Train both ways and test."""
-    sets = base.weight_sets
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
-    targets = TrainingTargets.of(training.dataset, kind, DEFAULTS.pairs)
-    table = TrainingTable(training.dataset, None, kind, targets, training.columns)
-    near = learn_weights(table, sets, DEFAULTS, base=base.name)
+    table = replace(TrainingTable.of(training.dataset, kind, DEFAULTS.pairs), columns=training.columns)
+    features, data_hash = FeatureSet(base.weight_sets.extractors), training.dataset.fingerprint
+    near, near_training, _ = learn_weights(table, features, DEFAULTS, base, data_hash=data_hash)
     mean, scale = standardiser(training.columns)
-    anew = learn_weights(replace(table, columns=(training.columns - mean) / scale), sets, DEFAULTS)
+    table = replace(table, columns=(training.columns - mean) / scale)
+    anew, _, _ = learn_weights(table, features, DEFAULTS, data_hash=data_hash)
     return Trial(
         len(training.dataset.sources),
         len(training.dataset.preferences) or len(training.dataset),
-        test.agreement((test.columns - mean) / scale, anew.weight_sets.weights[0]).value,
-        test.agreement(test.columns, near.weight_sets.weights[0]).value,
+        test.agreement((test.columns - mean) / scale, anew.weights[0]).value,
+        test.agreement(test.columns, near.weights[0]).value,
         before,
-        near.fitted.C > 0.0,
+        near_training.C > 0.0,
     )
 
 
@@ -105,7 +106,7 @@ def mask(dataset: Dataset, sources: Int64Array) -> BoolArray:
     return np.isin(np.arange(len(dataset.sources)), sources)
 
 
-def run(base: Base, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
+def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
     """Return the trials of every size, and the agreement of the base on the test sources of every sample."""
     by_size: dict[int, list[Trial]] = {}
     bases: list[Estimate] = []
@@ -171,7 +172,7 @@ def main() -> None:
         if options.only not in (None, pool[0]):
             continue
         sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
-        base = Base("full", sets)
+        base = ParentModel("full", sets)
         corpora = [Corpus.of(ranker, *one, board) for one in (pool, test) if one]
         show(title, *run(base, corpora[0], corpora[1] if test else None, options.samples))
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from ranker.extractors.dependency.cache import origin_of, parse
 from ranker.extractors.semantic.cache import text_keys
-from ranker.extractors.semantic.columns import Semantic
+from ranker.extractors.semantic.features import Semantic
 from ranker.learning.parser import parser as parsing
 from ranker.storage import row_cache
 

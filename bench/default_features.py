@@ -29,7 +29,7 @@ from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import DEFAULTS, Loss, PairCounting
-from ranker.training_data import TrainingTargets, standardiser
+from ranker.training_data import TrainingTable, standardiser
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 YEARS = ("wmt12", "wmt13", "wmt14")
@@ -119,8 +119,8 @@ class Sample:
         extractors = FeatureSet.parse(features).extractors
         columns = self.table.columns(extractors)
         mean, scale = standardiser(columns)
-        targets = TrainingTargets.of(self.table.dataset, PREFERENCES, pairs)
-        svm = targets.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
+        table = TrainingTable.of(self.table.dataset, PREFERENCES, pairs)
+        svm = table.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
         return self.test.tau((self.test.table.columns(extractors) - mean) / scale @ svm.coef_)
 
 

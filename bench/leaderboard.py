@@ -19,7 +19,7 @@ import numpy as np
 
 from bench import system_accuracy, with_less
 from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read, say
-from ranker import shipped
+from ranker import included_models
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     parser.add_argument("--metrics", nargs="+", default=list(METRICS))
-    parser.add_argument("--rankers", nargs="*", default=shipped.names())
+    parser.add_argument("--rankers", nargs="*", default=included_models.names())
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()

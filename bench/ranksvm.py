@@ -113,7 +113,7 @@ def fit_at_scale(n_rows: int, size: int, loss: str) -> tuple[float, float, int, 
     """Return seconds, peak memory in GB, steps and relative duality gap of one fit."""
     X, y = candidates(n_rows)
     groups = np.arange(n_rows) // size
-    RankSVM(loss=loss).fit(X[:2000], y[:2000], groups[:2000])  # compile or load the kernels
+    RankSVM(loss=loss).fit(X[:2000], y[:2000], groups[:2000])  # import SciPy
     svm = RankSVM(loss=loss)
     seconds = best_of(1, lambda: svm.fit(X, y, groups))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
@@ -121,10 +121,10 @@ def fit_at_scale(n_rows: int, size: int, loss: str) -> tuple[float, float, int, 
 
 
 def at_scale() -> None:
-    """Print a table of times and memory where the pairs are too many to list."""
+    """Print a table of times and memory for many pairs."""
     print(f"\n| loss | candidates x {COLUMNS} | in groups of | pairs | time | peak memory | steps | duality gap |")
     print("|---|---|---|---|---|---|---|---|")
-    for n_rows, size in ((1_000_000, 10), (1_000_000, 100), (200_000, 200_000)):
+    for n_rows, size in ((1_000_000, 10), (1_000_000, 100), (10_000, 10_000)):
         for loss in ("squared_hinge", "hinge"):
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 seconds, peak, steps, gap = pool.apply(fit_at_scale, (n_rows, size, loss))
@@ -147,7 +147,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{jobs()} threads for ranker")
     X, y = candidates(2000)
-    RankSVM().fit(X, y, np.arange(2000) // GROUP)  # compile or load the kernels
+    RankSVM().fit(X, y, np.arange(2000) // GROUP)  # import SciPy
     RankSVM().fit(X, pairs=list_pairs(y))
     # First, because a process begins with the peak memory of the one that started it.
     at_scale()

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ranker import shipped
+from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError, counted
@@ -41,8 +41,8 @@ def part(dataset: Dataset, sources: int) -> Dataset:
 def rows(dataset: Dataset) -> list[CandidateScores]:
     """Return the scores of all metrics and models, those of models with consensus under a name of their own."""
     scored = []
-    for name in (*METRICS, *shipped.names()):
-        scorer = make_scorer(None, name) if name in shipped.names() else make_scorer(name, None)
+    for name in (*METRICS, *included_models.names()):
+        scorer = make_scorer(None, name) if name in included_models.names() else make_scorer(name, None)
         try:
             together = CandidateScores.of(scorer, dataset, name=name, levels=["segment"])
         except RankerError as error:

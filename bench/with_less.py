@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.board import TWO_SYSTEMS, Board, corpora_of, everything, read, rows_in
-from ranker import shipped
+from ranker import included_models
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
@@ -212,7 +212,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
-    parser.add_argument("--rankers", nargs="*", default=shipped.names())
+    parser.add_argument("--rankers", nargs="*", default=included_models.names())
     parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()
     board = Board(options.work, {name: Ranker.load(name) for name in options.rankers})

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, target_languages
-from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
@@ -32,12 +32,12 @@ from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
+from ranker.included_models import UNREFERENCED, default_model, locate, standard_features
 from ranker.settings import AUTO, STANDARD, Settings, Training
-from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
-from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardised, standardiser
+from ranker.training_data import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.version import VERSION
 
 _SOURCES = "sources"
@@ -62,7 +62,7 @@ class Ranker(LabelledScores):
     mean, scale : float array, shape (columns,)
     weight_sets : WeightSets
         A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
-    base : Base or None
+    base : ParentModel or None
         What it is adapted from.
     training : Training or None
         What it was trained on; None before.
@@ -79,7 +79,7 @@ class Ranker(LabelledScores):
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
-        self.base: Base | None = None
+        self.base: ParentModel | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
         self._sources: UInt32Array | None = None
@@ -88,7 +88,7 @@ class Ranker(LabelledScores):
             base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
             self.settings = dataclasses.replace(self.settings, base=name)
             self.feature_set, self.mean, self.scale = base.feature_set, base.mean, base.scale
-            self.base = Base(f"{name}#{base.digest[:8]}", base.weight_sets)
+            self.base = ParentModel(f"{name}#{base.digest[:8]}", base.weight_sets)
 
     def __repr__(self) -> str:
         """Return the features, and what it was trained on."""
@@ -118,32 +118,38 @@ class Ranker(LabelledScores):
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
-        """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
+        """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
         settings = self.settings
-        kind = resolve_kind(dataset, settings.kind)
         scored = with_given_scores(dataset, self.feature_set.members)
-        rows, added = judged(dataset, kind), None
-        if settings.references_as_candidates:
-            added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
-        notes: tuple[str, ...] = ()
+        table, notes = self._judgements(scored), list[str]()
         if settings.features == AUTO and self.base is None:
-            features, notes = standard_features(added.outputs if added else scored.select_candidates(rows))
+            outputs = table.added.outputs if table.added else table.dataset
+            features, about = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
-        start = self.base.weight_sets if self.base else None
-        self.feature_set, table = TrainingTable.of(self.feature_set, scored, rows, kind, settings.pairs, added, start)
+            notes.extend(about)
+        self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
-        table = dataclasses.replace(table, columns=standardised(table.columns, self.mean, self.scale))
-        targets = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
-        sets = start or WeightSets.of(self.feature_set, by_language=targets == ENGLISH)
-        base = self.base.name if self.base else None
-        learnt = learn_weights(table, sets, self.settings, base=base)
-        self.weight_sets = learnt.weight_sets
-        self.training_notes = (*notes, *filter(None, [learnt.note]))
-        self.training = learnt.training(table, self.settings, data_hash=dataset.fingerprint, targets=targets, base=base)
+        table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
+        self.weight_sets, self.training, note = learn_weights(
+            table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
+        )
+        self.training_notes = (*notes, *filter(None, [note]))
         self._sources = short_keys(table.dataset)
         self._stored = None
         return table
+
+    def training_table(self, dataset: Dataset) -> TrainingTable:
+        """Return what this trained ranker learnt from, standardised as then: `dataset` must be its training data."""
+        _, table = self._judgements(dataset).with_features(self.feature_set, self.base)
+        return dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
+
+    def _judgements(self, dataset: Dataset) -> TrainingTable:
+        settings, added = self.settings, None
+        kind = resolve_kind(dataset, settings.kind)
+        if settings.references_as_candidates:
+            added = ReferenceCandidates.of(dataset, kind, exclude_self=settings.exclude_self)
+        return TrainingTable.of(dataset, kind, settings.pairs, added)
 
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that were learnt from.
@@ -220,7 +226,7 @@ class Ranker(LabelledScores):
         language = other_language(dataset, targets) if targets and "+" not in targets else None
         if language is None:
             return None
-        better = suited(dataset)
+        better = default_model(dataset)
         # the included ranker that needs no references is the one for all languages
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
         where = f"this model is for translations into {targets}, but these are in {language}"

@@ -136,7 +136,7 @@ def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_w
     needs_none = np.array([False, True])
     np.testing.assert_array_equal(moved, start.weight_sets.columns & needs_none)
     alone = start.weight_sets.weights[table.place, needs_none]
-    chosen = table.targets.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
+    chosen = table.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
     assert ranker.training.C == chosen.C > 0.0
     np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef)
     some = turned.references["source"] == 0
@@ -191,9 +191,9 @@ def test_held_out_scores_stay_near_the_base(base, turned):
     learnt = ranker.fit_table(turned)
     fold = fold_of_sources(learnt, 2, 0)
     scores = held_out_scores(ranker, learnt, fold)
-    selected = fold[learnt.targets.group] == 0
-    targets = learnt.targets.take(selected)
-    penalty = 0.001 * learnt.targets.pair_weight / targets.pair_weight
+    selected = fold[learnt.group] == 0
+    targets = learnt.take(selected)
+    penalty = 0.001 * learnt.pair_weight / targets.pair_weight
     svm = targets.learn(
         learnt.columns[selected], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip

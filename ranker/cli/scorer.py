@@ -115,10 +115,10 @@ _SCOPES = {
 
 def suited_model(dataset: Dataset) -> str:
     """Return the name of the ranker that ships for such data, and tell the user."""
-    from ranker import shipped
+    from ranker import included_models
     from ranker.storage.model_files import models_in
 
-    name = shipped.suited(dataset)
+    name = included_models.default_model(dataset)
     own = [*map(printable, models_in(Path()))]
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""

@@ -123,7 +123,7 @@ def command(
         *filter(None, [language, ranker.weight_sets.note(table.whole, table.rows), direction]),
     ]
     cross_validation = None
-    if folds and len(table.targets.blocks) < 2:
+    if folds and len(table.blocks) < 2:
         notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):

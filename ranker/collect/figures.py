@@ -21,6 +21,7 @@ from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.evaluation.judges.judges import JudgesAgreement
@@ -28,7 +29,7 @@ from ranker.evaluation.systems.human_ranking import HumanRanking, rank_systems
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import group_spearman
-from ranker.training_data import deal, standardiser
+from ranker.training_data import standardiser, stratified_folds
 
 RESAMPLES = 200
 QUEUE = 100
@@ -129,7 +130,7 @@ def learning_curve(
     except DataError:
         return []
     fold = np.zeros(len(dataset.sources), dtype=np.int64)
-    fold[judged] = deal(np.zeros(len(judged), dtype=np.int64), _FOLDS, settings.seed)
+    fold[judged] = stratified_folds(np.zeros(len(judged)), _FOLDS, settings.seed, same_source(dataset)[judged])
     total = count_counted(connection)
     points = []
     for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):

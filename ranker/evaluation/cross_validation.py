@@ -11,14 +11,13 @@ ranked together. The judgements of a held-out source influence its scores only t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import source_language_pairs
-from ranker.corpora.judgements import balanced
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
@@ -26,10 +25,10 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.included_models import default_model
 from ranker.ranking import Ranker, RankerScorer
 from ranker.settings import FOLDS, Loss
-from ranker.shipped import suited
-from ranker.training_data import TrainingTable, deal, standardiser
+from ranker.training_data import TrainingTable, standardiser, stratified_folds
 
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
@@ -70,7 +69,7 @@ def cross_validate(
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
         raise ModelError("the ranker is not trained; call fit_table first, whose result is needed for cross-validation")
-    judged_sources = len(table.targets.blocks)
+    judged_sources = len(table.blocks)
     if judged_sources < 2:
         what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"
         raise DataError(what, file=table.dataset.name)
@@ -79,9 +78,9 @@ def cross_validate(
     note = None
     if _can_be_scored(FeatureSet.parse(BASELINE), table):
         scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
-    included = Ranker.load(suited(table.dataset))
+    included = Ranker.load(default_model(table.dataset))
     if _can_be_scored(included, table):
-        scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.whole, table.rows)))
+        scored.append(CandidateScores(default_model(table.dataset), included.candidate_scores(table.whole, table.rows)))
         note = RankerScorer(included).trained_on(table.dataset)
     comparison = compare(
         [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
@@ -106,8 +105,8 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     Sources with the same text are in one fold.
     """
     codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1].reshape(-1)
-    usable = np.isin(np.arange(len(codes)), table.targets.sources)
-    return deal(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
+    usable = np.isin(np.arange(len(codes)), table.sources)
+    return stratified_folds(np.where(usable, codes, len(codes) + codes), folds, seed, same_source(table.dataset))
 
 
 def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:
@@ -118,24 +117,20 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     if ranker.base:
         used = ranker.base.weight_sets.columns[table.place]
         features, origin = features[:, used], ranker.base.weights[table.place, used]
-    fold = fold[table.targets.group]
-    total = table.targets.pair_weight
+    fold = fold[table.group]
     scores = np.zeros(len(fold))
     for number in np.unique(fold):
-        training_rows = fold != number
-        targets = table.targets.take(training_rows)
-        if training.pairs == "balanced" and targets.pairs is not None:
-            language_pair = source_language_pairs(table.dataset)[targets.group[targets.pairs.better]]
-            targets = replace(targets, pairs=balanced(targets.pairs, language_pair))
-        if targets.pair_weight == 0.0:
+        rows = fold != number
+        part = table.take(rows)
+        if part.pair_weight == 0.0:
             continue
         columns = features
         if origin is None:
-            mean, scale = standardiser(features[training_rows])
+            mean, scale = standardiser(features[rows])
             columns = (features - mean) / scale
-        penalty = training.C * total / targets.pair_weight
-        learnt = targets.learn(columns[training_rows], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
-        scores[~training_rows] = columns[~training_rows] @ learnt.coef
+        penalty = training.C * table.pair_weight / part.pair_weight
+        learnt = part.learn(columns[rows], C=penalty, loss=cast(Loss, training.loss), origin=origin)
+        scores[~rows] = columns[~rows] @ learnt.coef
     return scores
 
 

@@ -15,6 +15,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
+from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
@@ -25,7 +26,7 @@ from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
-from ranker.training_data import TrainingTargets, standardiser
+from ranker.training_data import TrainingTable, standardiser
 
 SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
 EXTRACTORS = f"{SMOOTHED_BLEU},ds,perp"
@@ -66,7 +67,7 @@ class Prepared:
     dataset: Dataset
     matrix: FloatArray
     human: FloatArray
-    targets: TrainingTargets
+    table: TrainingTable
 
     @property
     def is_reference(self) -> BoolArray:
@@ -127,8 +128,8 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if reason:
         raise DataError(reason, file=dataset.name)
     if not _with_references(dataset, kind):
-        targets = TrainingTargets.of(outputs, kind)
-        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
+        table = TrainingTable.of(outputs, kind)
+        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), table)
     together = with_references_as_candidates(outputs)
     matrix = np.empty((len(together), len(features.columns)))
     human = human_scores(together, kind)
@@ -140,7 +141,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
         together,
         matrix,
         human,
-        TrainingTargets(together.candidate_source, merge_ties(human, together.candidate_offsets)),
+        TrainingTable(together, np.ones(len(together), bool), kind, merge_ties(human, together.candidate_offsets)),
     )
 
 
@@ -149,7 +150,8 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Ye
 
     def cross_validate() -> dict[str, FloatArray]:
         data = prepared()
-        fold = np.random.default_rng(settings.seed).permutation(len(data.dataset.sources)) % settings.folds
+        text = np.unique(same_source(data.dataset), return_inverse=True)[1].reshape(-1)
+        fold = (np.random.default_rng(settings.seed).permutation(text.max() + 1) % settings.folds)[text]
         row_fold = fold[data.dataset.candidate_source]
         scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
         for number in range(settings.folds):
@@ -215,7 +217,7 @@ def cross_year(
 def _learn_and_score(
     train: Prepared, rows: BoolArray, matrix: FloatArray, settings: YeSettings
 ) -> dict[str, FloatArray]:
-    targets = train.targets.take(rows)
+    table = train.table.take(rows)
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
     extractors = FeatureSet.parse(EXTRACTORS).extractors
@@ -223,7 +225,7 @@ def _learn_and_score(
     scores = {}
     for name, members in FEATURE_SETS.items():
         columns = np.isin(names, members)
-        fitted = targets.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
+        fitted = table.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
         scores[name] = (ranked[:, columns] * fitted.coef).sum(axis=1)
     return scores
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranker.frames.labelled import Candidates, candidate_rows
+from ranker.included_models import default_model
 from ranker.ranking import Ranker
-from ranker.shipped import suited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,5 +43,5 @@ def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataF
     ['It rains.', 'It rain.']
     """
     rows = candidate_rows(candidates)
-    ranking = Ranker.load(suited(rows.dataset) if model is None else model).rank(rows.dataset)
+    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset)
     return ranking.set_axis(rows.index[rows.first][ranking.index])

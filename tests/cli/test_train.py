@@ -152,7 +152,7 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
     table = ranker.fit_table(catalogue.load("sample"))
     assert table.columns.mean(axis=0) == pytest.approx(0.0, abs=1e-9)
     assert table.columns.std(axis=0) == pytest.approx(1.0)
-    assert dataclasses.asdict(ranker.training)["sources"] == len(table.targets.sources)
+    assert dataclasses.asdict(ranker.training)["sources"] == len(table.sources)
 
 
 def test_a_corpus_without_the_kind_of_judgement_is_named(train):

@@ -85,7 +85,7 @@ def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
     validation = cross_validate(ranker, table, folds=4, seed=3, resamples=20)
     fold = fold_of_sources(table, 4, 3)[sample.candidate_source]
     matrix = FeatureSet.parse("bleu1-4,ter").transform(sample)
-    target, rho = table.targets.target, []
+    target, rho = table.target, []
     everything = Ranker("bleu1-4,ter", C=0.003).fit(sample)
     np.testing.assert_array_equal(ranker.weights, everything.weights)
 
@@ -130,9 +130,9 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
     table = ranker.fit_table(data)
     fold = fold_of_sources(table, 5, 0)
     before = held_out_scores(ranker, table, fold)
-    held_out = (fold == 2)[table.targets.group]
-    turned = dataclasses.replace(table.targets, target=np.where(held_out, -table.targets.target, table.targets.target))
-    after = held_out_scores(ranker, dataclasses.replace(table, targets=turned), fold)
+    held_out = (fold == 2)[table.group]
+    turned = dataclasses.replace(table, target=np.where(held_out, -table.target, table.target))
+    after = held_out_scores(ranker, turned, fold)
     np.testing.assert_allclose(after[held_out], before[held_out], atol=1e-7)
     assert np.abs(after - before).max() > 1e-3
 
@@ -238,10 +238,10 @@ def test_rows_of_one_text_are_never_in_two_folds():
     fold = fold_of_sources(table, 5, 0)
     assert all(len(set(fold[number::40])) == 1 for number in range(40))
     assert len(set(fold)) == 5
-    part = table.targets.take(np.isin(data.candidate_source % 40, [0, 1]))
+    part = table.take(np.isin(data.candidate_source % 40, [0, 1]))
     assert len(part.sources) == 20
     assert len(part.blocks) == 2
-    fitted = part.learn(table.columns[np.isin(data.candidate_source % 40, [0, 1])], C="auto", loss="hinge", seed=0)
+    fitted = part.learn(C="auto", loss="hinge")
     assert fitted.cv_results["split_test_score"].shape[1] == 2, "as many folds as texts"
 
 

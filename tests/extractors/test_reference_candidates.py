@@ -122,7 +122,7 @@ def test_the_features_learnt_from_are_those_of_the_experiment(sample: Dataset, e
     table = ranker.fit_table(sample)
     prepared = ye07.prepare(sample, ye07.YeSettings(exclude_self=exclude_self))
     np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, prepared.matrix, atol=1e-9)
-    np.testing.assert_array_equal(table.targets.target, prepared.targets.target)
+    np.testing.assert_array_equal(table.target, prepared.table.target)
 
 
 def test_models_of_before_the_choice_learnt_without_themselves(sample: Dataset) -> None:

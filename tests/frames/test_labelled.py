@@ -150,7 +150,7 @@ def test_what_are_no_candidates_is_said(learnt):
 def test_rank_chooses_an_included_ranker(data, learnt, tmp_path, monkeypatch):
     learnt.save(tmp_path / "mine.model")
     frame = data.to_frame().set_axis([*"abcdefghi"])
-    monkeypatch.setattr(included, "suited", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
+    monkeypatch.setattr(included, "default_model", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
     chosen = ranker.rank(frame)
     pd.testing.assert_frame_equal(chosen, learnt.rank(frame))
     pd.testing.assert_frame_equal(ranker.rank(frame, model=tmp_path / "mine.model"), chosen)

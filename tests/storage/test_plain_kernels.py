@@ -22,9 +22,6 @@ from ranker.extractors.paraphrase import matching as paraphrases
 from ranker.extractors.text import ngrams, repeated_words, sequences, text_pairs, tokenizers
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
-from ranker.learning.svm import graded_pairs, polish
-from ranker.learning.svm.loss import PairLoss
-from ranker.learning.svm.pair_sums import GradedPairs
 from ranker.storage import kernels
 from tests.effort import further
 
@@ -40,40 +37,6 @@ def ngram_counts(random):
     values, offsets = sentences(random, 12)
     candidate, reference = random.integers(0, 12, 9), random.integers(0, 12, 7)
     return values, offsets, candidate, reference, np.array([0, 4, 4, 9]), np.array([0, 3, 5, 7]), 4
-
-
-def products(random):
-    factors = random.standard_normal(30) * 10.0 ** random.integers(-9, 9, 30) * (random.random(30) < 0.8)
-    return random.standard_normal((30, 5)) * 10.0 ** random.integers(-9, 9, (30, 5)), factors
-
-
-def grades(random):
-    offsets = offsets_of(random.integers(0, 50, 4))
-    return random.permutation(offsets[-1]), offsets, random.integers(0, 5, offsets[-1]).astype(float)
-
-
-def graded(random):
-    offsets = offsets_of(random.integers(1, 9, 6))
-    target = -np.sort(
-        -np.concatenate([random.integers(0, 4, size) - 10.0 * at for at, size in enumerate(np.diff(offsets))])
-    )
-    (groups,) = GradedPairs(offsets, target)._pairs
-    blocks = np.array([0, 2, 6])
-    return int(random.integers(2)), blocks, groups, random.standard_normal(offsets[-1])
-
-
-def alphas(random):
-    start = graded(random)
-    width = float(random.choice([0.5, np.inf]))
-    return *start, PairLoss(width, 2.0, 2.0 * width), np.zeros(len(start[-1])), np.zeros((2, 3))
-
-
-def laplacian(random):
-    start = graded(random)
-    block, blocks, groups, scores = start
-    size = groups.offsets[blocks[block + 1]] - groups.offsets[blocks[block]]
-    rows = random.standard_normal((len(scores), 3))
-    return *start, rows, float(random.choice([0.5, np.inf])), np.zeros((size, 3)), np.zeros(size, dtype=bool)
 
 
 def pairs_to_count(random):
@@ -216,10 +179,6 @@ TWINS = {
     paraphrases._match_keys: to_match_keys,
     paraphrases.substitute: to_substitute,
     ngrams._matches: ngram_counts,
-    polish.exact_product: products,
-    graded_pairs.sort_by_grade: grades,
-    graded_pairs.graded_alphas: alphas,
-    graded_pairs.graded_laplacian: laplacian,
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
     sequences._lcs: two_sentences,

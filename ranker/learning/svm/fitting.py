@@ -1,4 +1,4 @@
-"""Fitting a ranking SVM to judgements: the options, the choice of C by cross-validation, and the solver's start.
+"""Fitting a ranking SVM to judgements: the options, and the choice of C by cross-validation.
 
 The objective and the parameters are described in `ranker.learning.svm.ranksvm`, the estimator of scikit-learn. Rankers
 are trained without it, because it takes longer to import than to train.
@@ -37,12 +37,6 @@ MOVES_FROM = 2.0
 
 GRID_TOLERANCE = 1e-5
 """Relative duality gap of the fits that only serve to choose C."""
-
-MANY_PAIRS = 2e5
-"""Total weight from which a fit starts from the minimiser for a sample of the pairs."""
-
-START_TOLERANCE = 1e-2
-"""Relative duality gap of the fit on that sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +91,7 @@ class Fitting:
         if C == "auto":
             C, results = self._choose_C(judgements, pairs.total_weight, origin, random_state)
         C = float(C)
-        start = self._start(judgements, C, pairs.total_weight, origin)
-        solution = self._minimise(rows, pairs, C, self.tol, start, origin, exact=True)
+        solution = self._minimise(rows, pairs, C, self.tol, origin, exact=True)
         if solution.gap > self.tol * solution.objective:
             from sklearn.exceptions import ConvergenceWarning
 
@@ -117,7 +110,6 @@ class Fitting:
         pairs: PairSet,
         C: float,
         tol: float,
-        start: FloatArray | None,
         origin: FloatArray | None,
         *,
         exact: bool = False,
@@ -131,22 +123,9 @@ class Fitting:
             cast(LossName, self.loss),
             tol=tol,
             max_iter=self.max_iter,
-            start=start,
             origin=origin,
             exact=exact,
         )
-
-    def _start(
-        self, judgements: Judgements, C: float, total_weight: float, origin: FloatArray | None
-    ) -> FloatArray | None:
-        """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
-        if total_weight < MANY_PAIRS:
-            return None
-        rows, pairs = judgements.select(judgements.sample())
-        if pairs.total_weight == 0.0:
-            return None
-        penalty = C * total_weight / pairs.total_weight
-        return self._minimise(rows, pairs, penalty, START_TOLERANCE, None, origin).coef
 
     def _choose_C(
         self,
@@ -171,7 +150,7 @@ class Fitting:
         for training_units, held_out in _folds(labels, min(int(self.cv), n_groups), random_state):
             rows, pairs = judgements.select(units[training_units])
             tol = max(self.tol, GRID_TOLERANCE)
-            coefs = [self._minimise(rows, pairs, C, tol, None, origin).coef for C in scaled / pairs.total_weight]
+            coefs = [self._minimise(rows, pairs, C, tol, origin).coef for C in scaled / pairs.total_weight]
             outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
             agreed.append([value for value, _ in outcomes])
             weighed.append([weight for _, weight in outcomes])

@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
-from ranker.learning.svm.graded_pairs import sort_by_grade
-from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
+from ranker.learning.svm.pair_sums import PairSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
-from ranker.storage.kernels import kernel
 
 
 class Judgements(Protocol):
@@ -27,9 +25,6 @@ class Judgements(Protocol):
 
     def units(self) -> tuple[Int64Array, Int64Array]:
         """Return the units that take part in any pair, and the label of what each is held out with."""
-
-    def sample(self) -> Int64Array:
-        """Return units that hold roughly a tenth of the pairs, or fewer."""
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
         """Return the rows of some units, ready for a solver, and their pairs."""
@@ -55,18 +50,11 @@ class Grades:
         in_pair[order] = np.repeat(differ, np.diff(offsets))
         return np.flatnonzero(in_pair), self.blocks[in_pair]
 
-    def sample(self) -> Int64Array:
-        """Return the rows of every tenth group, or every tenth row if there are few groups."""
-        if self.groups.max() >= 100:
-            return np.flatnonzero(self.groups % 10 == 0)
-        return self.everything[::10]
-
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return some rows, sorted by group and from high to low grades, and their pairs."""
+        """Return some rows, sorted by group, and their pairs."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
-        sort_by_grade(order, offsets, self.grades)
-        return _centred(self.X, order), GradedPairs(offsets, self.grades[order])
+        return _centred(self.X, order), PairSet.graded(offsets, self.grades[order])
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
         """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
@@ -96,21 +84,11 @@ class Preferences:
         units = np.flatnonzero(self.weights > 0.0)
         return units, self.blocks[self.pairs[units, 0]]
 
-    def sample(self) -> Int64Array:
-        """Return every tenth run of pairs; neighbours are likely to share rows."""
-        return np.flatnonzero(self.everything // 100 % 10 == 0)
-
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows in some pairs, sorted by group, and these pairs."""
-        better, worse = self.pairs[units].T
-        in_pair = np.zeros(len(self.X), dtype=bool)
-        in_pair[better] = in_pair[worse] = True
-        rows = np.flatnonzero(in_pair)
-        order, offsets = group_offsets(self.groups[rows])
-        rows = rows[order]
-        place = np.empty(len(self.X), dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        return _centred(self.X, rows), WeightedPairs(offsets, place[better], place[worse], self.weights[units])
+        """Return the rows in some pairs, and these pairs."""
+        rows, places = np.unique(self.pairs[units], return_inverse=True)
+        better, worse = places.reshape(-1, 2).T
+        return _centred(self.X, rows), PairSet(len(rows), better, worse, self.weights[units])
 
     @functools.cached_property
     def _by_group(self) -> tuple[Int64Array, Int64Array]:
@@ -192,28 +170,13 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
     return codes
 
 
-@kernel(elements=0)
 def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
-    """Return the number of every row's connected component, by union and path halving."""
-    parent = np.arange(n_rows)
-    for pair in range(len(pairs)):
-        first, second = pairs[pair]
-        while parent[first] != first:
-            parent[first] = parent[parent[first]]
-            first = parent[first]
-        while parent[second] != second:
-            parent[second] = parent[parent[second]]
-            second = parent[second]
-        parent[max(first, second)] = min(first, second)
-    count = 0
-    for row in range(n_rows):
-        # A parent comes before its children, so it already bears the number of its component.
-        if parent[row] == row:
-            parent[row] = count
-            count += 1
-        else:
-            parent[row] = parent[parent[row]]
-    return parent
+    """Return the number of every row's connected component."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(len(pairs)), pairs.T), shape=(n_rows, n_rows))
+    return np.asarray(connected_components(edges, directed=False)[1], dtype=np.int64)
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
-
 
 class Totals(NamedTuple):
     """Sums over the pairs, each counted with its weight."""
@@ -46,13 +44,3 @@ class PairLoss(NamedTuple):
     def narrowed(self, factor: float) -> PairLoss:
         """Return the smoothing of the same hinge by `factor` times the width."""
         return PairLoss(self.width * factor, self.slope / factor, self.cap)
-
-
-class Wins(NamedTuple):
-    """Pairs by the row that wins them."""
-
-    offsets: Int64Array
-    starts: Int64Array
-    """Row ``r`` wins the pairs ``starts[r]:starts[r + 1]``."""
-    losers: Int64Array
-    weights: FloatArray

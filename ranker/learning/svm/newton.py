@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -45,17 +45,13 @@ from threadpoolctl import ThreadpoolController
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
 from ranker.learning.svm.loss import PairLoss, Totals
-from ranker.learning.svm.pair_sums import PairSet, WeightedPairs, count_blocks
+from ranker.learning.svm.pair_sums import PairSet
 from ranker.learning.svm.polish import exact_product, polish, rounded
-from ranker.threads import for_each_block
 
 LossName = Literal["hinge", "squared_hinge"]
 
 NARROWING = 0.1
 """Factor from one width of the smoothed hinge to the next."""
-
-FIRST_WIDTH, NEAR_WIDTH = 1.0, 0.03
-"""First width of the smoothed hinge: from zero weights, and from a point near the minimum."""
 
 REMOVAL = 1e-6
 """Factor by which the predicting step narrows the zone: nearly nothing, yet a matrix that can be factored."""
@@ -71,15 +67,6 @@ NOISE = 1e-12
 
 RETRIES, RETRY = 3, 1e-2
 """Times that a hinge which cannot be solved on its margin is minimised further, and to which fraction of the gap."""
-
-NEAR, MOST_NEAR = 1e-3, 2_000
-"""Slack up to which pairs are near the margin, and from how many on there are too many to minimise over them alone."""
-
-NARROW = 3e-5
-"""Width up to which the pairs on the margin are probably known without that."""
-
-NEAR_TOLERANCE, MAX_NEAR_STEPS = 1e-13, 40
-"""Relative duality gap and number of Newton steps that end the minimisation over the pairs near the margin."""
 
 MAX_TRIALS = 40
 """Points that a line search tries at most; it needs 2 to 6."""
@@ -115,15 +102,14 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
-    start: FloatArray | None = None,
     origin: FloatArray | None = None,
     exact: bool = False,
 ) -> Solution:
     """Minimise ``1/2 |w - origin|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``."""
-    # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
-    # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
+    # One thread, because the bits of a BLAS product may depend on the number of its threads. What overflows is found
+    # in the Hessian, and refused there.
     with _thread_pools().limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
-        return _Descent(rows, pairs, C, loss, start, origin).run(tol, max_iter, exact=exact)
+        return _Descent(rows, pairs, C, loss, origin).run(tol, max_iter, exact=exact)
 
 
 @functools.cache
@@ -133,21 +119,11 @@ def _thread_pools() -> ThreadpoolController:
 
 
 class _Descent:
-    def __init__(
-        self,
-        rows: FloatArray,
-        pairs: PairSet,
-        C: float,
-        loss: LossName,
-        start: FloatArray | None,
-        origin: FloatArray | None,
-    ) -> None:
+    def __init__(self, rows: FloatArray, pairs: PairSet, C: float, loss: LossName, origin: FloatArray | None) -> None:
         self.rows, self.pairs = rows, pairs
-        width = FIRST_WIDTH if start is None else NEAR_WIDTH
-        self.loss = PairLoss(np.inf, 2.0 * C, 0.0) if loss == "squared_hinge" else PairLoss(width, C / width, C)
+        self.loss = PairLoss(np.inf, 2.0 * C, 0.0) if loss == "squared_hinge" else PairLoss(1.0, C, C)
         self.origin = np.zeros(rows.shape[1]) if origin is None else origin
-        self.coef = self.origin if start is None else start
-        self.bounds = np.linspace(0, len(rows), count_blocks(rows.size) + 1).astype(np.int64)
+        self.coef = self.origin
         self.primal, self.dual = np.inf, -np.inf
         self.n_iter = 0
 
@@ -156,7 +132,7 @@ class _Descent:
         enough = tol
         retries = RETRIES if exact else 0
         while True:
-            gradient = self.gradient(point.coef, self.combined(point.row_alpha))
+            gradient = self.gradient(point.coef, self.rows.T @ point.row_alpha)
             descent_gap = 0.5 * float(gradient @ gradient)
             smoothing_gap = self.loss.smoothing_gap(point.totals)
             primal = self.note_primal(point)
@@ -187,10 +163,7 @@ class _Descent:
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
         else:
-            polished = None
-            if self.loss.width <= NARROW:
-                polished = polish(self.rows, self.pairs, self.loss.cap, self.coef, self.origin)
-            polished = polished or polish(self.rows, self.pairs, self.loss.cap, self.near_margin(), self.origin)
+            polished = polish(self.rows, self.pairs, self.loss.cap, self.coef, self.origin)
             if polished is None:
                 return None
             exact, gap_of = polished.coef, polished.gap
@@ -201,37 +174,12 @@ class _Descent:
                 return Solution(coef, primal, gap, self.n_iter)
         return None
 
-    def near_margin(self) -> FloatArray:
-        """Minimise the hinge over the few pairs near the margin, all others kept in their places.
-
-        What the others add to the objective is linear, ``- pull.w``: that of one more pair, which stays inside.
-        """
-        coef, cap = self.coef, self.loss.cap
-        scores = self.scored(coef)
-        near = self.pairs.tight(scores, NEAR, MOST_NEAR)
-        if near is None:
-            return coef
-        inside, _ = self.pairs.alphas(scores, PairLoss(NEAR, 0.0, cap))
-        pull = self.combined(inside)
-        product = abs(float(coef @ pull))
-        if not 1e-100 < product < 1e100:
-            return coef
-        share = 0.5 / product
-        (better, worse), weights = near[0].T, near[1]
-        count = len(weights) + 1
-        rows = np.vstack([self.rows[better], share * pull, self.rows[worse], np.zeros_like(pull)])
-        places = np.arange(count)
-        few = WeightedPairs(np.array([0, 2 * count]), places, places + count, np.append(weights, 1.0 / (cap * share)))
-        return (
-            _Descent(rows, few, cap, "hinge", coef, self.origin).run(NEAR_TOLERANCE, MAX_NEAR_STEPS, exact=False).coef
-        )
-
     def refined(self, coef: FloatArray) -> FloatArray:
         """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
         best, distance = coef, np.inf
         for _ in range(MAX_REFINEMENTS):
             gradient = self.exact_gradient(coef)
-            step = self.newton_step(self.scored(coef), self.loss, gradient)
+            step = self.newton_step(self.rows @ coef, self.loss, gradient)
             if step @ step <= (SETTLED * SETTLED) * (coef @ coef):
                 return coef
             # in the norm of the Hessian, where rounding errors of steep directions weigh little
@@ -264,30 +212,8 @@ class _Descent:
         return self.gap <= tol * self.primal or self.n_iter >= max_iter
 
     def at(self, coef: FloatArray) -> _Point:
-        scores = self.scored(coef)
+        scores = self.rows @ coef
         return _Point(coef, scores, *self.pairs.alphas(scores, self.loss))
-
-    def scored(self, coef: FloatArray) -> FloatArray:
-        """Return ``X coef``."""
-        scores = np.empty(len(self.rows))
-
-        def run(block: int) -> None:
-            own = slice(self.bounds[block], self.bounds[block + 1])
-            np.matmul(self.rows[own], coef, out=scores[own])
-
-        for_each_block(run, len(self.bounds) - 1, self.rows.size)
-        return scores
-
-    def combined(self, row_alpha: FloatArray) -> FloatArray:
-        """Return ``X' row_alpha``."""
-        parts = np.empty((len(self.bounds) - 1, self.rows.shape[1]))
-
-        def run(block: int) -> None:
-            own = slice(self.bounds[block], self.bounds[block + 1])
-            np.matmul(self.rows[own].T, row_alpha[own], out=parts[block])
-
-        for_each_block(run, len(parts), self.rows.size)
-        return cast(FloatArray, parts.sum(axis=0))
 
     def note_primal(self, point: _Point) -> float:
         """Return the primal objective at `point`, and keep the point if it is the best so far."""
@@ -312,13 +238,13 @@ class _Descent:
         """Predict the minimiser for a zone of no width but the same pairs as at `point`."""
         steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
         row_alpha, _ = self.pairs.alphas(point.scores, steep)
-        gradient = self.gradient(point.coef, self.combined(row_alpha))
+        gradient = self.gradient(point.coef, self.rows.T @ row_alpha)
         return point.coef + self.newton_step(point.scores, steep, gradient)
 
     def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
         """Take a Newton step as far as the objective falls; None if rounding errors leave nowhere to go."""
         step = self.newton_step(point.scores, self.loss, gradient)
-        step_scores = self.scored(step)
+        step_scores = self.rows @ step
         slope_at_start = float(gradient @ step)
         if slope_at_start >= 0.0:
             return None

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import FloatArray
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import PairSet
-from ranker.storage.kernels import kernel
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
 """Slacks, tried in turn, up to which a pair may be on the margin by an approximate minimiser."""
@@ -74,14 +73,14 @@ def _polish(
     equations: tuple[FloatArray, FloatArray, FloatArray] | None = None
     for _ in range(ROUNDS):
         scores = rows @ coef
-        tight = pairs.tight(scores, width, LISTED)
-        if tight is None:
+        tight = pairs.tight(scores, width)
+        if len(tight) >= LISTED:
             return None
         inside, _ = pairs.alphas(scores, PairLoss(width, 0.0, 1.0))
-        if places and equations and len(tight[0]) == places[0] and np.array_equal(inside, places[1]):
+        if places and equations and len(tight) == places[0] and np.array_equal(inside, places[1]):
             return _with_alphas(coef, *equations)
-        places = len(tight[0]), inside
-        distinct = _distinct(rows, *tight)
+        places = len(tight), inside
+        distinct = _distinct(rows[pairs.better[tight]] - rows[pairs.worse[tight]], pairs.weights[tight])
         if distinct is None:
             return None
         equations = origin + C * exact_product(rows, inside), distinct[0], C * distinct[1]
@@ -92,9 +91,8 @@ def _polish(
     return None
 
 
-def _distinct(rows: FloatArray, pairs: Int64Array, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Return the distinct differences of pairs, in an order of their own, and the summed weights of each."""
-    differences = rows[pairs[:, 0]] - rows[pairs[:, 1]]
     if not len(differences):
         return differences, weights
     order = np.lexsort(differences.T[::-1])
@@ -154,48 +152,10 @@ def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
     return np.asarray(np.round((coef - origin) / unit) * unit + origin + 0.0)
 
 
-def _exact_product_by_columns(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return what `exact_product` does, by the same operations in the same order."""
-    taken = factors != 0.0
-    values, factor = rows[taken], factors[taken, np.newaxis]
-    big = 134217729.0 * factor
-    high = big - (big - factor)
-    low = factor - high
-    big = 134217729.0 * values
-    values_high = big - (big - values)
-    values_low = values - values_high
-    product = factor * values
-    rest = values_low * low - (((product - values_high * high) - values_low * high) - values_high * low)
-    after = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), product]), axis=0)
-    before, total = after[:-1], after[1:]
-    virtual = total - before
-    error = rest + ((before - (total - virtual)) + (product - virtual))
-    return np.asarray(after[-1] + np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), error]), axis=0)[-1])
-
-
-@kernel(elements=10_000_000, plain=_exact_product_by_columns)
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return ``rows' factors``, summed as if in twice the precision (Ogita, Rump and Oishi 2005).
+    """Return ``rows' factors``, summed in extended precision where the machine has it.
 
     So the order of the rows hardly matters.
     """
-    total, error = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-    for row in range(rows.shape[0]):
-        factor = factors[row]
-        if factor == 0.0:
-            continue
-        big = 134217729.0 * factor
-        high = big - (big - factor)
-        low = factor - high
-        for column in range(rows.shape[1]):
-            value = rows[row, column]
-            big = 134217729.0 * value
-            value_high = big - (big - value)
-            value_low = value - value_high
-            product = factor * value
-            rest = value_low * low - (((product - value_high * high) - value_low * high) - value_high * low)
-            before = total[column]
-            total[column] = before + product
-            virtual = total[column] - before
-            error[column] += rest + ((before - (total[column] - virtual)) + (product - virtual))
-    return total + error
+    used = factors != 0.0
+    return np.asarray(rows[used].T @ factors[used].astype(np.longdouble), dtype=np.float64)

@@ -35,7 +35,7 @@ LARGE_GROUP = 2000
 
 
 class RankSVM(BaseEstimator):
-    r"""Linear ranking SVM, solved to a certified duality gap without materialising its pairs.
+    r"""Linear ranking SVM, solved to a certified duality gap.
 
     Primal, over pairs of rows of the same group in which ``i`` is better than ``j``::
 
@@ -51,8 +51,8 @@ class RankSVM(BaseEstimator):
     The minimum is unique, and `coef_` is the minimum itself as far as floating point allows: the squared hinge takes
     Newton steps until they no longer help, and for the hinge the optimality conditions are solved on the pairs whose
     margin is 1 (`ranker.learning.svm.polish`). The weights are then rounded to multiples of the power of 2 that is
-    2^-40 of the largest weight, so that equal data give equal weights in any order of the rows, on any number of
-    threads and, as far as rounding can hide what is left, on any machine; and scores that tie by the minimum differ by
+    2^-40 of the largest weight, so that equal data give equal weights in any order of the rows, as far as rounding can
+    hide what is left; and scores that tie by the minimum differ by
     about 1e-12 at most, which ties (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct
     differences, have a margin of 1, or rounding would exceed `tol`, the weights are left as `tol` certifies them.
 
@@ -155,7 +155,7 @@ class RankSVM(BaseEstimator):
         ------
         DataError
             A `ValueError`: groups, pairs, weights or origin of a wrong shape or value; ``C="auto"`` on fewer than 2
-            groups.
+            groups; groups with more than 200 million pairs of rows.
         OptionError
             A `ValueError`: a parameter out of range.
 

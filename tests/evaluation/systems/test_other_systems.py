@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker import shipped
+from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
@@ -70,7 +70,7 @@ def scorer(name: str) -> Scorer:
     if name == "trained":
         train = {f"t{place}": list(output(50 + place, 0.1 * place)) for place in range(6)}
         return RankerScorer(Ranker(FEATURES, C=0.01).fit(dataset_of(train)))
-    return make_scorer(None, name) if name in shipped.names() else make_scorer(name, None)
+    return make_scorer(None, name) if name in included_models.names() else make_scorer(name, None)
 
 
 def said(

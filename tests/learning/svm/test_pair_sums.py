@@ -1,4 +1,4 @@
-"""Sums over pairs against twins in plain Python that list the pairs."""
+"""Sums over pairs against a twin in plain Python that takes them one by one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker import threads
-from ranker.learning.svm.graded_pairs import plan_cuts, sort_by_grade
+from ranker.errors import DataError
+from ranker.learning.svm import pair_sums
 from ranker.learning.svm.loss import PairLoss
-from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
+from ranker.learning.svm.pair_sums import PairSet
 from tests.effort import examples
 
 LOSSES = [
@@ -65,20 +65,13 @@ def assert_same(pair_set: PairSet, expected, scores, rows, loss):
     np.testing.assert_allclose(pair_set.curvature(scores, rows, loss.width), expected[2], rtol=1e-11, atol=1e-10)
 
 
-def sorted_grades(offsets, grades):
-    grades = np.asarray(grades, dtype=np.float64)
-    for first, last in pairwise(offsets):
-        grades[first:last] = np.sort(grades[first:last])[::-1]
-    return grades
-
-
 @st.composite
 def problems(draw):
     """Groups with ties in the grades, and scores that often tie or meet a threshold exactly."""
     sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=5))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     n = sum(sizes)
-    grades = sorted_grades(offsets, draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
+    grades = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), dtype=np.float64)
     quarters = st.integers(-12, 12).map(lambda value: value / 4)
     score = quarters | st.floats(-4, 4, allow_subnormal=False)
     scores = np.array(draw(st.lists(score, min_size=n, max_size=n)))
@@ -88,19 +81,12 @@ def problems(draw):
 
 @settings(deadline=None, max_examples=examples(150))
 @given(problems())
-def test_taking_pairs_sweeping_and_listing_agree_with_the_plain_twin(problem):
+def test_graded_pairs_agree_with_the_plain_twin(problem):
     offsets, grades, scores, rows, loss = problem
     pairs = list_pairs(offsets, grades)
-    weights = np.ones(len(pairs))
-    expected = twin(pairs, weights, scores, rows, loss)
-    better, worse = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    for pair_set in (
-        GradedPairs(offsets, grades),
-        GradedPairs(offsets, grades, large_group=0),
-        WeightedPairs(offsets, better, worse, weights),
-    ):
-        assert pair_set.total_weight == len(pairs)
-        assert_same(pair_set, expected, scores, rows, loss)
+    pair_set = PairSet.graded(offsets, grades)
+    assert pair_set.total_weight == len(pairs)
+    assert_same(pair_set, twin(pairs, np.ones(len(pairs)), scores, rows, loss), scores, rows, loss)
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -113,24 +99,9 @@ def test_listed_pairs_count_with_their_weights_and_may_repeat_or_contradict(prob
     pairs = data.draw(st.lists(st.sampled_from(inside), max_size=40)) if inside else []
     weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.25]), min_size=len(pairs), max_size=len(pairs)))
     better, worse = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    pair_set = WeightedPairs(offsets, better, worse, np.array(weights))
+    pair_set = PairSet(len(scores), better, worse, np.array(weights))
     assert pair_set.total_weight == sum(weights)
     assert_same(pair_set, twin(pairs, weights, scores, rows, loss), scores, rows, loss)
-
-
-@pytest.mark.parametrize("levels", [2, 7, 400])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_large_group_swept_is_the_large_group_taken_pair_by_pair(levels, loss):
-    rng = np.random.default_rng(levels)
-    offsets = np.array([0, 400, 410, 900])
-    grades = sorted_grades(offsets, rng.integers(0, levels, 900))
-    scores, rows = rng.normal(size=900), rng.normal(size=(900, 4))
-    swept, taken = GradedPairs(offsets, grades), GradedPairs(offsets, grades, large_group=10_000)
-    for first, second in zip(swept.alphas(scores, loss), taken.alphas(scores, loss), strict=True):
-        np.testing.assert_allclose(first, second, rtol=1e-11, atol=1e-9)
-    np.testing.assert_allclose(
-        swept.curvature(scores, rows, loss.width), taken.curvature(scores, rows, loss.width), rtol=1e-10, atol=1e-9
-    )
 
 
 def test_the_sums_of_a_narrow_zone_are_exact_to_its_width():
@@ -140,7 +111,7 @@ def test_the_sums_of_a_narrow_zone_are_exact_to_its_width():
     scores = np.concatenate([rng.normal(3.0, 5.0, n), rng.normal(0.0, 5.0, n)])
     scores[n : n + 20] = scores[:20] - 1.0 + np.linspace(0.1, 0.9, 20) * width
     offsets, grades = np.array([0, 2 * n]), np.repeat([1.0, 0.0], n)
-    _, totals = GradedPairs(offsets, grades).alphas(scores, PairLoss(width, 1.0 / width, 1.0))
+    _, totals = PairSet.graded(offsets, grades).alphas(scores, PairLoss(width, 1.0 / width, 1.0))
     slack = 1.0 - (scores[:n, None] - scores[None, n:])
     in_zone = slack[(slack > 0) & (slack <= width)]
     assert len(in_zone) >= 20
@@ -148,59 +119,17 @@ def test_the_sums_of_a_narrow_zone_are_exact_to_its_width():
     assert totals.zone_squares == pytest.approx((in_zone**2).sum(), rel=1e-5)
 
 
-@pytest.mark.parametrize("n_levels", [1, 2, 3, 50, 257])
-def test_cuts_hold_every_pair_of_different_grades_once_and_are_shallow(n_levels):
-    rng = np.random.default_rng(n_levels)
-    sizes = rng.integers(1, 6, n_levels)
-    stops = np.cumsum(sizes)
-    n = int(stops[-1])
-    level_start, level_stop = np.repeat(stops - sizes, sizes), np.repeat(stops, sizes)
-    cuts = plan_cuts(np.array([0, n]), level_start, level_stop, np.array([0, n_levels - 1]))
-    held, depth = np.zeros((n, n), dtype=int), np.zeros(n, dtype=int)
-    for low, middle, high in cuts:
-        assert low < middle < high
-        held[low:middle, middle:high] += 1
-        depth[low:high] += 1
-    np.testing.assert_array_equal(held, np.arange(n)[None, :] >= level_stop[:, None])
-    assert depth.max() <= 2 * math.log2(n + 1)
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=40), min_size=1, max_size=4))
-@settings(deadline=None)
-def test_sorting_by_grade_is_stable_inside_groups(groups):
-    grades = np.array([grade for group in groups for grade in group], dtype=np.float64)
-    offsets = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
-    order = np.arange(len(grades))
-    sort_by_grade(order, offsets, grades)
-    expected = [
-        row for first, last in pairwise(offsets) for row in sorted(range(first, last), key=lambda row: -grades[row])
-    ]
-    assert order.tolist() == expected
-
-
-@pytest.mark.parametrize("kind", ["taken", "swept", "listed"])
-def test_the_number_of_threads_changes_no_bit(kind):
-    rng = np.random.default_rng(0)
-    offsets = np.arange(0, 40_001, 20)
-    grades = sorted_grades(offsets, rng.integers(0, 6, 40_000))
-    scores, rows = rng.normal(size=40_000), rng.normal(size=(40_000, 3))
-    if kind == "listed":
-        # Row i of a group beats row j of the same group; 1 to 19 steps apart, so never itself.
-        better = rng.integers(0, 40_000, 400_000)
-        worse = better - better % 20 + (better + rng.integers(1, 20, 400_000)) % 20
-        pair_set: PairSet = WeightedPairs(offsets, better, worse, rng.random(400_000))
-    else:
-        pair_set = GradedPairs(offsets, grades, large_group=0 if kind == "swept" else 100)
-    outcomes = []
-    for count in (1, 2):
-        with threads.using(count):
-            row_alpha, totals = pair_set.alphas(scores, LOSSES[2])
-            outcomes.append((row_alpha.tobytes(), totals, pair_set.curvature(scores, rows, 0.25).tobytes()))
-    assert outcomes[0] == outcomes[1]
+def test_more_pairs_than_fit_in_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(pair_sums, "MOST_PAIRS", 9)
+    expected = (
+        r"groups of up to 5 rows have 10 pairs, expected at most 9: compare rows in smaller groups, or give pairs"
+    )
+    with pytest.raises(DataError, match=expected):
+        PairSet.graded(np.array([0, 5]), np.zeros(5))
 
 
 def test_gaps_and_values_of_the_losses():
-    pairs = WeightedPairs(np.array([0, 3]), np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 1.0]))
+    pairs = PairSet(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 1.0]))
     scores = np.array([0.9, 0.0, 2.0])  # slacks 0.1, 2.1 and 3.0
     hinge = PairLoss(0.2, 10.0, 2.0)
     _, totals = pairs.alphas(scores, hinge)

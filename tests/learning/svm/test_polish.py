@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ranker import threads
 from ranker.learning.svm import newton, polish
 from ranker.learning.svm.polish import exact_product, rounded
 from ranker.learning.svm.ranksvm import RankSVM
@@ -46,23 +45,6 @@ def test_one_optimum_has_the_same_bytes_however_it_is_reached(C, columns, loss):
         assert item.duality_gap_ <= 1e-11 * item.objective_
         pairs = all_pairs(y, groups)
         assert item.objective_ == pytest.approx(objective(item.coef_, columns(X), pairs, C, loss), rel=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_swept_group_has_the_bytes_of_its_listed_pairs(loss):
-    X, y, groups = problem(5, n=300, n_groups=1, n_grades=6)
-    result = list(fits(np.round(2 * X), y, groups, C=0.001, loss=loss))
-    assert {item.coef_.tobytes() for item in result} == {result[0].coef_.tobytes()}
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_number_of_threads_changes_no_bit_of_whole_columns(loss):
-    X, y, groups = problem(5, n=20_000, n_groups=1000)
-    coefs = set()
-    for count in (1, 2):
-        with threads.using(count):
-            coefs.add(RankSVM(loss=loss).fit(np.round(X), y, groups).coef_.tobytes())
-    assert len(coefs) == 1
 
 
 # Differences of pairs, and two rows that tie by the minimum: at a corner, where every margin is 1, and for columns that
@@ -124,20 +106,6 @@ def test_what_cannot_be_solved_on_the_margin_stays_certified(loss, monkeypatch):
         assert item.duality_gap_ <= 1e-8 * item.objective_
         assert item.objective_ == pytest.approx(exact.objective_, rel=1e-8)
         np.testing.assert_allclose(item.coef_, exact.coef_, atol=1e-4)
-
-
-def test_the_pairs_on_the_margin_are_told_without_more_steps_over_all_pairs(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40_000, 20))
-    y = X @ rng.standard_normal(20) + 3.0 * rng.standard_normal(len(X))
-    groups = np.arange(len(X)) // 10
-    with monkeypatch.context() as patch:
-        patch.setattr(newton, "RETRIES", 0)
-        svm = RankSVM(loss="hinge", C=1.0).fit(X, y, groups)
-    monkeypatch.setattr(newton._Descent, "near_margin", lambda self: self.coef)
-    retried = RankSVM(loss="hinge", C=1.0).fit(X, y, groups)
-    assert svm.n_iter_ < retried.n_iter_
-    assert svm.coef_.tobytes() == retried.coef_.tobytes()
 
 
 @given(

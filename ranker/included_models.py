@@ -38,7 +38,7 @@ def locate(model: str | Path) -> Path:
     return path
 
 
-def suited(dataset: Dataset) -> str:
+def default_model(dataset: Dataset) -> str:
     """Return the name of the included ranker for translations like those of `dataset`.
 
     ``consensus`` without references; otherwise ``full`` for English and ``full-any`` for other languages or several.
@@ -57,7 +57,7 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     if not len(dataset.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
-    if suited(dataset) != ENGLISH:
+    if default_model(dataset) != ENGLISH:
         name = STANDARD_ANY
         targets = sorted({*target_languages(dataset)} - {"en", ""})
         languages = ", ".join(map(repr, targets))

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from ranker import load_dataset, shipped
+from ranker import included_models, load_dataset
 from ranker.cli.main import run
 from ranker.corpora.selection import without_references
 from ranker.errors import MissingError, ModelError
@@ -46,25 +46,27 @@ def dataset(references: list[str], lp: str | None = None):
 )
 def test_the_ranker_suits_the_language(references, lp, name):
     data = dataset(references, lp)
-    assert shipped.suited(data) == name
-    assert shipped.suited(without_references(data)) == "consensus"
+    assert included_models.default_model(data) == name
+    assert included_models.default_model(without_references(data)) == "consensus"
 
 
 def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():
     sample = load_dataset("sample")
-    assert shipped.fewer_features(sample, 41) == ["ye07", "ye07-order"]
-    assert shipped.fewer_features(sample, 40) == ["ye07", "bleu1-4"]
-    assert shipped.fewer_features(sample, 8) == []
-    assert shipped.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], "too few references for a language model"
-    assert shipped.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
-    assert shipped.fewer_features(without_references(sample), 73) == []
+    assert included_models.fewer_features(sample, 41) == ["ye07", "ye07-order"]
+    assert included_models.fewer_features(sample, 40) == ["ye07", "bleu1-4"]
+    assert included_models.fewer_features(sample, 8) == []
+    assert included_models.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], (
+        "too few references for a language model"
+    )
+    assert included_models.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
+    assert included_models.fewer_features(without_references(sample), 73) == []
 
 
 def test_what_ships():
-    assert shipped.names() == ["consensus", "full", "full-any", "full-semantic"]
+    assert included_models.names() == ["consensus", "full", "full-any", "full-semantic"]
 
 
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", included_models.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
     assert str(ranker.feature_set) == str(FeatureSet.parse({"consensus": "reference-free"}.get(name, name)))
@@ -72,12 +74,12 @@ def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     assert not ranker.weight_sets.need_references
     assert ranker.training is not None
     assert ranker.training.data == "wmt12+wmt13+wmt14"
-    card = (shipped.locate(name) / "CARD.md").read_text(encoding="utf-8")
+    card = (included_models.locate(name) / "CARD.md").read_text(encoding="utf-8")
     assert f"model:{ranker.digest[:8]}|" in card
     assert "wmt15" in card
 
 
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", included_models.names())
 def test_agreement_is_never_a_reason_against_a_candidate(name):
     ranker = Ranker.load(name)
     agreement = [column.startswith("consensus") for column in map(str, ranker.feature_set.columns)]
@@ -155,7 +157,7 @@ def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
 
 def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert shipped.locate("full").is_dir()
+    assert included_models.locate("full").is_dir()
     (tmp_path / "full").write_text("mine")
     with pytest.raises(ModelError, match="is not a model file"):
         Ranker.load("full")
