@@ -121,7 +121,7 @@ class Sample:
         mean, scale = standardiser(columns)
         table = TrainingTable.of(self.table.dataset, PREFERENCES, pairs)
         svm = table.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
-        return self.test.tau((self.test.table.columns(extractors) - mean) / scale @ svm.coef_)
+        return self.test.tau((self.test.table.columns(extractors) - mean) / scale @ svm.coef)
 
 
 def read(name: str) -> Table:
