@@ -34,6 +34,7 @@ from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
 from ranker.settings import AUTO, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
+from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
@@ -243,7 +244,7 @@ class Ranker(LabelledScores):
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
         }
-        return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+        return make_signature(parts)
 
     @property
     def digest(self) -> str:

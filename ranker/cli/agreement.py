@@ -21,6 +21,7 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say
 from ranker.evaluation.choices import RankingMethod
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -69,7 +70,8 @@ def command(
     with working("comparing judges"):
         kind = resolve_kind(dataset, kind)
         agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
-    signature = f"agreement on {kind}|data:{dataset.name}#{dataset.fingerprint[:8]}|resamples:{resamples}|seed:{seed}"
+    signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
+    signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": seed})
     document = {
         "signature": signature,
         "kind": kind,
@@ -93,10 +95,9 @@ def _rank_systems(
     with working("ranking systems"):
         rankings = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
     rows = [{"lp": ranking.lp, **dataclasses.asdict(system)} for ranking in rankings for system in ranking.systems]
-    signature = (
-        f"systems by {rankings[0].method if rankings else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
-        f"|resamples:{resamples}|seed:{seed}"
-    )
+    signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
+    head = f"systems by {rankings[0].method if rankings else method}"
+    signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": seed})
     emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), form)
 
 

@@ -31,6 +31,7 @@ from ranker.cli.options import (
 from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
 from ranker.cli.sharded import OutOption, SchedulerOption, Sharded, WorkersOption, processed, sharded_input
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -170,7 +171,8 @@ def _evaluate_shards(
         chosen = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(chosen)
         comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
-    signature = f"{signatures[0]}|against:{kind}|resamples:{resamples}" + (f"|seed:{seed}" if resamples else "")
+    about = {"against": kind, "resamples": resamples, "seed": seed if resamples else None}
+    signature = make_signature(signatures[0], about)
     _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 

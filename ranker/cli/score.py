@@ -36,6 +36,7 @@ from ranker.cli.sharded import (
 )
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
@@ -163,7 +164,7 @@ def _score_shards(
     segments = level == "segment"
     make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
     with processed(sharded, make, named, f"{level} scores") as (parts, heads):
-        signatures = [f"{head}|level:{level}" for head in heads]
+        signatures = [make_signature(head, {"level": level}) for head in heads]
         if segments:
             with written_to(output):
                 emit(written_files(parts, signatures, sharded.out), form)

@@ -14,6 +14,7 @@ import typer
 from ranker.cli.options import working
 from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
 from ranker.errors import OptionError, counted
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,8 +128,8 @@ def processed(
             say_note(note)
         if len(notes) > _MOST_NOTES:
             say_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
-        ranked = f"ranked:{data_signature(chosen.shards, parts)}"
-        signatures = [f"{scorer.head()}|{ranked}" for scorer in named.scorers()]
+        ranked = {"ranked": data_signature(chosen.shards, parts)}
+        signatures = [make_signature(scorer.head(), ranked) for scorer in named.scorers()]
         if chosen.out is not None:
             write_results(folder, chosen.shards, parts, signatures=signatures, result=about, notes=notes)
         check(parts, chosen.out)

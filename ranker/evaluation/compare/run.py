@@ -28,6 +28,7 @@ from ranker.evaluation.compare.result import (
 from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, FigureSet, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
+from ranker.signature import make_signature
 from ranker.version import VERSION
 
 ALL = "mean"
@@ -412,4 +413,4 @@ def _signature(
     if settings.resamples:
         parts |= {"test": settings.test, "correction": settings.correction, "alpha": settings.alpha}
         parts |= {"seed": settings.seed}
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return make_signature(parts)

@@ -12,7 +12,7 @@ import pytest
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
-from ranker.extractors.consensus import columns as module
+from ranker.extractors.consensus import features as module
 from ranker.extractors.consensus import similarities
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.feature_sets import FeatureSet
