@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -46,16 +47,15 @@ def feature_set_files() -> dict[str, FeatureSetFile]:
             sets[path.stem] = _read_file(path.stem, read_text(path), display_name(path))
         except DataError as error:
             _LOG.warning("ranker: note: feature set skipped: %s", error)
-        except (KeyError, TypeError):
-            what = "expected description and extractors"
-            _LOG.warning("ranker: note: feature set skipped: %s: %s", display_name(path), what)
     return sets
 
 
 @functools.lru_cache(maxsize=256)
 def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
-    fields = parse_toml(text, file)
-    return FeatureSetFile(name, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", "")))
+    try:
+        return msgspec.convert({**parse_toml(text, file), "name": name}, FeatureSetFile)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{error}: expected description and extractors", file=file) from None
 
 
 @dataclass(frozen=True)
