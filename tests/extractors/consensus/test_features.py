@@ -260,6 +260,18 @@ def test_semantic_matching_as_similarity(small, monkeypatch):
     assert columns[: len(texts), 0] == pytest.approx(wanted)
 
 
+def test_which_texts_of_many_are_compared_does_not_depend_on_their_order():
+    rng = np.random.default_rng(3)
+    texts = [" ".join(sentence(rng)) for _ in range(60)]
+    order = rng.permutation(60)
+    extractor = make("consensus[trust=source,limit=20,aggregate=false]")
+    first, second = (
+        extractor.fit(data).transform(data)
+        for data in (dataset_of([(["r"], texts)]), dataset_of([(["r"], [texts[place] for place in order])]))
+    )
+    np.testing.assert_allclose(second, first[order], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
