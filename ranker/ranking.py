@@ -34,6 +34,7 @@ from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
 from ranker.included_models import UNREFERENCED, default_model, locate, standard_features
 from ranker.settings import AUTO, STANDARD, Settings, Training
+from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
@@ -249,7 +250,7 @@ class Ranker(LabelledScores):
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
         }
-        return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+        return make_signature(parts)
 
     @property
     def digest(self) -> str:

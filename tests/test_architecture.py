@@ -20,7 +20,7 @@ MODULES = {
 }
 # from the bottom up; a module may import from its own layer and from those before it
 LAYERS = (
-    "arrays errors files links notation progress ranks share storage threads version",
+    "arrays errors files links notation progress ranks share signature storage threads version",
     "corpora learning",
     "extractors",
     "frames ranking settings included_models training_data",

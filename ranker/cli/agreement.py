@@ -10,6 +10,7 @@ import typer
 from ranker.cli.options import MOST_RESAMPLES, Corpora, JobsOption, KindOption, OutputForm, SeedOption, working
 from ranker.cli.output import emit, emit_rows, print_table, say
 from ranker.evaluation.choices import RankingMethod
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -57,7 +58,8 @@ def command(
     with working("comparing judges"):
         kind = resolve_kind(dataset, kind)
         agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
-    signature = f"agreement on {kind}|data:{dataset.name}#{dataset.fingerprint[:8]}|resamples:{resamples}|seed:{seed}"
+    signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
+    signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": seed})
     document = {
         "signature": signature,
         "kind": kind,
@@ -81,10 +83,9 @@ def _rank_systems(
     with working("ranking systems"):
         rankings = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
     rows = [{"lp": ranking.lp, **dataclasses.asdict(system)} for ranking in rankings for system in ranking.systems]
-    signature = (
-        f"systems by {rankings[0].method if rankings else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
-        f"|resamples:{resamples}|seed:{seed}"
-    )
+    signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
+    head = f"systems by {rankings[0].method if rankings else method}"
+    signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": seed})
     emit_rows(form, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
 
 

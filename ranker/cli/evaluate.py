@@ -23,6 +23,7 @@ from ranker.cli.options import (
 from ranker.cli.output import emit, interval, print_note, print_table, say_signatures
 from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
 from ranker.cli.sharded import ShardOptions, processed
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -133,7 +134,8 @@ def _evaluate_shards(
         chosen = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(chosen)
         comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
-    signature = f"{signatures[0]}|against:{kind}|resamples:{resamples}" + (f"|seed:{seed}" if resamples else "")
+    about = {"against": kind, "resamples": resamples, "seed": seed if resamples else None}
+    signature = make_signature(signatures[0], about)
     _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 

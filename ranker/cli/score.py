@@ -15,6 +15,7 @@ from ranker.cli.scorer import MetricsOption, given_scorers, listed, print_notes,
 from ranker.cli.sharded import ShardOptions, emit_written_files, processed
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
@@ -127,7 +128,7 @@ def _score_shards(
     segments = level == "segment"
     make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
     with processed(shards, sharding, make, named, f"{level} scores") as (parts, heads):
-        signatures = [f"{head}|level:{level}" for head in heads]
+        signatures = [make_signature(head, {"level": level}) for head in heads]
         if segments:
             with written_to(output):
                 emit_written_files(form, parts, signatures, sharding.out)

@@ -11,6 +11,7 @@ from ranker.cli.options import Input
 from ranker.cli.output import print_note
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -138,13 +139,9 @@ def result_signature(
 
     `scored` is what was scored, as `Scorer.missing_requirement` takes it, if that is not all of it.
     """
-    parts = [
-        scorer.head(dataset),
-        f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
-        *(f"{key}:{value}" for key, value in more.items()),
-        *(["fallback"] if scorer.missing_requirement(*(scored or (dataset, None))) else []),
-    ]
-    return "|".join(parts) + scorer.sacrebleu(dataset, levels or ("segment",))
+    parts = {"ranked": f"{dataset.name}#{dataset.fingerprint[:8]}", **more}
+    fallback = ["fallback"] if scorer.missing_requirement(*(scored or (dataset, None))) else []
+    return make_signature(scorer.head(dataset), parts, *fallback) + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
 def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:

@@ -14,6 +14,7 @@ import typer
 from ranker.cli.options import Input, working
 from ranker.cli.output import emit, print_note, say, say_progress, say_signatures
 from ranker.errors import OptionError, counted
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,8 +122,8 @@ def processed(
             print_note(note)
         if len(notes) > _MOST_NOTES:
             print_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
-        ranked = f"ranked:{data_signature(shards, parts)}"
-        signatures = [f"{scorer.head()}|{ranked}" for scorer in named.scorers()]
+        ranked = {"ranked": data_signature(shards, parts)}
+        signatures = [make_signature(scorer.head(), ranked) for scorer in named.scorers()]
         if options.out is not None:
             write_results(folder, shards, parts, signatures=signatures, result=about, notes=notes)
         check(parts, options.out)

@@ -11,6 +11,7 @@ from ranker.cli.options import MOST_SEARCHES, DocumentFormat, JobsOption, SeedOp
 from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.errors import OptionError
+from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -202,7 +203,7 @@ def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) 
         "iterations": len(tuned.steps),
         "seed": plan.search.seed,
     }
-    return "|".join([objective.head(), *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
+    return make_signature(objective.head(), parts)
 
 
 def _print(tuned: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], form: DocumentFormat) -> None:

@@ -27,6 +27,7 @@ from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.text_pairs import TextPairs
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 from ranker.extractors.text_scores import TextScores
+from ranker.signature import escaped
 
 FitScope = Literal["none", "train", "ranked"]
 FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "agreement", "length", "other"]
@@ -90,7 +91,7 @@ class Extractor(ABC):
         """Return the notation with all options that have a value, defaults included."""
         values = {option: getattr(self, option) for option, *_ in notation.option_table(type(self))}
         values.update(self.signed())
-        options = [(option, notation.write(value)) for option, value in values.items() if value is not None]
+        options = [(option, escaped(notation.write(value))) for option, value in values.items() if value is not None]
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, ModelError, OptionError, nearest
-from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, SentenceMean
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class ColumnMetric(SentenceMean):
     extractor: Extractor
     column: str
     is_fraction: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Need what the extractor needs."""
+        for need in ("family", "needs_references", "fewest_references", "fewest_candidates", "by_shards"):
+            object.__setattr__(self, need, getattr(self.extractor, need))
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
@@ -53,34 +58,9 @@ class ColumnMetric(SentenceMean):
         return self.extractor.signature() + self.column.removeprefix(str(self.extractor))
 
     @property
-    def family(self) -> FeatureFamily:  # type: ignore[override]
-        """As of the extractor."""
-        return self.extractor.family
-
-    @property
     def higher_is_better(self) -> bool:  # type: ignore[override]
         """Whether more is better in the column."""
         return self.column not in self.extractor.lower_is_better
-
-    @property
-    def needs_references(self) -> bool:  # type: ignore[override]
-        """As of the extractor."""
-        return self.extractor.needs_references
-
-    @property
-    def fewest_references(self) -> int:  # type: ignore[override]
-        """As of the extractor."""
-        return self.extractor.fewest_references
-
-    @property
-    def fewest_candidates(self) -> int:  # type: ignore[override]
-        """As of the extractor."""
-        return self.extractor.fewest_candidates
-
-    @property
-    def by_shards(self) -> bool:  # type: ignore[override]
-        """As of the extractor."""
-        return self.extractor.by_shards
 
     @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]

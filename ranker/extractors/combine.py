@@ -15,7 +15,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, FitScope, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,19 @@ class Combination(Metric):
         # scores from elsewhere have files, which the notation leaves out
         self.__dict__["metrics"] = tuple(metrics)
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
-        object.__setattr__(self, "terms", notation.write_sum(written))
+        families = {metric.family for metric in metrics}
+        facts = {
+            "terms": notation.write_sum(written),
+            "width": sum(metric.width for metric in metrics),
+            "family": families.pop() if len(families) == 1 else "other",
+            "is_fraction": all(metric.is_fraction for metric in metrics),
+            "needs_references": any(metric.needs_references for metric in metrics),
+            "fewest_references": max(metric.fewest_references for metric in metrics),
+            "fewest_candidates": max(metric.fewest_candidates for metric in metrics),
+            "by_shards": all(metric.by_shards for metric in metrics),
+        }
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_notation(cls, text: str) -> Combination:
@@ -95,40 +107,9 @@ class Combination(Metric):
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
-    def family(self) -> FeatureFamily:  # type: ignore[override]
-        """The family of the metrics, if they have one in common."""
-        families = {metric.family for metric in self.metrics}
-        return families.pop() if len(families) == 1 else "other"
-
-    @property
-    def is_fraction(self) -> bool:  # type: ignore[override]
-        """Whether all metrics are fractions, so that their sum may be shown in per cent."""
-        return all(metric.is_fraction for metric in self.metrics)
-
-    @property
-    def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether any metric needs references."""
-        return any(metric.needs_references for metric in self.metrics)
-
-    @property
-    def fewest_references(self) -> int:  # type: ignore[override]
-        """The most that any metric needs."""
-        return max(metric.fewest_references for metric in self.metrics)
-
-    @property
-    def fewest_candidates(self) -> int:  # type: ignore[override]
-        """The most that any metric needs."""
-        return max(metric.fewest_candidates for metric in self.metrics)
-
-    @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]
         """What the metrics learn from."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
-
-    @property
-    def by_shards(self) -> bool:  # type: ignore[override]
-        """Whether that is so of all metrics."""
-        return all(metric.by_shards for metric in self.metrics)
 
     def fit(self, dataset: Dataset) -> Combination:
         """Let every metric learn from `dataset`."""
@@ -170,11 +151,6 @@ class Combination(Metric):
             fitted = metric.with_state(own) if own else metric
             restored.extend([fitted] if isinstance(fitted, Metric) else [])
         return self._with(tuple(restored))
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """The sum of those of the metrics."""
-        return sum(metric.width for metric in self.metrics)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the statistics of the metrics side by side, shape (candidates, sum of their widths)."""

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -46,16 +47,15 @@ def feature_set_files() -> dict[str, FeatureSetFile]:
             sets[path.stem] = _read_file(path.stem, read_text(path), display_name(path))
         except DataError as error:
             _LOG.warning("ranker: note: feature set skipped: %s", error)
-        except (KeyError, TypeError):
-            what = "expected description and extractors"
-            _LOG.warning("ranker: note: feature set skipped: %s: %s", display_name(path), what)
     return sets
 
 
 @functools.lru_cache(maxsize=256)
 def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
-    fields = parse_toml(text, file)
-    return FeatureSetFile(name, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", "")))
+    try:
+        return msgspec.convert({**parse_toml(text, file), "name": name}, FeatureSetFile)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{error}: expected description and extractors", file=file) from None
 
 
 @dataclass(frozen=True)
@@ -204,44 +204,21 @@ class FeatureSet:
         self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None
     ) -> FloatArray:
         """Put the columns of the `selected` candidates side by side; those in `known` are made already."""
-        if selected is None or selected.all():
-            return self._whole_matrix(dataset, known, used)
-        dataset = with_given_scores(dataset, self.members)
-        matrix = np.zeros((int(selected.sum()), len(self.columns)))
-        places: dict[bool, list[int]] = {}
-        for place, extractor in enumerate(self.extractors):
-            places.setdefault(extractor.compares_candidates and known[place] is None, []).append(place)
-        for whole, chosen in places.items():
-            now = np.isin(np.arange(len(self.extractors)), chosen) & used
-            computed_on, rows = (dataset, selected) if whole else (dataset.select_candidates(selected), slice(None))
-            matrix += self._whole_matrix(computed_on, known, now)[rows] if now.any() else 0.0
-        return matrix
-
-    def _whole_matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
-        """Put the columns of all extractors side by side; those in `known` are made already.
-
-        Candidates that are references are scored against the other references of their source.
-        """
         self.check_ready()
-        has_reference = np.diff(dataset.reference_offsets) > 0
-        rows = has_reference[dataset.candidate_source]
-        whole = dataset if rows.all() else with_given_scores(dataset, self.members)
-        referenced = whole.select_sources(has_reference)
-        apart, own = scored_apart(dataset)
+        if selected is not None and not selected.all():
+            # files of scores may list those of all candidates
+            dataset = with_given_scores(dataset, self.members)
+        chosen = dataset if selected is None else dataset.select_candidates(selected)
         parts = []
         for extractor, ready, is_used in zip(self.extractors, known, used, strict=True):
-            part = np.zeros((len(dataset), len(extractor.columns)))
             if not is_used:
-                pass
-            elif not extractor.needs_references:
-                part = _columns(extractor, dataset) if ready is None else ready
-            elif ready is not None or (len(referenced) and extractor.missing_requirement(dataset) is None):
-                part[rows] = _columns(extractor, referenced) if ready is None else ready[rows]
-                if len(apart):
-                    fitted = extractor.fit_ranked(dataset)
-                    part[apart] = fitted.transform_references(dataset, references_apart(dataset))[own]
-            parts.append(part)
-        return self._joined(dataset, parts)
+                parts.append(np.zeros((len(chosen), len(extractor.columns))))
+            elif ready is not None:
+                parts.append(_own_columns(extractor, chosen, ready))
+            else:
+                computed_on, rows = extractor.computed_on(dataset, selected)
+                parts.append(_own_columns(extractor, computed_on)[rows])
+        return self._joined(chosen, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
@@ -289,6 +266,36 @@ class FeatureSet:
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
                 "choose features that need none, such as consensus"
             )
+
+
+def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
+    """Return the columns of one extractor, made anew unless they are `ready`; 0 where it lacks the references.
+
+    Candidates that are references are scored against the other references of their source.
+    """
+    if not extractor.needs_references:
+        return _columns(extractor, dataset) if ready is None else ready
+    has_reference = np.diff(dataset.reference_offsets) > 0
+    rows = has_reference[dataset.candidate_source]
+    whole = dataset if rows.all() else with_given_scores(dataset, extractor.members)
+    columns = np.zeros((len(dataset), len(extractor.columns)))
+    if ready is None:
+        referenced = _referenced(whole)
+        if not len(referenced) or extractor.missing_requirement(dataset):
+            return columns
+        columns[rows] = _columns(extractor, referenced)
+    else:
+        columns[rows] = ready[rows]
+    apart, own = scored_apart(dataset)
+    if len(apart):
+        columns[apart] = extractor.fit_ranked(dataset).transform_references(dataset, references_apart(dataset))[own]
+    return columns
+
+
+@view
+def _referenced(dataset: Dataset) -> Dataset:
+    """Return the sources with a reference."""
+    return dataset.select_sources(np.diff(dataset.reference_offsets) > 0)
 
 
 def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:

@@ -23,6 +23,7 @@ from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean, join_notes
 from ranker.extractors.direction import opposed_to_chrf
 from ranker.files import STDIN, printable
+from ranker.signature import escaped
 
 Direction = Literal["auto", "higher", "lower"]
 KEY = "given"
@@ -86,7 +87,7 @@ class ExternalScores(SentenceMean):
     def signature(self) -> str:
         """Return name and direction, and the digest of the file."""
         digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
-        options = {"name": self.name, "direction": "higher" if self.higher_is_better else "lower", **digest}
+        options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower", **digest}
         return str(notation.Spec(KEY, tuple(options.items())))
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import Tokenizer
 from ranker.extractors.text.trained_tokenizers import mecab_signature
+from ranker.signature import make_signature
 
 TESTED_VERSION = "2.6.0"
 """The version of sacreBLEU whose scores and signatures are reproduced."""
@@ -16,8 +17,7 @@ _SAME_NAME = frozenset({"13a", "none", "intl", "zh", "char", "flores101", "flore
 def sacrebleu_signature(name: str, dataset: Dataset, **fields: object) -> str:
     """Return the name of a score and its signature, as sacreBLEU prints them before the score."""
     written = {key: ("no", "yes")[value] if isinstance(value, bool) else value for key, value in fields.items()}
-    named = {"nrefs": _references(dataset), **written, "version": TESTED_VERSION}
-    return "|".join([name, *(f"{key}:{value}" for key, value in named.items())])
+    return make_signature(name, {"nrefs": _references(dataset), **written, "version": TESTED_VERSION})
 
 
 def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:

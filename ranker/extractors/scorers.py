@@ -25,6 +25,7 @@ from ranker.extractors.given import ExternalScores
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
+from ranker.signature import make_signature
 from ranker.version import VERSION
 
 
@@ -105,7 +106,7 @@ class Scorer(ABC):
 
     def head(self, dataset: Dataset | None = None) -> str:
         """Return the beginning of the signature of a result: the version, and what scored."""
-        return f"ranker:{VERSION}|{self.kind}:{self.signature(dataset)}"
+        return make_signature({"ranker": VERSION}, f"{self.kind}:{self.signature(dataset)}")
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the score of every candidate."""
@@ -233,7 +234,7 @@ class MetricScorer(Scorer):
             return self.metric.signature()
         signature = self.metric.resolved(dataset).signature()
         names, _ = language_tokenizers(dataset)
-        return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
+        return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the metric, for scores from elsewhere with their direction."""

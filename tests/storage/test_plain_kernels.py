@@ -11,7 +11,7 @@ import pytest
 import ranker
 from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
-from ranker.extractors.dependency import columns as dependency
+from ranker.extractors.dependency import features as dependency
 from ranker.extractors.edit import alignment as edit_alignment
 from ranker.extractors.edit import shift_trials, shifts
 from ranker.extractors.edit.shifts import Limits

@@ -36,6 +36,7 @@ from ranker.evaluation.compare.statistics import (
 )
 from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
+from ranker.signature import make_signature
 from ranker.version import VERSION
 
 ALL = "mean"
@@ -363,4 +364,4 @@ def _signature(
     if settings.resamples:
         parts |= {"test": settings.test, "correction": settings.correction, "alpha": settings.alpha}
         parts |= {"seed": settings.seed}
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return make_signature(parts)

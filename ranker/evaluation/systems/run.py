@@ -33,6 +33,7 @@ from ranker.evaluation.systems.result import (
 )
 from ranker.extractors.scorers import Scorer
 from ranker.ranks import merge_ties
+from ranker.signature import make_signature
 from ranker.version import VERSION
 
 RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
@@ -279,12 +280,12 @@ def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None
     parts = {
         "ranker": VERSION,
         "systems": f"{dataset.name}#{dataset.fingerprint[:8]}",
-        **({"baseline": baseline} if baseline is not None else {}),
+        "baseline": baseline,
         "test": settings.test,
         "correction": settings.correction,
-        **({"parity": settings.parity} if settings.parity else {}),
+        "parity": settings.parity or None,
         "resamples": settings.resamples,
         "seed": settings.seed,
-        **({"people": human[0].method} if human else {}),
+        "people": human[0].method if human else None,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return make_signature(parts)

@@ -90,9 +90,10 @@ class Consensus(Extractor):
     what is right is mistaken for relation more often. Candidates marked as references are scored but do not vote. A
     source with one candidate gets 0 throughout.
 
-    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly spaced. For
-    ``mean`` and ``distinct`` chrF and BLEU then take the score of the mean statistics over all others, in time linear
-    in the number of candidates (aggregated n-gram counts: DeNero, Chiang and Knight 2009; Vamvas and Sennrich 2024).
+    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly
+    spaced in alphabetical order. For ``mean`` and ``distinct`` chrF and BLEU then take the score of the mean statistics
+    over all others, in time linear in the number of candidates (aggregated n-gram counts: DeNero, Chiang and Knight
+    2009; Vamvas and Sennrich 2024).
 
     Parameters
     ----------

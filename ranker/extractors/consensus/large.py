@@ -33,7 +33,9 @@ def large_source(
     texts, number = different.texts, len(different.texts)
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)[rows]
     count = np.bincount(different.row, voting, minlength=number).astype(np.float64)
-    possible = np.flatnonzero(count > 0)
+    # sorted, so that the choice does not depend on the order of the candidates
+    order = np.argsort(texts.candidates["text"].to_numpy(object), kind="stable")
+    possible = order[count[order] > 0]
     if not len(possible):
         return np.zeros((len(rows), len(COLUMNS)))
     voters = possible[np.unique(np.linspace(0, len(possible) - 1, min(limit, len(possible))).astype(np.int64))]

@@ -13,7 +13,7 @@ import pytest
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
-from ranker.extractors.consensus import columns as module
+from ranker.extractors.consensus import features as module
 from ranker.extractors.consensus import similarities
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.feature_sets import FeatureSet
@@ -259,6 +259,18 @@ def test_semantic_matching_as_similarity(small, monkeypatch):
         for i, text in enumerate(texts)
     ]
     assert columns[: len(texts), 0] == pytest.approx(wanted)
+
+
+def test_which_texts_of_many_are_compared_does_not_depend_on_their_order():
+    rng = np.random.default_rng(3)
+    texts = [" ".join(sentence(rng)) for _ in range(60)]
+    order = rng.permutation(60)
+    extractor = make("consensus[trust=source,limit=20,aggregate=false]")
+    first, second = (
+        extractor.fit(data).transform(data)
+        for data in (dataset_of([(["r"], texts)]), dataset_of([(["r"], [texts[place] for place in order])]))
+    )
+    np.testing.assert_allclose(second, first[order], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from ranker.errors import MissingError
-from ranker.extractors.dependency import columns as module
+from ranker.extractors.dependency import features as module
 from ranker.extractors.dependency.cache import origin_of, parse
 from ranker.extractors.dependency.features import LEVELS, DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets

@@ -9,7 +9,7 @@ import pytest
 from ranker import threads
 from ranker.errors import MissingError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.semantic import columns as module
+from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
