@@ -60,6 +60,8 @@ class Settings:
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
         """Take settings from the model of a file."""
+        if not isinstance(document, Mapping):
+            raise TypeError
         # models made before the choice learnt from references without themselves
         return record(cls, {"exclude_self": document.get("references_as_candidates", False), **document})
 

@@ -338,6 +338,7 @@ def told(part, **values):
         (told("training", C=None), "model.json is incomplete"),
         (told("training", sources="many"), "model.json is incomplete"),
         (told("settings", seed=[1]), "model.json is incomplete"),
+        (lambda model: model.update(settings="auto"), "model.json is incomplete"),
         (lambda model: model.update(features="bleu,terr,perp"), "unknown metric, feature or feature set 'terr'"),
     ],
 )

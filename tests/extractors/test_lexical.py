@@ -13,7 +13,7 @@ from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.extractors.lexical.function_words import ENGLISH
 from ranker.extractors.lexical.word_classes import in_class
-from ranker.extractors.meteor import columns as meteor_parts
+from ranker.extractors.meteor import features as meteor_parts
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import tokenise
