@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking import Ranker
-from ranker.training_data import TrainingTargets
+from ranker.training_data import TrainingTable
 from tests.datasets import dataset_of
 from tests.evaluation.made import preferred
 
@@ -260,4 +261,5 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
     brute = sum(
         group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
     )
-    assert TrainingTargets(group, target.astype(float)).pair_weight == brute
+    table = SimpleNamespace(group=group, target=target.astype(float), pairs=None)
+    assert TrainingTable.pair_weight.fget(table) == brute
