@@ -17,8 +17,8 @@ _WORDS = (
     (r"Input should be less than or equal to (.*)", r"expected \1 or less"),
     (r"Input should be a? ?", "expected "),
     # of earlier versions of typer
-    (r"('[^']*') is not a valid integer", r"expected a whole number, found \1"),
-    (r"('[^']*') is not a valid float", r"expected a number, found \1"),
+    (r"('[^']*') is not a valid integer(?: range)?", r"expected a whole number, found \1"),
+    (r"('[^']*') is not a valid float(?: range)?", r"expected a number, found \1"),
     (r"(\S+) is not in the range x>=(\S+)\.", r"expected \2 or more, found '\1'."),
     (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
 )
