@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from ranker.errors import MissingError
 from ranker.extractors.dependency import features as module
 from ranker.extractors.dependency.cache import parse
-from ranker.extractors.dependency.features import LEVELS, DependencyStructure, triplets_of
+from ranker.extractors.dependency.features import DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
 from ranker.learning.parser.parser import Parses
 from tests.datasets import dataset_of
@@ -148,15 +148,6 @@ def test_counts_equal_brute_force(candidate, references):
     assert ((ratios >= 0) & (ratios <= 1 + 1e-12)).all()
     exclusive, _ = module._match(*arguments, True)
     np.testing.assert_allclose(np.cumsum(exclusive[0][:, ::-1], axis=1)[:, ::-1], counts[0], atol=1e-12)
-
-
-def test_columns_are_named_by_type_and_level():
-    columns = DependencyStructure().columns
-    assert len(columns) == 15
-    assert columns[0] == "ds.agent-verb.type"
-    assert columns[-1] == "ds.preposition-object.full"
-    assert len(DependencyStructure(f1=True).columns) == 30
-    assert len(LEVELS) == 3
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
