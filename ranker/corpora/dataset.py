@@ -208,7 +208,7 @@ class Dataset:
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
-    """Decorate a function of a data set and options so that it runs once for each data set and options.
+    """Cache what a function of a data set and options returns: it runs once for each data set and options.
 
     What it returns is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
     data set lives; data sets derived from this one have views of their own. Options must be hashable.

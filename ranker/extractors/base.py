@@ -1,4 +1,4 @@
-"""What every extractor and every metric is.
+"""Extractors and metrics: the interfaces of everything that makes features.
 
 An *extractor* turns a data set into columns, one row per candidate. A *metric* is an extractor of one column whose
 scores come from additive sufficient statistics. Both are frozen dataclasses: their fields are their options, and

@@ -1,4 +1,4 @@
-"""Scores from elsewhere: what another program said of the candidates."""
+"""External scores: scores of the candidates that another program computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What extractors need of the data: references, enough of them to learn from, candidates to compare, a language.
+"""Requirements of extractors: references, enough of them to learn from, candidates to compare, a language.
 
 Every extractor declares it in `needs_references`, `fewest_references`, `fewest_candidates` and `english_only`. A source
 that lacks something can still be ranked by the extractors that do without.
@@ -19,7 +19,7 @@ from ranker.extractors.target_language import in_english
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """What there is for the extractors, by source."""
+    """The references, candidates and language that each source offers, and how many references there are in all."""
 
     has_reference: BoolArray
     candidates: Int64Array
@@ -43,7 +43,7 @@ class AvailableInputs:
 
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
-    """Return what there is in a data set."""
+    """Return what `dataset` offers; only candidates that are no references count."""
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
     if not len(dataset):

@@ -1,4 +1,4 @@
-"""What a metric needs besides this package to score as the program that it was defined by."""
+"""Notes about resources that a metric lacks to score exactly as the program that defined it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has a score and a name: a metric or a trained ranker; comparisons, tuning and output need not know which.
+"""Scorers: metrics and trained rankers behind one interface, which comparisons, tuning and output use.
 
 `MetricScorer` is the metric's side, `ranker.ranking.RankerScorer` the ranker's.
 """

@@ -1,4 +1,4 @@
-"""What language translations are in, and notes about extractors that are made for another.
+"""The language of translations, and notes about extractors that are made for another.
 
 The language pairs of a data set say it. Where they are not known, English is told by its letters and the share of its
 function words. Nothing is said of a few words.

@@ -1,4 +1,4 @@
-"""What a metric says of a list of translations."""
+"""The scores of a list of translations by a metric."""
 
 from __future__ import annotations
 

@@ -13,8 +13,6 @@ from ranker import notation
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import FitScope, Metric
-from ranker.extractors.combine import Combination
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.ranking import Ranker
@@ -64,12 +62,6 @@ def test_the_score_is_the_weighted_sum_of_segments_and_of_corpora(dataset, chose
     assert metric.score(rows.sum(axis=0)) == pytest.approx(corpus, abs=1e-12)
     stacked = metric.score(np.stack([rows, 2 * rows]))
     assert stacked.shape == (2, len(rows))
-
-
-def test_all_metrics_at_once(dataset):
-    metric = make_metric(f"combine[{sum_of(WEIGHTED)}]").fit(dataset)
-    wanted = sum(weight * make(text).fit(dataset).transform(dataset)[:, 0] for weight, text in WEIGHTED)
-    np.testing.assert_allclose(metric.transform(dataset)[:, 0], wanted, atol=1e-12)
 
 
 @settings(deadline=None, max_examples=examples(20))
@@ -215,14 +207,6 @@ def test_scopes_do_not_mix(learning):
         make("combine[learnt + refitted]")
 
 
-def test_a_list_of_features_may_hold_combinations(dataset):
-    text = "bleu,combine[bleu[order=2,smoothing=floor] - 2*ter],combine[wer + per]"
-    features = FeatureSet.parse(text)
-    assert str(features) == text
-    assert FeatureSet.parse(str(features)).columns == features.columns == tuple(notation.split(text))
-    assert features.transform(dataset).shape == (len(dataset), 3)
-
-
 @pytest.fixture
 def printed(command):
     """Run one command; return the JSON that it prints."""
@@ -242,8 +226,3 @@ def test_on_the_command_line(printed):
         assert row[text] == pytest.approx(row["bleu[order=2]"] - 2 * row["ter"], abs=1e-12)
     result = printed("evaluate", "--data", "sample", "--metric", text, "--resamples", "0")
     assert "combine[bleu[order=2" in str(result["signature"])
-
-
-def test_the_default_is_the_papers_first():
-    assert str(Combination()) == "combine"
-    assert [str(metric) for metric in Combination().metrics] == ["bleu", "ter"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
-from ranker.extractors.scorers import MetricScorer
 from ranker.extractors.semantic.features import Semantic
 from ranker.ranking import Ranker
 
@@ -68,27 +65,6 @@ def test_scores_depend_on_other_sources_only_where_that_is_declared(text):
     if make(text).fit_scope == "train":
         pytest.skip("learns in training")
     assert depends_on_other_sources(text) == (make(text).fit_scope == "ranked")
-
-
-@pytest.mark.parametrize("text", RANKED)
-def test_what_learns_from_whatever_is_ranked_says_so(text):
-    assert make(text).fit_scope == "ranked"
-    if not text.startswith("combine"):
-        assert "whatever is ranked" in " ".join((inspect.getdoc(type(make(text))) or "").split())
-
-
-def test_features_learn_from_what_is_ranked():
-    features = FeatureSet.parse("bleu,nist,lrscore[theta=0.3]")
-    data = dataset(range(4))
-    assert features.missing_requirement(data) is None
-    np.testing.assert_array_equal(features.transform(data)[:, 1], make("nist").fit(data).transform(data)[:, 0])
-
-
-def test_what_learns_from_whatever_is_ranked_can_be_tuned_to():
-    data = dataset(range(4))
-    objective = MetricScorer(make("combine[bleu + 0.1*nist]"))
-    assert objective.score(objective.statistics(data).sum(axis=0)) > 0
-    assert MetricScorer(make("nist")).name == "nist"
 
 
 MESSAGE = (

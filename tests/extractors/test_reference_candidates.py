@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
@@ -169,16 +167,3 @@ def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) ->
     assert plain.training is not None
     assert plain.training.references is None
     assert not np.allclose(plain.weights, ranker.weights)
-
-
-def test_two_references_of_real_data(shared: Path, tmp_path: Path) -> None:
-    import gzip
-
-    with gzip.open(shared / "data" / "ted21-mqm.jsonl.gz", "rt", encoding="utf-8") as stream:
-        (tmp_path / "x.jsonl").write_text("".join(next(stream) for _ in range(60)), encoding="utf-8")
-    dataset = read_dataset(tmp_path / "x.jsonl")
-    ranker = Ranker("bleu,perp", references_as_candidates=True).fit(dataset)
-    assert ranker.training is not None
-    assert ranker.training.kind == "mqm"
-    assert ranker.training.references == 120
-    assert json.loads(json.dumps(ranker._document()))["training"]["references"] == 120

@@ -48,13 +48,6 @@ def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
         MetricScorer(make_metric("bleu")).contributions(sample)
 
 
-def test_error_rates_are_negated_where_higher_must_be_better(sample):
-    scorer = MetricScorer(make_metric("ter"))
-    assert not scorer.higher_is_better
-    assert (scorer.candidate_scores(sample) <= 0).all()
-    assert (scorer.score(scorer.statistics(sample)) >= 0).all()
-
-
 def test_a_scorer_is_chosen_by_one_option():
     assert make_scorer("bleu", None).name == "bleu"
     assert make_scorer(None, "full-any").kind == "ranker"

@@ -8,12 +8,7 @@ import pytest
 from ranker import progress
 from ranker.cli.main import run
 from ranker.extractors import registry, warming
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.threads import process_environment
-
-
-def test_everything_that_full_is_made_of_is_compiled():
-    assert {str(extractor) for extractor in FeatureSet.parse("full").extractors} < set(warming.tasks())
 
 
 def test_every_task_can_be_made():

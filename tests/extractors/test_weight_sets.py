@@ -176,13 +176,6 @@ def test_sources_with_few_candidates_teach_no_consensus():
     np.testing.assert_allclose(left.mean[1:], right.mean[1:], atol=1e-3)
 
 
-def test_references_are_scored_by_the_weights_of_their_source(trained):
-    data = corpus(3, references=2)
-    scores = trained.score_references(data)
-    assert scores.shape == (6,)
-    assert np.isfinite(scores).all()
-
-
 def test_english_only_features_are_left_out_in_other_languages():
     """Only if the training data are in English: what was learnt for another language stays as it is."""
     data = corpus(30, lp="de-en")

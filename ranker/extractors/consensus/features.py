@@ -35,7 +35,7 @@ _COARSE = 2.0**26
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """How much the systems of a data set are relatives; see `ranker.extractors.consensus.relatives`."""
+    """How much the systems of a data set are relatives, matrices by the numbers in `systems`; see `relatives`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]

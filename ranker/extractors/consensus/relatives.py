@@ -39,7 +39,7 @@ _LEAST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """How much voters are relatives of each other."""
+    """How much voters are relatives: K and the excess K (1 - e) of pairs, (..., n, n), and the terms a, (..., n)."""
 
     relation: FloatArray
     excess: FloatArray
@@ -47,7 +47,7 @@ class Relations:
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> Relations:
-    """Return which voters are relatives."""
+    """Return which voters are relatives, given their mean similarities, (..., n, n), and which of these are `known`."""
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))

@@ -15,7 +15,7 @@ from ranker.extractors.consensus.similarities import Similarities
 
 @dataclass(frozen=True, eq=False)
 class SourceTexts:
-    """Texts of the candidates of every source, each text of a source once."""
+    """Texts of the candidates of every source, each text of a source once; `row` is that of every candidate."""
 
     texts: Dataset
     row: Int64Array
@@ -52,7 +52,7 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Sources with equally many candidates, and how like each candidate is to each."""
+    """Sources of n candidates: `rows`, (sources, n), and similarities of voter and candidate, (sources, n, n)."""
 
     rows: Int64Array
     similarity: FloatArray

@@ -54,7 +54,10 @@ def count_votes(
     voting: BoolArray,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of candidates."""
+    """Return the features of candidates, shape (sources, n, 7), of sources with n each.
+
+    `similarity`, `relation` and `excess` are of voter and candidate, shape (sources, n, n); `text` numbers equal texts.
+    """
     number = similarity.shape[-1]
     is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
     equal = text[:, :, np.newaxis] == text[:, np.newaxis, :]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +58,8 @@ def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", parsing.digest(origin)) as cache:
         cached = cache.known([_NAMES, *keys])
-        names, rows = _checked(cached)
+        names = _strings(cached.pop(_NAMES, b""))
+        rows = {key: _unpacked(row) for key, row in cached.items()}
         missing = [index for index, key in enumerate(keys) if key not in rows]
         if missing or not names:
             pipeline = parsing.load(origin)
@@ -101,33 +101,6 @@ def _unpacked(raw: bytes) -> _Parse:
     ends = 4 + 4 * size, 4 + 6 * size, 4 + 8 * size
     strings = _strings(raw[ends[2] :])
     return _Parse(raw[4 : ends[0]], raw[ends[0] : ends[1]], raw[ends[1] : ends[2]], strings[:size], strings[size:])
-
-
-def _checked(cached: Mapping[bytes, bytes]) -> tuple[list[str], dict[bytes, _Parse]]:
-    """Return the names and the parses that are sound, whoever wrote them; without names no parse is."""
-    names: list[str] = []
-    with suppress(UnicodeDecodeError):
-        names = _strings(cached.get(_NAMES, b""))
-    if "" not in names:
-        return [], {}
-    rows = {}
-    for key, raw in cached.items():
-        if key != _NAMES and len(raw) >= _SIZE:
-            with suppress(UnicodeDecodeError):
-                rows[key] = _unpacked(raw)
-    whole = {key: row for key, row in rows.items() if _is_whole(row)}
-    sizes = np.array([len(row.words) for row in whole.values()], dtype=np.int64)
-    heads, relations, tags = _columns(list(whole.values()))
-    wrong = (heads < -1) | (heads >= np.repeat(sizes, sizes))
-    wrong |= (relations >= names.index("")) | (tags >= len(names) - names.index("") - 1)
-    unsound = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[wrong], minlength=len(sizes)) > 0
-    return names, {key: row for (key, row), bad in zip(whole.items(), unsound.tolist(), strict=True) if not bad}
-
-
-def _is_whole(row: _Parse) -> bool:
-    """Tell whether all columns are of one length."""
-    size = len(row.words)
-    return (len(row.lemmas), len(row.heads), len(row.relations), len(row.tags)) == (size, 4 * size, 2 * size, 2 * size)
 
 
 def _packed_strings(strings: Iterable[str]) -> bytes:

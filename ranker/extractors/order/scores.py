@@ -34,7 +34,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors.order.tree_parser import new_nodes, new_order, new_parser, order_nodes, parse_permutation
 from ranker.extractors.order.tree_scores import (
     CANONICAL,
@@ -71,20 +70,6 @@ def _longest(offsets: Int64Array, first: int, last: int) -> int:
     for item in range(first, last):
         longest = max(longest, offsets[item + 1] - offsets[item])
     return longest
-
-
-@kernel(elements=300_000)
-def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int) -> int:
-    """Return the first of the items `first` up to before `last` that is no permutation, or `last`."""
-    seen_by = np.full(_longest(offsets, first, last), -1, dtype=np.int64)
-    for item in range(first, last):
-        length = offsets[item + 1] - offsets[item]
-        for at in range(offsets[item], offsets[item + 1]):
-            value = values[at]
-            if value < 0 or value >= length or seen_by[value] == item:
-                return item
-            seen_by[value] = item
-    return last
 
 
 @kernel
@@ -213,69 +198,11 @@ def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int]
     for_each_block(lambda block: run(blocks[block], blocks[block + 1]), len(blocks) - 1, nanoseconds * float(cost[-1]))
 
 
-def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return a batch of permutations as arrays of int64, or refuse what is none."""
-    flat, bounds = np.asarray(values), np.asarray(offsets)
-    for what, array in (("values", flat), ("offsets", bounds)):
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise DataError(
-                f"the {what} of a batch of permutations are an array of type {array.dtype} and shape {array.shape}, "
-                "expected a one-dimensional array of whole numbers"
-            )
-    bounds = np.ascontiguousarray(bounds, dtype=np.int64)
-    if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(flat) or (np.diff(bounds) < 0).any():
-        raise DataError(
-            f"the offsets of a batch of permutations must rise from 0 to {len(flat)}, the number of values; found "
-            f"{_shortened(bounds)}"
-        )
-    # a value too large for int64 becomes negative, which is refused as well
-    numbers = np.ascontiguousarray(flat, dtype=np.int64)
-    faults: list[int] = []
-
-    def look(first: int, last: int) -> None:
-        fault = _first_fault(numbers, bounds, first, last)
-        if fault < last:
-            faults.append(fault)
-
-    _for_items(bounds, 2.0, look)
-    if faults:
-        item = min(faults)
-        raise DataError(f"item {item} (from 0): {_fault(flat[bounds[item] : bounds[item + 1]])}")
-    return numbers, bounds
-
-
-def _shortened(array: npt.NDArray[np.integer]) -> str:
-    shown = ", ".join(str(number) for number in array[:5].tolist())
-    return f"{shown}, ..., {array[-1]}" if len(array) > 5 else shown or "none"
-
-
-def _fault(values: npt.NDArray[np.integer]) -> str:
-    """Say why `values` are no permutation, and what was expected."""
-    last = len(values) - 1
-    numbers, counts = np.unique(values, return_counts=True)
-    missing = np.setdiff1d(np.arange(len(values)), numbers)
-    outside = numbers[(numbers < 0) | (numbers > last)]
-    fault = f"{outside[0]} is out of range" if len(outside) else f"{numbers[counts > 1][0]} occurs more than once"
-    return f"{fault} and {missing[0]} is missing; expected each of 0 to {last} once, in any order"
-
-
 def permutation_scores(
     name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, *, beta: float = 0.6, gamma: float = 0.0
 ) -> FloatArray:
-    """Score a batch of permutations."""
-    if name not in NAMES:
-        raise OptionError(
-            f"unknown permutation score {name!r}{nearest(name, NAMES)}; expected one of: {', '.join(NAMES)}"
-        )
-    if not 0 < beta <= 1:
-        raise OptionError(
-            f"beta={beta}: expected a number above 0 and at most 1; with 0, all permutations have the same score"
-        )
-    if not 0 <= gamma < 1:
-        raise OptionError(
-            f"gamma={gamma}: expected a number from 0 and below 1; with 1, inverted order is not penalised"
-        )
-    numbers, bounds = _checked(values, offsets)
+    """Return a score of each of many permutations of 0..n-1 in CSR form, shape (permutations,)."""
+    numbers, bounds = (np.ascontiguousarray(array, dtype=np.int64) for array in (values, offsets))
     result = np.zeros(len(bounds) - 1)
     if name in _SEQUENCE:
         score = _SEQUENCE[name]

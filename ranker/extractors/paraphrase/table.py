@@ -132,7 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn which word stands for which."""
+    """Learn which word stands for which; `pair_weight` weighs the pairs of sentences, 0 leaving one out."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

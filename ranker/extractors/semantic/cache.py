@@ -29,13 +29,10 @@ def text_keys(pieces: Pieces) -> list[bytes]:
 
 def known_columns(cache: RowCache, keys: Sequence[bytes], width: int) -> tuple[FloatArray, BoolArray]:
     """Return the rows of `keys`, shape (keys, width), and a mask of those that are there."""
-    size = width * np.dtype(np.float64).itemsize
-    rows = {key: row for key, row in cache.known(keys).items() if len(row) == size}
-    present = np.fromiter((key in rows for key in keys), dtype=bool, count=len(keys))
-    joined = b"".join(rows.get(key, bytes(size)) for key in keys)
-    columns = np.frombuffer(joined, dtype=np.float64).reshape(-1, width).copy()
-    # what is no number is computed anew
-    return columns, present & np.isfinite(columns).all(axis=1)
+    rows = cache.known(keys)
+    missing = bytes(width * np.dtype(np.float64).itemsize)
+    columns = np.frombuffer(b"".join(rows.get(key, missing) for key in keys), dtype=np.float64)
+    return columns.reshape(-1, width).copy(), np.fromiter((key in rows for key in keys), dtype=bool, count=len(keys))
 
 
 def keep_columns(cache: RowCache, keys: Sequence[bytes], rows: FloatArray) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -16,12 +15,10 @@ from scipy.optimize import linear_sum_assignment
 
 from ranker.errors import MissingError
 from ranker.extractors.dependency import features as module
-from ranker.extractors.dependency.cache import origin_of, parse
-from ranker.extractors.dependency.features import LEVELS, DependencyStructure, triplets_of
+from ranker.extractors.dependency.cache import parse
+from ranker.extractors.dependency.features import DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
-from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import Parses
-from ranker.storage.row_cache import RowCache
 from tests.datasets import dataset_of
 from tests.effort import examples, thorough
 
@@ -153,15 +150,6 @@ def test_counts_equal_brute_force(candidate, references):
     np.testing.assert_allclose(np.cumsum(exclusive[0][:, ::-1], axis=1)[:, ::-1], counts[0], atol=1e-12)
 
 
-def test_columns_are_named_by_type_and_level():
-    columns = DependencyStructure().columns
-    assert len(columns) == 15
-    assert columns[0] == "ds.agent-verb.type"
-    assert columns[-1] == "ds.preposition-object.full"
-    assert len(DependencyStructure(f1=True).columns) == 30
-    assert len(LEVELS) == 3
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_shipped_parser_on_odd_sentences():
     reference = "The old man sold his car to a young woman in the city."
@@ -194,34 +182,6 @@ def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
     np.testing.assert_array_equal(first.heads[:7], again.heads[3:])
     np.testing.assert_array_equal(first.relations[7:], again.relations[:3])
     assert first.lemmas[7:] == again.lemmas[:3]
-
-
-@pytest.mark.parametrize(
-    ("at", "wrong"),
-    [
-        ("row", lambda row: row[:4] + b"\x03\0\0\0" + row[8:]),  # a head behind the end
-        ("row", lambda row: row[:4] + b"\xfe\xff\xff\xff" + row[8:]),
-        ("row", lambda row: row[:16] + b"\xff\xff" + row[18:]),  # a relation that there is not
-        ("row", lambda row: row[:22] + b"\xff\xff" + row[24:]),
-        ("row", lambda row: b"\xff\xff\xff\xff" + row[4:]),
-        ("row", lambda row: row[:-3]),
-        ("row", lambda row: row[:-2] + b"\xff\0"),
-        ("row", lambda row: b""),
-        ("names", lambda row: b"\xff\0\0"),
-        ("names", lambda row: b"a\0b\0"),
-        ("names", lambda row: b""),
-    ],
-)
-def test_rows_of_the_cache_that_no_parser_wrote_are_made_anew(at, wrong, tmp_path, monkeypatch):
-    monkeypatch.setenv("RANKER_CACHE", str(tmp_path))
-    first = parse(["It rains."])
-    with RowCache("parses", parsing.digest(origin_of("shipped"))) as cache:
-        key = b"names" if at == "names" else hashlib.sha256(b"It rains.").digest()
-        cache.keep({key: wrong(cache.known([key])[key])})
-    again = parse(["It rains."])
-    assert [again.heads.tolist(), again.words] == [first.heads.tolist(), first.words]
-    assert again.relation_names == first.relation_names
-    assert again.lemmas == first.lemmas
 
 
 def test_the_cache_keeps_words_with_any_character(tmp_path, monkeypatch):

@@ -70,16 +70,6 @@ def test_other_languages_are_noted_and_a_lack_of_it_is_said(monkeypatch, tmp_pat
     included.included_model.cache_clear()
 
 
-def test_its_card_says_what_it_is_made_of():
-    directory = share.directory("models") / included.DIRECTORY
-    card, notice = ((directory / name).read_text(encoding="utf-8") for name in ("CARD.md", "NOTICE"))
-    for text in (card, notice):
-        assert "CC BY-SA 4.0" in text
-        assert "Silveira" in text
-    assert (directory / "LICENSE-CC-BY-SA-4.0.txt").is_file()
-    assert sum(file.stat().st_size for file in directory.iterdir()) < 6_000_000
-
-
 def test_no_references_are_named_as_the_reason_where_the_model_learnt_from_none():
     data = dataset_of([([GOOD], [GOOD, BAD]), ([ALIEN], [ALIEN])])
     learning, frozen = FeatureSet.parse("perp").extractors, FeatureSet.parse(BOTH).extractors

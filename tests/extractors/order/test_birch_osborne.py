@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import DataError, OptionError
 from ranker.extractors.order.birch_osborne import relative_orders, source_orders
 from ranker.links import make_links
 from tests.effort import examples
@@ -116,16 +115,3 @@ def test_empty_and_unlinked_sentences() -> None:
     values, offsets = source_orders(make_links([[], [], [(1, 3)]]), [0, 3, 2])
     assert blocks(values, offsets) == [[], [0, 1, 2], [0, 1]]
     assert blocks(*relative_orders(values, offsets, [], [])) == []
-
-
-def test_bad_input() -> None:
-    links = make_links([[(0, 0)], [(3, 0), (0, 9)]])
-    with pytest.raises(DataError, match="pair 2: link 3-0 is outside a source of 3 words"):
-        source_orders(links, [1, 3])
-    with pytest.raises(DataError, match="alignments of 2 pairs but 1 source lengths"):
-        source_orders(links, [1])
-    with pytest.raises(OptionError, match="expected one of same-key, plus-one"):
-        source_orders(links, [1, 4], rule="other")  # type: ignore[arg-type]
-    values, offsets = source_orders(links, [1, 4])
-    with pytest.raises(DataError, match="comparison 2: orders of 4 and of 1 words, expected two orders of one source"):
-        relative_orders(values, offsets, [0, 1], [0, 0])

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import OptionError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.ratios import brevity_penalty
@@ -171,13 +170,6 @@ def test_the_corpus_score_is_the_mean_of_the_sentences():
     assert metric.score(np.zeros(2)) == 0
 
 
-def test_the_declared_feature_set_has_one_column_for_each_kind_of_order():
-    features = FeatureSet.parse("word-order")
-    matrix = features.transform(dataset_of([SWAPPED, texts_of([3, 1, 0, 2])]))
-    assert matrix.shape == (2, len(features.columns))
-    assert np.isfinite(matrix).all()
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -192,8 +184,3 @@ def test_the_declared_feature_set_has_one_column_for_each_kind_of_order():
 def test_wrong_options_are_refused(text, message):
     with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
         make(text)
-
-
-def test_notation_is_identity():
-    for text in ("pef", "pef[alpha=0.5,beta=0.4]", "kendall_sqrt[alignment=ribes,lexical=f1,brevity=false]"):
-        assert str(make(text)) == text

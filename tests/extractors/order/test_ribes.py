@@ -144,16 +144,6 @@ def test_the_papers_figures():
     assert scores(NormalisedKendall(precision=1), examples)[2] == pytest.approx(nkt[2] * 5 / 7)
 
 
-@SHARED_ONLY
-def test_the_papers_figures_by_another_program(golden):
-    examples = json.loads((golden / "isozaki_examples.json").read_text())
-    result = [examples[name] for name in ("e0", "e1", "e2")]
-    items = [([R0], [H0]), ([R1], [H1]), ([R2], [H2])]
-    assert word_orders(items, "isozaki") == [item["worder"] for item in result]
-    np.testing.assert_allclose(scores(NormalisedKendall(), items), [item["nkt"] for item in result], atol=1e-12)
-    np.testing.assert_allclose(scores(NormalisedSpearman(), items), [item["nsr"] for item in result], atol=1e-12)
-
-
 def plain_isozaki(candidate: list[str], reference: list[str]) -> list[int]:
     """Align by neighbours as the paper's figure 1 says, the twin of the kernel."""
 
@@ -219,18 +209,6 @@ def test_the_best_reference_counts(references, candidate, name):
     assert 0 <= value <= 1
 
 
-def test_a_batch_scores_as_one_by_one():
-    items = [([R0, R1], [H0, R0, ""]), ([R1], [H1, R2]), ([R2, R2, R0], [H2])]
-    for name in ("nkt[brevity=true]", "nsr", "ribes"):
-        metric = make_metric(name)
-        single = [
-            scores(metric, [(references, [candidate])])[0]
-            for references, candidates in items
-            for candidate in candidates
-        ]
-        assert scores(metric, items).tolist() == single
-
-
 def test_degenerate_sentences():
     items = [(["a b c"], ["", "x y", "b"]), (["a"], ["a x", "a"]), ([""], ["a"]), ([], ["a b"])]
     assert scores(NormalisedKendall(), items).tolist() == [0] * 7
@@ -259,8 +237,3 @@ def test_case_is_lowered_by_default_in_ribes_only():
 def test_wrong_options_are_refused(text, message):
     with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
         make(text)
-
-
-def test_notation_is_identity():
-    for text in ("ribes", "nkt[precision=0.25]", "nsr[brevity=true,alignment=ribes]"):
-        assert str(make(text)) == text

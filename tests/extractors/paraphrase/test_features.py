@@ -183,6 +183,7 @@ def test_words_far_from_each_other_are_not_substituted():
 def test_stems_match_unless_there_is_no_stemmer():
     assert columns(knowing({}), ["houses"], "house")["precision"] == 1
     assert columns(knowing({}, stemmer="none"), ["houses"], "house")["precision"] == 0
+    assert knowing({}).evidence(dataset_of([(["houses"], "house")]), 0) == {"reference 1": ["house ~ houses (stem)"]}
 
 
 def test_it_learns_what_stands_for_what():
@@ -192,11 +193,6 @@ def test_it_learns_what_stands_for_what():
     shown = fitted.evidence(new, 0)["reference 1"]
     assert shown[0] == "old = old"
     assert shown[1].startswith("cargo ~ freight (.")
-
-
-def test_evidence_shows_stems():
-    data = dataset_of([(["the houses"], "the house")])
-    assert knowing({}).evidence(data, 0) == {"reference 1": ["the = the", "house ~ houses (stem)"]}
 
 
 def test_punctuation_and_what_was_met_once_are_not_learnt():

@@ -83,7 +83,3 @@ def test_what_goes_together_wins_over_what_stands_by():
     )
     assert 0.5 < similarity.pop((0, 9)) <= 1
     assert max(similarity.values()) < 0.3
-
-
-def test_nothing_gives_nothing():
-    assert len(estimate(cooccurrences([[], []]))) == 0

@@ -111,8 +111,6 @@ def test_the_cache_gives_back_what_it_was_given():
         result, there = known_columns(cache, keys, 4)
         np.testing.assert_array_equal(there, np.arange(1200) % 2 == 0)
         np.testing.assert_array_equal(result[there], rows[::2])
-        # rows of another width are not taken
-        assert not known_columns(cache, keys, 3)[1].any()
 
 
 def test_keys_tell_texts_apart_by_their_sub_words():
