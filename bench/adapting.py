@@ -114,16 +114,9 @@ def run(base: Base, pool: Corpus, test: Corpus | None, samples: int) -> tuple[li
 
 def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
     mean = Estimate(*(float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high")))
-    head = [
-        "sources",
-        "judgements",
-        "from nothing",
-        "`--from full`",
-        "against `full` alone",
-        "lowest, highest",
-        "moved",
-    ]
-    print("\n".join(["", title, "", *table([*head, "moved"], [[0, 0, "-", figure(mean), "-", "-", "-"]])]))
+    head = ["sources", "judgements", "from nothing", "`--from full`", "against `full` alone", "lowest, highest"]
+    head.append("moved")
+    print("\n".join(["", title, "", *table(head, [[0, 0, "-", figure(mean), "-", "-", "-"]])]))
     for same in trials:
         gains = np.array([one.adapted - one.base for one in same])
         spread = 2.262 * gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else float("nan")
