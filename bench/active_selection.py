@@ -6,80 +6,55 @@
 from __future__ import annotations
 
 import argparse
-import os
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from bench.common import INTO_ENGLISH, drawn_sources, locate
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.collect.figures import TOTAL_COST
 from ranker.collect.selection import choose, directions, posterior_of
 from ranker.collect.tasks import RANKED
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.judgements import PREFERENCES, human_scores, judged
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, human_scores, judged, preference_pairs
 from ranker.corpora.selection import select_language_pairs
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import group_spearman
 from ranker.training_data import standardiser
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-
 
 @dataclass(frozen=True)
 class Pool:
-    """Judgements of a year that simulated judges can give, and the sources that rankers are tested on.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    columns, directions : float array, shape (candidates, features)
-        Features, and what active selection makes of them.
-    first, second, vote : array, shape (judgements,)
-        Rows compared, and 1 or -1.
-    human : float array, shape (candidates,)
-        Win rates.
-    """
+    """Judgements of a year that simulated judges can give, and the sources that rankers are tested on."""
 
     dataset: Dataset
     columns: FloatArray
     directions: FloatArray
     first: Int64Array
     second: Int64Array
-    vote: Int64Array
     human: FloatArray
 
     @classmethod
     def of(cls, year: str, features: str, most: int) -> Pool:
         """Take at most `most` judged sources of every language pair into English."""
-        dataset = select_language_pairs(catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz"), ["*-en"])
+        dataset = select_language_pairs(catalogue.load(locate(year)), [INTO_ENGLISH])
         there = np.zeros(len(dataset.sources), dtype=bool)
-        there[np.unique(dataset.candidate_source[judged(dataset, PREFERENCES)])] = True
-        selected = np.zeros_like(there)
-        generator = np.random.default_rng(0)
-        for pair in dataset.language_pairs:
-            selected[generator.permutation(np.flatnonzero(there & (source_language_pairs(dataset) == pair)))[:most]] = (
-                True
-            )
-        dataset = dataset.select_sources(selected)
+        there[dataset.candidate_source[judged(dataset, PREFERENCES)]] = True
+        dataset = dataset.select_sources(drawn_sources(dataset, there, most))
         dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
         _, matrix = FeatureSet.parse(features).fit_transform(dataset)
         mean, scale = standardiser(matrix)
         columns = (matrix - mean) / scale
         rows = dataset.preferences
         rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<"]).to_numpy(bool)]
-        return cls(
-            dataset,
-            columns,
-            directions(columns, dataset.candidate_offsets),
-            rows["first"].to_numpy(np.int64),
-            rows["second"].to_numpy(np.int64),
-            np.where(rows["relation"].to_numpy(object) == ">", 1, -1),
-            human_scores(dataset, "win-rate"),
-        )
+        first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
+        human = human_scores(dataset, "win-rate")
+        dataset = dataclasses.replace(dataset, preferences=rows)
+        return cls(dataset, columns, directions(columns, dataset.candidate_offsets), first, second, human)
 
     def items(self, kind: str, inside: BoolArray, generator: np.random.Generator) -> list[Int64Array]:
         """Return the judgements that answer each item of the sources where `inside` is true.
@@ -102,13 +77,9 @@ class Pool:
 
     def pairs(self, rows: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Return (better, worse) and weights of the majority of some judgements."""
-        low, high = np.minimum(self.first[rows], self.second[rows]), np.maximum(self.first[rows], self.second[rows])
-        vote = np.where(self.first[rows] == low, self.vote[rows], -self.vote[rows])
-        keys, code = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
-        net = np.bincount(code.reshape(-1), weights=vote, minlength=len(keys))
-        weight = np.abs(net) / np.bincount(code.reshape(-1), minlength=len(keys))
-        turned = np.where(net[:, np.newaxis] > 0, keys, keys[:, ::-1])
-        return turned[net != 0], weight[net != 0]
+        some = dataclasses.replace(self.dataset, preferences=self.dataset.preferences.iloc[rows])
+        pairs = preference_pairs(some, aggregated=True)
+        return np.stack([pairs.better, pairs.worse], axis=1), pairs.weight
 
     def spearman(self, rows: Int64Array, tested: BoolArray) -> float:
         """Train on some judgements; return the mean Spearman of the sources where `tested` is true."""
@@ -154,7 +125,6 @@ class Pool:
 
 
 def main() -> None:
-    """Print how good rankers are after so many judgements of either choice."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--year", default="wmt14")
     parser.add_argument("--features", default="standard-any")

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from bench.board import Board, everything, read, say
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from bench.board import Board, everything, read
+from bench.common import figure, row, say, table
+from bench.with_less import main_statistic
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.selection import select_language_pairs
@@ -38,7 +39,6 @@ class Corpus:
 
     dataset: Dataset
     columns: FloatArray
-    statistic: str
 
     @classmethod
     def of(cls, base: Ranker, corpus: str, lp: str, board: Board) -> Corpus:
@@ -47,21 +47,18 @@ class Corpus:
         rows = judged(whole)
         dataset = whole.select_candidates(rows)
         columns = board.keeping(base, (read(corpus),)).feature_set.transform(whole, rows=rows)
-        statistic = "segment.tau.primary" if len(dataset.preferences) else "segment.spearman"
-        return cls(dataset, (columns - base.mean) / base.scale, statistic)
+        return cls(dataset, (columns - base.mean) / base.scale)
 
-    def take(self, sources: BoolArray) -> Corpus:
+    def take(self, sources: Int64Array) -> Corpus:
         """Return some sources."""
-        rows = sources[self.dataset.candidate_source]
-        return Corpus(self.dataset.select_sources(sources), self.columns[rows], self.statistic)
+        chosen = np.isin(np.arange(len(self.dataset.sources)), sources)
+        rows = chosen[self.dataset.candidate_source]
+        return Corpus(self.dataset.select_sources(chosen), self.columns[rows])
 
     def agreement(self, columns: FloatArray, weights: FloatArray, resamples: int = 0) -> Estimate:
         """Return the agreement of scores with people."""
         found = evaluate(self.dataset, columns @ weights, resamples=resamples)
-        if resamples:
-            return found.estimate(self.statistic)
-        value = float(found.values(self.statistic, found.main_scope.id)[0])
-        return Estimate(value, value, value)
+        return found.estimate(main_statistic(self.dataset), found.main_scope.id)
 
 
 @dataclass(frozen=True)
@@ -95,17 +92,6 @@ def trial(base: ParentModel, training: Corpus, test: Corpus, before: float) -> T
     )
 
 
-def sampled(sources: Int64Array, count: int) -> Iterator[Int64Array]:
-    """Return the beginnings of a shuffled list of sources, and all of it."""
-    for size in (*(one for one in SIZES if one < count), count):
-        yield sources[:size]
-
-
-def mask(dataset: Dataset, sources: Int64Array) -> BoolArray:
-    """Return which sources of a data set are in a list."""
-    return np.isin(np.arange(len(dataset.sources)), sources)
-
-
 def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
     """Return the trials of every size, and the agreement of the base on the test sources of every sample."""
     by_size: dict[int, list[Trial]] = {}
@@ -115,29 +101,24 @@ def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> t
         order = np.random.default_rng(seed).permutation(judged_sources)
         held_out = test
         if held_out is None:
-            held_out, order = pool.take(mask(pool.dataset, order[1::2])), order[::2]
+            held_out, order = pool.take(order[1::2]), order[::2]
         if test is None or not bases:
             bases.append(held_out.agreement(held_out.columns, base.weights[0], resamples=1000))
-        for chosen in sampled(order, len(order)):
+        for size in (*(size for size in SIZES if size < len(order)), len(order)):
+            chosen = order[:size]
             if len(chosen) == len(judged_sources) and seed:
                 continue
             say(f"sample {seed}: {len(chosen)} sources")
-            one = trial(base, pool.take(mask(pool.dataset, chosen)), held_out, bases[-1].value)
+            one = trial(base, pool.take(chosen), held_out, bases[-1].value)
             by_size.setdefault(len(chosen), []).append(one)
     return list(by_size.values()), bases
 
 
 def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
-    """Print one table."""
-
-    def signed(value: float) -> str:
-        return f"{value:+.3f}"
-
-    value, low, high = (float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high"))
-    print(f"\n{title}\n")
-    print("| sources | judgements | from nothing | `--from full` | against `full` alone | lowest, highest | moved |")
-    print("|---|---|---|---|---|---|---|")
-    print(f"| 0 | 0 | - | {value:.3f} [{low:.3f} {high:.3f}] | - | - | - |")
+    mean = Estimate(*(float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high")))
+    head = ["sources", "judgements", "from nothing", "`--from full`", "against `full` alone", "lowest, highest"]
+    head.append("moved")
+    print("\n".join(["", title, "", *table(head, [[0, 0, "-", figure(mean), "-", "-", "-"]])]))
     for same in trials:
         gains = np.array([one.adapted - one.base for one in same])
         spread = 2.262 * gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else float("nan")
@@ -147,15 +128,14 @@ def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
             f"{np.mean([one.judgements for one in same]):,.0f}",
             f"{np.mean([one.nothing for one in same]):.3f}",
             f"{np.mean([one.adapted for one in same]):.3f}",
-            f"{signed(gains.mean())}{half}",
-            f"{signed(gains.min())}, {signed(gains.max())}",
+            f"{gains.mean():+.3f}{half}",
+            f"{gains.min():+.3f}, {gains.max():+.3f}",
             f"{sum(one.moved for one in same)} of {len(same)}",
         ]
-        print("| " + " | ".join(cells) + " |", flush=True)
+        print(row(*cells), flush=True)
 
 
 def main() -> None:
-    """Print a table for each pair of corpora."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="Directory of features and models")
     parser.add_argument("--samples", type=int, default=10)

@@ -1,7 +1,6 @@
 """What the pages on rankers share: corpora, columns and scores kept in files, rankers trained without a corpus.
 
-Used by `bench/leaderboard.py` and `bench/consensus.py`. Corpora are names, or files of the shared data
-($RANKER_SHARED/data).
+Used by `bench/leaderboard.py` and `bench/consensus.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ import copy
 import dataclasses
 import functools
 import io
-import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bench.common import INTO_ENGLISH, locate, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
@@ -37,22 +35,9 @@ from ranker.settings import Training
 from ranker.storage.model_files import read_arrays, write_arrays
 from ranker.version import VERSION
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-INTO_ENGLISH = "*-en"
 NORMALISED = "ted-fluency"
 TWO_SYSTEMS = "ted-fluency-fa-ko"
 _CLITIC = re.compile(r" (n't|'(?:s|re|ve|ll|d|m))(?!\w)")
-
-
-def say(what: str) -> None:
-    """Tell on stderr what is being done."""
-    print(what, file=sys.stderr, flush=True)
-
-
-def locate(name: str) -> str:
-    """Return the shared corpus of that name, or the name itself."""
-    paths = [SHARED / "data" / f"{name}{ending}.jsonl.gz" for ending in ("-rr", "")]
-    return next((str(path) for path in paths if path.is_file()), name)
 
 
 @functools.lru_cache(maxsize=6)
@@ -105,7 +90,6 @@ def remembered(path: Path, make: Callable[[], FloatArray]) -> FloatArray:
 
 
 def named(dataset: Dataset) -> str:
-    """Return the name of a corpus with the start of its digest."""
     return f"{dataset.name}-{dataset.fingerprint[:12]}"
 
 
@@ -128,14 +112,7 @@ def _candidate_keys(dataset: Dataset) -> Iterator[tuple[object, ...]]:
 
 @dataclass(frozen=True)
 class KeptColumns(FeatureSet):
-    """A feature set that keeps the columns of corpora in files, each made once, whatever they are put together to.
-
-    Parameters
-    ----------
-    work : Path
-    corpora : tuple of Dataset
-        Judged candidates, as `read` returns them. Data sets to transform are one of them, or candidates of one of them.
-    """
+    """A feature set that keeps the columns of corpora in files, each made once, whatever they are put together to."""
 
     work: Path = field(default=Path("work"))
     corpora: tuple[Dataset, ...] = ()
@@ -219,36 +196,40 @@ class Board:
             *(self.by_metric(corpus, text) for text in metrics),
         ]
 
-    def _scores(self, corpus: Dataset, row: str, signature: str, make: Callable[[], FloatArray]) -> FloatArray:
+    def _kept(
+        self,
+        corpus: Dataset,
+        row: str,
+        kind: str,
+        signature: str,
+        make: Callable[[Dataset, BoolArray], FloatArray],
+        note_of: Callable[[Dataset, BoolArray], str | None],
+    ) -> CandidateScores:
+        whole = everything(corpus.name)
+        rows = judged(whole)
+
         def made() -> FloatArray:
             say(f"{corpus.name}: {row}")
-            return make()
+            return make(whole, rows)
 
-        return remembered(self.work / "scores" / named(corpus) / f"{hashed(signature)}.npy", made)
+        scores = remembered(self.work / "scores" / named(corpus) / f"{hashed(signature)}.npy", made)
+        note = note_of(whole, rows)
+        return CandidateScores(row, scores, type=kind, signature=signature, notes=(note,) if note else ())
 
     def by_metric(self, corpus: Dataset, text: str) -> CandidateScores:
         """Return the scores of a metric."""
         metric = make_metric(text)
-        signature = f"{VERSION}|{metric.signature()}"
-        whole = everything(corpus.name)
-        features, rows = FeatureSet((metric,)), judged(whole)
-        scores = self._scores(corpus, text, signature, lambda: features.transform(whole, rows=rows)[:, 0])
-        note = features.note(whole, rows)
-        return CandidateScores(
-            text,
-            scores if metric.higher_is_better else -scores,
-            type="metric",
-            signature=signature,
-            notes=(note,) if note else (),
-        )
+        features, signature = FeatureSet((metric,)), f"{VERSION}|{metric.signature()}"
+
+        def column(whole: Dataset, rows: BoolArray) -> FloatArray:
+            return features.transform(whole, rows=rows)[:, 0]
+
+        kept = self._kept(corpus, text, "metric", signature, column, features.note)
+        return kept if metric.higher_is_better else dataclasses.replace(kept, scores=-kept.scores)
 
     def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
         used = self.unseen(name, ranker, corpus)
-        whole = everything(corpus.name)
-        rows = judged(whole)
-        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(whole, rows))
-        note = used.note(whole, rows)
-        return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
+        return self._kept(corpus, name, "ranker", used.signature(), used.candidate_scores, used.note)
 
     def unseen(self, name: str, ranker: Ranker, corpus: Dataset) -> Ranker:
         """Return the ranker, or one with its settings that was trained without that corpus; its columns are kept."""
@@ -278,7 +259,6 @@ class Board:
 
 
 def learnt(ranker: Ranker) -> Training:
-    """Return what a ranker was trained on."""
     assert ranker.training is not None
     return ranker.training
 

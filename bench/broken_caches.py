@@ -29,6 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.common import table
+from bench.processes import fork, wait
 from ranker.extractors.dependency.cache import parse
 from ranker.extractors.semantic.features import Semantic
 from ranker.storage import row_cache
@@ -58,11 +60,8 @@ KINDS = {"parses": _parses, "semantic": _compared}
 
 def start(result: Callable[[], str], folder: Path, before: Callable[[], None] = lambda: None) -> int:
     """Start a run with the cache in `folder`, in a copy of this process."""
-    child = os.fork()
-    if child:
-        return child
-    code = 70
-    try:
+
+    def go() -> int:
         os.environ["RANKER_CACHE"] = str(folder / "cache")
         with (
             (folder / f"said-{os.getpid()}").open("w") as messages,
@@ -72,16 +71,17 @@ def start(result: Callable[[], str], folder: Path, before: Callable[[], None] = 
             try:
                 before()
                 output.write(result())
-                code = 0
             except BaseException:
                 traceback.print_exc(file=messages)
-    finally:
-        os._exit(code)
+                return 70
+        return 0
+
+    return fork(go)
 
 
 def problem(folder: Path, child: int, expected: str) -> str:
     """Return what is wrong with what a run did, or an empty string."""
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = wait(child)
     messages, output = (folder / f"said-{child}").read_text(), (folder / f"found-{child}").read_text()
     if code:
         return f"ended with {code}: {messages[-200:]}"
@@ -101,14 +101,12 @@ def empty(folder: Path) -> None:
 
 
 def holding(folder: Path, path: Path, content: bytes) -> None:
-    """Make a folder with that file of a cache."""
     empty(folder)
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
 
 def flipped(raw: bytes, choose: random.Random) -> bytes:
-    """Return bytes with one bit the other way round."""
     damaged = bytearray(raw)
     damaged[choose.randrange(len(raw))] ^= 1 << choose.randrange(8)
     return bytes(damaged)
@@ -192,7 +190,6 @@ def trials(
 
 
 def main() -> None:
-    """Run, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cache", choices=tuple(KINDS), default="parses")
     parser.add_argument("--flips", type=int, default=200)
@@ -210,9 +207,7 @@ def main() -> None:
             if wrong:
                 count[1] += 1
                 print(f"{way}: {wrong}", file=sys.stderr, flush=True)
-    print("| cache | runs | findings |\n|---|---|---|")
-    for way, (runs, findings) in counts.items():
-        print(f"| {way} | {runs} | {findings} |")
+    print("\n".join(table(["cache", "runs", "findings"], [[way, *count] for way, count in counts.items()])))
     raise SystemExit(any(findings for _, findings in counts.values()))
 
 

@@ -59,13 +59,7 @@ def settings(kind: str, **more: object) -> CampaignSettings:
 
 
 class Server:
-    """The server as a user starts it.
-
-    Parameters
-    ----------
-    path : path
-        The campaign.
-    """
+    """The server as a user starts it."""
 
     def __init__(self, path: Path) -> None:
         with socket.socket() as probe:
@@ -79,11 +73,10 @@ class Server:
             raise SystemExit("the server did not start")
         self.seconds = time.perf_counter() - began
 
-    def memory(self) -> tuple[float, float]:
+    def memory(self) -> list[float]:
         """Return resident memory now and at most, in megabytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        now, most = (int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1024 for name in ("VmRSS", "VmHWM"))  # type: ignore[index]
-        return now, most
+        return [int(re.findall(rf"{name}:\s+(\d+) kB", status)[0]) / 1024 for name in ("VmRSS", "VmHWM")]
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Send a signal and wait for the end."""
@@ -93,13 +86,7 @@ class Server:
 
 @dataclass
 class Judge:
-    """A judge with a connection that stays open.
-
-    Parameters
-    ----------
-    port : int
-    link : str
-    """
+    """A judge with a connection that stays open."""
 
     port: int
     link: str
@@ -112,21 +99,14 @@ class Judge:
 
     async def request(self, method: str, path: str, body: str = "") -> tuple[int, dict[str, str], str]:
         """Send a request and read the whole answer."""
-        head = [
-            f"{method} {path} HTTP/1.1",
-            "Host: 127.0.0.1",
-            f"Cookie: {self.cookie}",
-            f"Content-Length: {len(body)}",
-        ]
-        if body:
-            head.append("Content-Type: application/x-www-form-urlencoded")
-        self.writer.write("\r\n".join([*head, "", body]).encode())
+        form = ["Content-Type: application/x-www-form-urlencoded"] if body else []
+        head = ["Host: 127.0.0.1", f"Cookie: {self.cookie}", f"Content-Length: {len(body)}", *form]
+        self.writer.write("\r\n".join([f"{method} {path} HTTP/1.1", *head, "", body]).encode())
         await self.writer.drain()
-        raw = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-        lines = raw.split("\r\n")
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+        first, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         text = (await self.reader.readexactly(int(headers.get("content-length", "0")))).decode()
-        return int(lines[0].split()[1]), headers, text
+        return int(first.split()[1]), headers, text
 
     async def enter(self) -> str:
         """Open the personal link; return the first page."""
@@ -180,6 +160,7 @@ def load(arguments: argparse.Namespace) -> None:
         )
         server = Server(path)
         judges = [Judge(server.port, link) for code, link in created.links.items() if code != "owner"]
+        owner = Judge(server.port, created.links["owner"])
 
         async def work(judge: Judge, delay: float) -> None:
             await asyncio.sleep(delay)
@@ -193,14 +174,12 @@ def load(arguments: argparse.Namespace) -> None:
                     judge.errors.append(repr(error))
                     return
 
-        async def look() -> None:
-            owner = Judge(server.port, created.links["owner"])
+        async def everybody() -> None:
+            working = asyncio.gather(*(work(judge, index / len(judges)) for index, judge in enumerate(judges)))
             for _ in range(arguments.owner * arguments.seconds // 5):
                 await asyncio.sleep(5)
                 await owner.enter()
-
-        async def everybody() -> None:
-            await asyncio.gather(look(), *(work(judge, index / len(judges)) for index, judge in enumerate(judges)))
+            await working
 
         asyncio.run(everybody())
         memory = server.memory()
@@ -215,11 +194,8 @@ def load(arguments: argparse.Namespace) -> None:
         f"{len(sent):,} judgements of {len(judges)} judges; errors: {len(errors)} {errors[:3]}; "
         f"load of the machine {os.getloadavg()[0]:.1f}"
     )
-    for name, values in (
-        ("answer saved", sent),
-        ("next page", shown),
-        ("both", sent[: len(shown)] + shown[: len(sent)]),
-    ):
+    both = sent[: len(shown)] + shown[: len(sent)]
+    for name, values in (("answer saved", sent), ("next page", shown), ("both", both)):
         p50, p95, p99 = 1000 * np.percentile(values, [50, 95, 99])
         print(f"{name}: median {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms, longest {1000 * values.max():.0f} ms")
     rows = sum(stored.get(key) == value for key, value in expected.items())
@@ -281,14 +257,11 @@ def kill(arguments: argparse.Namespace) -> None:
 def large(arguments: argparse.Namespace) -> None:
     """Open a campaign of many items and look at its time and memory."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "large.campaign"
-        began = time.perf_counter()
-        kind = arguments.kind
-        each = {"ranking": 1, "pairwise": 10}.get(kind, 5)
-        created = make_campaign(path, synthetic(arguments.items // each, 5), settings(kind), ["a"])
-        print(
-            f"{created.items:,} items made in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB"
-        )
+        path, began = Path(folder) / "large.campaign", time.perf_counter()
+        each = {"ranking": 1, "pairwise": 10}.get(arguments.kind, 5)
+        created = make_campaign(path, synthetic(arguments.items // each, 5), settings(arguments.kind), ["a"])
+        made = time.perf_counter() - began
+        print(f"{created.items:,} items made in {made:.1f} s, {path.stat().st_size / 1e6:.1f} MB")
         began = time.perf_counter()
         server = Server(path)
         judge = Judge(server.port, created.links["a"])
@@ -315,7 +288,6 @@ def large(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
 

@@ -12,21 +12,21 @@ import dataclasses
 import functools
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from bench.board import INTO_ENGLISH, Board, load, read, say
-from bench.with_less import ALONE, rows_of
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from bench.board import Board, load, read
+from bench.common import INTO_ENGLISH, best_of, say, table
+from bench.with_less import ALONE, evaluated, rows_of
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking import Ranker
@@ -65,14 +65,10 @@ class Corpus:
     def __post_init__(self) -> None:
         self.judged = judged(self.dataset)
         self.kept = self.dataset.select_candidates(self.judged)
-        self.statistic = "segment.tau.primary" if len(self.dataset.preferences) else "segment.spearman"
 
     def figures(self, scores: FloatArray) -> dict[str, float]:
         """Return tau, or Spearman's rho, of every language pair, and their mean under the name ``mean``."""
-        comparison = evaluate(self.kept, scores[self.judged], resamples=0)
-        values = {
-            scope.lp: float(comparison.values(self.statistic, scope.id)[0]) for scope in comparison.scopes if scope.lp
-        }
+        values = evaluated(self.kept, scores[self.judged])
         return {**values, "mean": float(np.mean(list(values.values())))}
 
     def mixed(self, scores: FloatArray, weight: float) -> FloatArray:
@@ -82,19 +78,8 @@ class Corpus:
 
 
 def columns(text: str, dataset: Dataset) -> FloatArray:
-    """Return the features that `text` stands for."""
     say(f"{dataset.name}: {text}")
     return make(text).fit_ranked(dataset).transform(dataset)
-
-
-def row(name: str, values: Sequence[float]) -> str:
-    """Write a row, Markdown."""
-    return f"| {name} | " + " | ".join(f"{value:.4f}" for value in values) + " |"
-
-
-def head(first: str, names: Sequence[str]) -> list[str]:
-    """Write the head of a table, Markdown."""
-    return [f"| {first} | {' | '.join(names)} |", f"|{'---|' * (len(names) + 1)}"]
 
 
 def worth(corpora: dict[str, Corpus]) -> list[str]:
@@ -105,18 +90,23 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
             for feature, values in zip(COLUMNS, columns(text, corpus.dataset).T, strict=True):
                 named[name][f"{text}.{feature}"] = values
     features = list(next(iter(named.values())))
-    lines = ["### Alone, without any reference", "", *head("feature", [*corpora, "mean"])]
+
+    def with_mean(title: str, values: Sequence[float]) -> list[str]:
+        return [title, *(f"{value:.4f}" for value in [*values, float(np.mean(values))])]
+
     references: dict[str, list[float]] = {"chrf (with references)": [], WITHOUT: []}
-    for corpus in corpora.values():
-        chrf = make_metric("chrf").transform(corpus.dataset)[:, 0]
-        for title, scores in zip(references, (chrf, corpus.full), strict=True):
+    chrfs = {name: make_metric("chrf").transform(corpus.dataset)[:, 0] for name, corpus in corpora.items()}
+    for name, corpus in corpora.items():
+        for title, scores in zip(references, (chrfs[name], corpus.full), strict=True):
             references[title].append(corpus.figures(scores)["mean"])
-    lines += [row(title, [*values, float(np.mean(values))]) for title, values in references.items()]
-    alone = {
-        feature: [corpus.figures(named[name][feature])["mean"] for name, corpus in corpora.items()]
-        for feature in features
-    }
-    lines += [row(f"`{feature}`", [*values, float(np.mean(values))]) for feature, values in alone.items()]
+    rows = [with_mean(title, values) for title, values in references.items()]
+    for feature in features:
+        rows.append(
+            with_mean(
+                f"`{feature}`", [corpus.figures(named[name][feature])["mean"] for name, corpus in corpora.items()]
+            )
+        )
+    lines = ["### Alone, without any reference", "", *table(["feature", *corpora, "mean"], rows)]
     mixed = {
         (feature, weight): [
             corpus.figures(corpus.mixed(named[name][feature], weight))["mean"] for name, corpus in corpora.items()
@@ -125,34 +115,28 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
         if feature.startswith("consensus.")
         for weight in WEIGHTS
     }
-    lines += ["", "### Added to `full`", "", *head("feature, weight", [*corpora, "mean"])]
-    lines += [row("`full` alone", [*(values := references[WITHOUT]), float(np.mean(values))])]
-    lines += [
-        row(f"`{feature}`, {weight:g}", [*values, float(np.mean(values))])
-        for (feature, weight), values in mixed.items()
-    ]
+    rows = [with_mean("`full` alone", references[WITHOUT])]
+    rows += [with_mean(f"`{feature}`, {weight:g}", values) for (feature, weight), values in mixed.items()]
+    lines += ["", "### Added to `full`", "", *table(["feature, weight", *corpora, "mean"], rows)]
     if len(corpora) > 1:
-        lines += ["", "### Chosen without the corpus that it is applied to", "", *head("corpus", ["`full`", "with"])]
-    for place, name in enumerate(corpora if len(corpora) > 1 else ()):
-        chosen = max(mixed, key=lambda item: float(np.mean(np.delete(mixed[item], place))))
-        lines.append(
-            f"| {name} | {references['full (with references)'][place]:.4f} | {mixed[chosen][place]:.4f}, "
-            f"`{chosen[0]}`, {chosen[1]:g} |"
-        )
+        rows = []
+        for place, name in enumerate(corpora):
+            chosen = max(mixed, key=lambda item: float(np.mean(np.delete(mixed[item], place))))
+            better = f"{mixed[chosen][place]:.4f}, `{chosen[0]}`, {chosen[1]:g}"
+            rows.append([name, f"{references[WITHOUT][place]:.4f}", better])
+        head = ["corpus", "`full`", "with"]
+        lines += ["", "### Chosen without the corpus that it is applied to", "", *table(head, rows)]
     wanted = ("mean", "near", "weighted", "independent")
-    titles = ["pair", "chrf", "`full`", *(f"`{item}`" for item in wanted), *(f"`full` + `{item}`" for item in wanted)]
-    lines += ["", f"### By language pair; added with weight {CHOSEN:g}", "", *head("corpus", titles)]
-    by_pair = {}
+    rows = []
     for name, corpus in corpora.items():
-        scores = [make_metric("chrf").transform(corpus.dataset)[:, 0], corpus.full]
         chosen_features = [named[name][f"consensus.{item}"] for item in wanted]
-        scores += [*chosen_features, *(corpus.mixed(chosen_feature, CHOSEN) for chosen_feature in chosen_features)]
-        by_pair[name] = [corpus.figures(item) for item in scores]
-    pairs = [(name, lp) for name, corpus in corpora.items() for lp in corpus.kept.language_pairs]
-    lines += [
-        f"| {name} | {lp} | " + " | ".join(f"{item[lp]:.3f}" for item in by_pair[name]) + " |" for name, lp in pairs
-    ]
-    return lines
+        scores = [chrfs[name], corpus.full, *chosen_features]
+        scores += [corpus.mixed(feature, CHOSEN) for feature in chosen_features]
+        figures = [corpus.figures(item) for item in scores]
+        rows += [[name, lp, *(f"{item[lp]:.3f}" for item in figures)] for lp in corpus.kept.language_pairs]
+    titles = ["corpus", "pair", "chrf", "`full`", *(f"`{item}`" for item in wanted)]
+    titles += [f"`full` + `{item}`" for item in wanted]
+    return [*lines, "", f"### By language pair; added with weight {CHOSEN:g}", "", *table(titles, rows)]
 
 
 def perturbed(rng: np.random.Generator, text: str) -> str:
@@ -167,8 +151,8 @@ def perturbed(rng: np.random.Generator, text: str) -> str:
     return " ".join(words)
 
 
-def crowded(dataset: Dataset, copies: int) -> tuple[Dataset, str, Int64Array]:
-    """Return some sources with near copies of the system that people like least, its name, and the original rows."""
+def crowded(dataset: Dataset, copies: int) -> tuple[Dataset, str]:
+    """Return some sources with near copies of the system that people like least, and its name."""
     rng = np.random.default_rng(0)
     keep = np.zeros(len(dataset.sources), dtype=bool)
     keep[rng.permutation(len(keep))[:CROWD_SOURCES]] = True
@@ -176,63 +160,40 @@ def crowded(dataset: Dataset, copies: int) -> tuple[Dataset, str, Int64Array]:
     system = some.candidates["system"].to_numpy(object)
     liked = pd.Series(human_scores(some, "win-rate")).groupby(system).mean().dropna()
     worst = str(liked.idxmin())
-    numbered = some.candidates.assign(original=np.arange(len(some)))
-    parts = [numbered]
+    parts, copied = [some.candidates], some.candidates[system == worst]
     for number in range(copies):
-        copy = numbered[system == worst]
-        texts = [perturbed(rng, text) for text in copy["text"]]
-        names = [f"{worst}~{number}"] * len(copy)
-        parts.append(
-            copy.assign(
-                text=pd.Series(texts, dtype=TEXT, index=copy.index),
-                system=pd.Series(names, dtype=TEXT, index=copy.index),
-            )
-        )
-    together = pd.concat(parts, ignore_index=True)
-    together = together.iloc[np.argsort(together["source"].to_numpy(), kind="stable")].reset_index(drop=True)
-    rows = together.pop("original").to_numpy(np.int64)
-    return (
-        Dataset(some.name, some.sources, some.references, together, some.ratings.iloc[:0], some.preferences.iloc[:0]),
-        worst,
-        rows,
-    )
+        texts = pd.Series([perturbed(rng, text) for text in copied["text"]], dtype=TEXT, index=copied.index)
+        names = pd.Series([f"{worst}~{number}"] * len(copied), dtype=TEXT, index=copied.index)
+        parts.append(copied.assign(text=texts, system=names))
+    together = pd.concat(parts, ignore_index=True).sort_values("source", kind="stable", ignore_index=True)
+    ratings, preferences = some.ratings.iloc[:0], some.preferences.iloc[:0]
+    return dataclasses.replace(some, candidates=together, ratings=ratings, preferences=preferences), worst
 
 
 def crowds(corpora: dict[str, Corpus]) -> list[str]:
     """Return a table of what near copies of the worst system do, mean over language pairs."""
-    names = [f"{count} copies" for count in CROWDS]
-    lines = [*head("feature", names)]
-    judged_corpora = {name: corpus for name, corpus in corpora.items() if len(corpus.dataset.preferences)}
     shares_by_feature: dict[str, list[list[float]]] = {feature: [[] for _ in CROWDS] for feature in COLUMNS}
-    for corpus in judged_corpora.values():
+    for corpus in (each for each in corpora.values() if len(each.dataset.preferences)):
         for lp in corpus.dataset.language_pairs:
             pair_data = select_language_pairs(corpus.dataset, [lp])
             for place, copies in enumerate(CROWDS):
-                dataset, worst, _ = crowded(pair_data, copies)
+                dataset, worst = crowded(pair_data, copies)
                 system = dataset.candidates["system"].to_numpy(object)
                 of_crowd = np.array([name == worst or name.startswith(f"{worst}~") for name in system])
                 for feature, scores in zip(COLUMNS, columns("consensus", dataset).T, strict=True):
                     merged = merge_ties(scores, dataset.candidate_offsets)
                     best = np.lexsort((-merged, dataset.candidate_source))[dataset.candidate_offsets[:-1]]
                     shares_by_feature[feature][place].append(float(of_crowd[best].mean()))
-    return lines + [
-        row(f"`consensus.{feature}`", [float(np.mean(share)) for share in shares])
+    rows = [
+        [f"`consensus.{feature}`", *(f"{np.mean(share):.4f}" for share in shares)]
         for feature, shares in shares_by_feature.items()
     ]
+    return table(["feature", *(f"{count} copies" for count in CROWDS)], rows)
 
 
 def speed() -> list[str]:
     """Return times of consensus and of chrF over as many pairs, and how far mean statistics are from the mean."""
-    load(("wmt14",), (INTO_ENGLISH,))
-
-    def timed(action: Callable[[], object]) -> float:
-        start = time.perf_counter()
-        action()
-        return time.perf_counter() - start
-
-    def fresh(dataset: Dataset) -> Dataset:
-        return dataclasses.replace(dataset)
-
+    fresh = dataclasses.replace
     dataset = load(("wmt14",), (INTO_ENGLISH,))
     texts = [
         dataset.candidates["text"].iloc[first:last].drop_duplicates().tolist()
@@ -248,8 +209,8 @@ def speed() -> list[str]:
     for warm in ("consensus", "consensus[limit=3]"):
         columns(warm, fresh(small))
     make_metric("chrf").transform(small)
-    consensus = min(timed(lambda: columns("consensus", fresh(dataset))) for _ in range(2))
-    once = min(timed(lambda: make_metric("chrf").transform(fresh(pairs))) for _ in range(2))
+    consensus, _ = best_of(2, lambda: columns("consensus", fresh(dataset)), time.perf_counter)
+    once, _ = best_of(2, lambda: make_metric("chrf").transform(fresh(pairs)), time.perf_counter)
     lines = [
         f"- wmt14 into English, {sum(map(len, texts)):,} different texts, {len(pairs):,} ordered pairs: consensus "
         f"{consensus:.1f} s, chrF of the same pairs one by one {once:.1f} s."
@@ -264,7 +225,7 @@ def speed() -> list[str]:
             for errors in rng.uniform(0.1, 0.8, number)
         ]
         data = assemble([Record("", [], [Candidate(str(place), text) for place, text in enumerate(variants)])], "one")
-        taken = timed(functools.partial(columns, "consensus", fresh(data)))
+        taken, _ = best_of(1, functools.partial(columns, "consensus", fresh(data)), time.perf_counter)
         lines.append(f"- {number:,} candidates of one source, one thread: {taken:.1f} s.")
         if number == 1_000:
             exact, summed = (columns(text, fresh(data))[:, 0] for text in ("consensus", "consensus[limit=999]"))
@@ -276,7 +237,6 @@ def speed() -> list[str]:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=Path, default=Path("work"))
     parser.add_argument("--corpora", nargs="+", default=["wmt12", "wmt13", "wmt14", "wmt19-darr", "ted21-mqm"])

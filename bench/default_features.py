@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from bench.common import INTO_ENGLISH, drawn_sources, locate, row, table
+from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs
+from ranker.corpora.judgements import PREFERENCES, judged, preference_pairs
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
@@ -31,9 +30,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import DEFAULTS, Loss, PairCounting
 from ranker.training_data import TrainingTable, standardiser
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 YEARS = ("wmt12", "wmt13", "wmt14")
-INTO_ENGLISH = "*-en"
 MOST = 1000
 """Sources taken of a language pair of a year."""
 CHARACTERS = "ngrams[order=6,unit=character,lowercase=false]"
@@ -79,31 +76,17 @@ class Table:
         """Return the columns of some extractors, shape (candidates, columns); zeros where one is not usable."""
         for extractor in extractors:
             if str(extractor) not in self.made:
-                usable = extractor.missing_requirement(self.dataset) is None
-                zeros = np.zeros((len(self.dataset), len(extractor.columns)))
-                self.made[str(extractor)] = (
-                    extractor.fit_ranked(self.dataset).transform(self.dataset) if usable else zeros
-                )
+                columns = np.zeros((len(self.dataset), len(extractor.columns)))
+                if extractor.missing_requirement(self.dataset) is None:
+                    columns = extractor.fit_ranked(self.dataset).transform(self.dataset)
+                self.made[str(extractor)] = columns
         return np.concatenate([self.made[str(item)] for item in extractors], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """A year to test on."""
-
-    table: Table
-    pairs: PreferencePairs
-    code: Int64Array
-
-    @classmethod
-    def of(cls, table: Table) -> LeftOut:
-        """Take the preferences of a year, and the language pair of each candidate."""
-        codes = np.unique(source_language_pairs(table.dataset).astype(str), return_inverse=True)[1].reshape(-1)
-        return cls(table, preference_pairs(table.dataset), codes[table.dataset.candidate_source])
 
     def tau(self, scores: FloatArray) -> float:
         """Return the mean over language pairs."""
-        return float(tau(tau_counts(scores, self.pairs, self.code, int(self.code.max()) + 1)).mean())
+        names, codes = np.unique(source_language_pairs(self.dataset).astype(str), return_inverse=True)
+        counts = tau_counts(scores, preference_pairs(self.dataset), codes[self.dataset.candidate_source], len(names))
+        return float(tau(counts).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +95,7 @@ class Sample:
 
     size: int
     table: Table
-    test: LeftOut
+    test: Table
 
     def tau(self, features: str, loss: Loss, pairs: PairCounting) -> float:
         """Train by ``C="auto"`` and test."""
@@ -121,29 +104,22 @@ class Sample:
         mean, scale = standardiser(columns)
         table = TrainingTable.of(self.table.dataset, PREFERENCES, pairs)
         svm = table.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
-        return self.test.tau((self.test.table.columns(extractors) - mean) / scale @ svm.coef)
+        return self.test.tau((self.test.columns(extractors) - mean) / scale @ svm.coef)
 
 
 def read(name: str) -> Table:
     """Read a year into English: what was judged, up to `MOST` sources per language pair."""
-    dataset = select_language_pairs(catalogue.load_all([str(SHARED / "data" / f"{name}-rr.jsonl.gz")]), [INTO_ENGLISH])
+    dataset = select_language_pairs(catalogue.load_all([locate(name)]), [INTO_ENGLISH])
     dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
-    there = np.zeros(len(dataset.sources), dtype=bool)
-    there[dataset.candidate_source] = True
-    generator = np.random.default_rng(0)
-    keep = np.zeros(len(there), dtype=bool)
-    for lp in dataset.language_pairs:
-        keep[generator.permutation(np.flatnonzero(there & (source_language_pairs(dataset) == lp)))[:MOST]] = True
-    return Table(dataset.select_sources(keep))
+    there = np.diff(dataset.candidate_offsets) > 0
+    return Table(dataset.select_sources(drawn_sources(dataset, there, MOST)))
 
 
-def draw(years: dict[str, Table], tests: dict[str, LeftOut], left_out: str, lp: str, size: int, seed: int) -> Sample:
+def draw(years: dict[str, Table], left_out: str, lp: str, size: int, seed: int) -> Sample:
     """Draw training sources from the years that are not left out."""
     others = [table for name, table in years.items() if name != left_out]
     joined = concatenate([table.dataset for table in others])
-    usable = np.flatnonzero(
-        [lp in (INTO_ENGLISH, source_language_pair) for source_language_pair in source_language_pairs(joined)]
-    )
+    usable = np.flatnonzero([lp in (INTO_ENGLISH, own) for own in source_language_pairs(joined)])
     generator = np.random.default_rng([seed, size, YEARS.index(left_out)])
     keep = np.zeros(len(joined.sources), dtype=bool)
     keep[generator.permutation(usable)[:size]] = True
@@ -153,11 +129,10 @@ def draw(years: dict[str, Table], tests: dict[str, LeftOut], left_out: str, lp: 
     for name, extractor in extractors.items():
         if extractor.fit_scope == "none":
             table.made[name] = np.concatenate([right.columns([extractor]) for right in others])[rows]
-    return Sample(size, table, tests[left_out])
+    return Sample(size, table, years[left_out])
 
 
 def main() -> None:
-    """Print a row per candidate, and per loss and way of counting pairs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", nargs="+", type=int, default=[100, 400, 1600])
     parser.add_argument("--lp", nargs="+", default=[INTO_ENGLISH, "de-en"])
@@ -165,18 +140,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(CANDIDATES), default=list(CANDIDATES))
     options = parser.parse_args()
     years = {name: read(name) for name in YEARS}
-    tests = {name: LeftOut.of(table) for name, table in years.items()}
     grid = itertools.product(YEARS, options.lp, options.sizes, range(options.seeds))
-    samples = [draw(years, tests, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
-    print("| features | loss | pairs |", *(f"{size:,} sources |" for size in options.sizes))
-    print("|---|---|---|" + "---|" * len(options.sizes))
+    samples = [draw(years, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
+    print("\n".join(table(["features", "loss", "pairs", *(f"{size:,} sources" for size in options.sizes)])))
     rows = [(name, DEFAULTS.loss, DEFAULTS.pairs) for name in options.only] + [("standard", *item) for item in SETTINGS]
     for name, loss, pairs in dict.fromkeys(rows):
         cells = []
         for size in options.sizes:
             taus = [sample.tau(CANDIDATES[name], loss, pairs) for sample in samples if sample.size == size]
             cells.append(f"{np.mean(taus):.3f} ({np.min(taus):.3f})")
-        print(f"| {name} | {loss} | {pairs} |", " | ".join(cells), "|", flush=True)
+        print(row(name, loss, pairs, *cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,6 @@ def installed(folder: Path) -> tuple[int, int]:
 
 
 def rows(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, float, float]]:
-    """Measure one thing after the other."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RANKER_CACHE": str(folder / "cache")}
     # without bytecode every run would compile every module again
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -66,7 +65,6 @@ def rows(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, flo
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--install", action="store_true", help="also install into a new environment")
     parser.add_argument("--demo", action="store_true", help="also run make demo in a copy of the checkout")

@@ -16,11 +16,13 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.processes import command, fork, wait
+
 MANIFEST = "results.json"
 """What every run writes at its end."""
 COMMANDS = {
@@ -31,69 +33,25 @@ COMMANDS = {
 }
 
 
-@dataclass(frozen=True)
-class Moment:
-    """When a run is killed.
+def run(words: Sequence[str], out: Path, files: int = 0, seconds: float = 0.0) -> int:
+    """Run a command in a copy of this process, killed so long after so many files; return its exit code."""
 
-    Parameters
-    ----------
-    files : int
-        Finished files that are waited for.
-    seconds : float
-        How much longer it runs.
-    """
+    def silently() -> int:
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        return command([*words, "--out", str(out)])
 
-    files: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Killed:
-    """What became of a run that was killed.
-
-    Parameters
-    ----------
-    finished : int
-        Files that it had finished.
-    problem : str
-        What was wrong after the run was continued, empty if nothing was.
-    """
-
-    finished: int
-    problem: str
-
-
-def run(words: Sequence[str], out: Path, moment: Moment | None = None) -> int:
-    """Run a command in a copy of this process, killed at a moment if given; return its exit code."""
-    child = os.fork()
-    if not child:
-        code = 70
-        try:
-            os.setsid()
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
-            code = _command([*words, "--out", str(out)])
-        finally:
-            os._exit(code)
-    if moment is not None:
-        while len(finished_files(out)) < moment.files:
+    child = fork(silently)
+    if files:
+        while len(finished_files(out)) < files:
             if os.waitpid(child, os.WNOHANG)[0]:
-                raise RuntimeError(f"{' '.join(words)}: ended before it had finished {moment.files} files")
+                raise RuntimeError(f"{' '.join(words)}: ended before it had finished {files} files")
             time.sleep(0.002)
-        time.sleep(moment.seconds)
+        time.sleep(seconds)
         os.killpg(child, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def _command(words: list[str]) -> int:
-    from ranker.cli.main import run as run_command
-
-    try:
-        run_command(words)
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else 1
-    return 0
+    return wait(child)
 
 
 def finished_files(out: Path) -> dict[str, os.stat_result]:
@@ -111,13 +69,7 @@ def finished_files(out: Path) -> dict[str, os.stat_result]:
 
 
 def gaps_of(words: Sequence[str], out: Path) -> list[float]:
-    """Run a command, and return the seconds before each file that it finished, and after the last.
-
-    Raises
-    ------
-    RuntimeError
-        If it fails.
-    """
+    """Run a command, and return the seconds before each file that it finished, and after the last."""
     started = time.time_ns()
     if code := run(words, out):
         raise RuntimeError(f"{' '.join(words)}: ended with {code}")
@@ -126,32 +78,29 @@ def gaps_of(words: Sequence[str], out: Path) -> list[float]:
     return [(after - before) / 1e9 for before, after in pairwise(times)]
 
 
-def kill_and_continue(words: Sequence[str], whole: Path, out: Path, moment: Moment) -> Killed:
-    """Kill a run at a moment, continue it, and compare its files with those of an undisturbed run."""
+def kill_and_continue(words: Sequence[str], whole: Path, out: Path, files: int, seconds: float) -> tuple[int, str]:
+    """Kill a run at a moment and continue it; return how many files it had finished, and what was wrong at the end."""
     shutil.rmtree(out, ignore_errors=True)
-    run(words, out, moment)
+    run(words, out, files, seconds)
     finished = finished_files(out)
     if code := run(words, out):
-        return Killed(len(finished), f"the run that continued it ended with {code}")
-    after = finished_files(out)
+        return len(finished), f"the run that continued it ended with {code}"
+    after, expected = finished_files(out), finished_files(whole)
     again = [
         name
         for name, facts in finished.items()
         if name != MANIFEST and (name not in after or after[name].st_mtime_ns != facts.st_mtime_ns)
     ]
-    if again:
-        return Killed(len(finished), f"computed twice: {', '.join(again)}")
-    expected = finished_files(whole)
-    different = sorted(
+    different = [
         name
-        for name in {*after, *expected}
+        for name in sorted({*after, *expected})
         if name not in after or name not in expected or (out / name).read_bytes() != (whole / name).read_bytes()
-    )
-    return Killed(len(finished), f"not as undisturbed: {', '.join(different)}" if different else "")
+    ]
+    problem = f"computed twice: {', '.join(again)}" if again else ""
+    return len(finished), problem or (f"not as undisturbed: {', '.join(different)}" if different else "")
 
 
 def main() -> None:
-    """Kill runs of all commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="for shards and results")
     parser.add_argument("--moments", type=int, default=20)
@@ -159,7 +108,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="commands, separated by commas", default=",".join(COMMANDS))
     options = parser.parse_args()
-    sys.path.insert(0, str(ROOT))
     # so that its copies need not
     import numba  # noqa: F401
 
@@ -171,17 +119,16 @@ def main() -> None:
     choose = random.Random(options.seed)
     wrong = False
     for name in options.only.split(","):
-        command = [COMMANDS[name][0], str(data), *COMMANDS[name][1:]]
+        words = [COMMANDS[name][0], str(data), *COMMANDS[name][1:]]
         whole = options.folder / f"{name}-whole"
         shutil.rmtree(whole, ignore_errors=True)
-        gaps = gaps_of(command, whole)
-        moments = [
-            Moment(files, choose.uniform(0, gaps[files]))
+        gaps = gaps_of(words, whole)
+        killed = [
+            kill_and_continue(words, whole, options.folder / name, files, choose.uniform(0, gaps[files]))
             for files in choose.choices(range(1, len(gaps)), k=options.moments)
         ]
-        killed = [kill_and_continue(command, whole, options.folder / name, moment) for moment in moments]
-        counts = sorted(item.finished for item in killed)
-        problems = [item.problem for item in killed if item.problem]
+        counts = sorted(finished for finished, _ in killed)
+        problems = [problem for _, problem in killed if problem]
         print(
             f"{name}: killed {len(killed)} times after {counts} of {len(gaps) - 1} files: {len(problems)} problems",
             flush=True,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import importlib
 import io
@@ -26,7 +27,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.common import row, say, table
 from bench.kill_inputs import CORPUS, prepare, serving, use_served
+from bench.processes import command, fork, wait
 from ranker.threads import set_jobs
 
 STEPS = ("mkdir", "rename", "replace", "rmdir", "unlink", "fsync")
@@ -88,32 +91,27 @@ def _import_all() -> None:
 
 def _run(words: list[str], folder: Path, printed: str = os.devnull) -> int:
     """Run a command in a copy of this process; return its exit code, or minus the signal that ended it."""
-    return _wait(_start(words, folder, printed=printed))
+    return wait(_start(words, folder, printed=printed))
 
 
 def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = None, printed: str = os.devnull) -> int:
     """Start a command in a copy of this process; it kills itself at a `step`, or writes their number to `counted`."""
-    child = os.fork()
-    if child:
-        return child
-    code = 70
-    try:
+
+    def go() -> int:
         os.chdir(folder)
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
         sys.stdout = Path(printed).open("w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = (folder.parent / "messages").open("w", encoding="utf-8")
         taken = _count(step, folder)
         code = _in_this_process(words)
-        sys.stdout.flush()
         if counted is not None:
             os.write(counted, str(taken[0]).encode())
-    finally:
-        os._exit(code)
+        return code
+
+    return fork(go)
 
 
 def _in_this_process(words: list[str]) -> int:
-    from ranker.cli.main import run
-
     if words[0] == "parser":
         from ranker.learning.parser import training
         from ranker.learning.parser.options import ParserOptions
@@ -122,11 +120,7 @@ def _in_this_process(words: list[str]) -> int:
         training.train.__kwdefaults__["options"] = small
     if CORPUS in words:
         use_served()
-    try:
-        run(words)
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else 1
-    return 0
+    return command(words)
 
 
 def _count(step: int, folder: Path) -> list[int]:
@@ -147,10 +141,6 @@ def _count(step: int, folder: Path) -> list[int]:
     return taken
 
 
-def _wait(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
 def files(folder: Path) -> dict[str, str]:
     """Return digests of the files that readers find below `folder`."""
     names = {path: str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -169,16 +159,7 @@ def litter(folder: Path) -> list[str]:
 
 
 class Trial:
-    """A command with its input, the files of an earlier run, and those of an undisturbed one.
-
-    Parameters
-    ----------
-    case : Case
-    inputs : Path
-        From `prepare`.
-    work : Path
-        An empty folder.
-    """
+    """A command with its input, the files of an earlier run, and those of an undisturbed one."""
 
     def __init__(self, case: Case, inputs: Path, work: Path) -> None:
         self.case, self.inputs, self.place = case, inputs, work / "place"
@@ -194,7 +175,7 @@ class Trial:
         self._fill(inputs, self.earlier)
         reading, writing = os.pipe()
         started = time.monotonic()
-        self._end(_wait(_start(case.words, self.place, counted=writing)))
+        self._end(wait(_start(case.words, self.place, counted=writing)))
         self.seconds = time.monotonic() - started
         self.steps = int(os.read(reading, 20))
         os.close(reading)
@@ -204,7 +185,7 @@ class Trial:
     def at_step(self, step: int) -> str:
         """Kill the command at a step; return what is wrong after that, or an empty string."""
         self._fill(self.inputs, self.earlier)
-        _wait(_start(self.case.words, self.place, step))
+        wait(_start(self.case.words, self.place, step))
         return self._problem()
 
     def after(self, seconds: float) -> str:
@@ -213,7 +194,7 @@ class Trial:
         child = _start(self.case.words, self.place)
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
-        _wait(child)
+        wait(child)
         return self._problem()
 
     def _problem(self) -> str:
@@ -245,10 +226,10 @@ class Trial:
     def _fill(self, inputs: Path, earlier: Path | None) -> None:
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(inputs, self.place, ignore=shutil.ignore_patterns("old"))
-        if earlier is None:
-            (self.place / "out").mkdir()
-        else:
+        if earlier:
             shutil.copytree(earlier, self.place / "out")
+        else:
+            (self.place / "out").mkdir()
 
     def _end(self, code: int) -> None:
         if code:
@@ -265,9 +246,9 @@ def _try(name: str, kills: int, choose: random.Random, inputs: Path, work: Path)
     results = [trial.at_step(step) for step in range(1, trial.steps + 1)]
     results += [trial.after(moment) for moment in moments]
     problems = [entry for entry in results if entry]
-    print(f"| {name} | {trial.steps} | {len(moments)} | {len(problems)} |", flush=True)
+    print(row(name, trial.steps, len(moments), len(problems)), flush=True)
     for item in dict.fromkeys(problems):
-        print(f"  {item}", file=sys.stderr, flush=True)
+        say(f"  {item}")
     return int(bool(problems))
 
 
@@ -282,7 +263,6 @@ def _warm(case: Case, inputs: Path, place: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Kill the commands, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--random", type=int, default=200, help="kills at random moments, over all commands")
     parser.add_argument("--seed", type=int, default=0)
@@ -299,21 +279,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prepare(inputs)
         for place in (inputs, inputs / "old"):
             _run([*_COMPARE, "-f", "json"], place, "c.json")
-        print("| command | steps | random kills | findings |\n|---|---|---|---|", flush=True)
+        print("\n".join(table(["command", "steps", "random kills", "findings"])), flush=True)
         with serving(inputs):
             for name in names:
-                choose = random.Random(f"{options.seed} {name}")
-                kills = -(-options.random // len(names))
-                child = os.fork()
-                if not child:
-                    code = 70
-                    try:
-                        code = _try(name, kills, choose, inputs, Path(folder) / name.replace(" ", "-"))
-                    except RuntimeError as error:
-                        print(error, file=sys.stderr, flush=True)
-                    finally:
-                        os._exit(code)
-                wrong |= _wait(child) != 0
+                choose, kills = random.Random(f"{options.seed} {name}"), -(-options.random // len(names))
+                work = Path(folder) / name.replace(" ", "-")
+                wrong |= wait(fork(functools.partial(_try, name, kills, choose, inputs, work))) != 0
     raise SystemExit(wrong)
 
 

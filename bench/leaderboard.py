@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from bench import system_accuracy, with_less
-from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read, say
+from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read
+from bench.common import figure, say, table
+from bench.with_less import scope_of
 from ranker import included_models
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.evaluation.compare.result import Cell, Comparison, Scope
+from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import extractor_class, make_metric, names
@@ -96,13 +98,6 @@ def check_rows(metrics: Sequence[str]) -> None:
         raise OptionError(f"METRICS of {Path(__file__).name} lacks {', '.join(lacking)}: add a row for each")
 
 
-def figure(cell: Cell | None) -> str:
-    """Write a figure with its interval."""
-    if cell is None or cell.value != cell.value:
-        return "-"
-    return f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell.low == cell.low else f"{cell.value:.3f}"
-
-
 def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str]) -> list[tuple[str, str]]:
     """Return, of every row, what the test says of it and the row below, and how many rows it is ahead of."""
     tests = found.tests_of(statistic, scope)
@@ -116,11 +111,6 @@ def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str])
     return [*written[:-1], ("-", written[-1][1])]
 
 
-def scope_of(found: Comparison, corpus: str) -> Scope:
-    """Return the scope that sums a corpus up: its mean, or its only language pair."""
-    return [scope for scope in found.scopes if scope.data == corpus][-1]
-
-
 def primary(corpus: Dataset) -> str:
     """Return the statistic that the rows of a corpus are judged by."""
     return PRIMARY if len(corpus.preferences) else OF_SCORES
@@ -131,11 +121,6 @@ def means(found: Comparison, corpora: Sequence[Dataset]) -> dict[str, float]:
     figures = np.mean([found.values(primary(corpus), scope_of(found, corpus.name).id) for corpus in corpora], axis=0)
     ranked = sorted(zip(-figures, (metric.name for metric in found.metrics), strict=True))
     return {name: -float(value) for value, name in ranked}
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Write a table, Markdown."""
-    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def overview(found: Comparison, corpora: Sequence[Dataset]) -> list[str]:
@@ -219,7 +204,6 @@ def page(
 
 
 def main() -> None:
-    """Score, compare and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))

@@ -9,27 +9,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 
-import numpy as np
-import sacrebleu
-
-from bench.board import locate
-from ranker.arrays import FloatArray
+from bench.common import PEERS, figure, locate, peer_scores
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import RankerError
-from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
-
-PEERS: dict[str, Callable[[], sacrebleu.metrics.base.Metric]] = {
-    "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
-    "chrf": sacrebleu.metrics.CHRF,
-    "ter": sacrebleu.metrics.TER,
-}
 
 
 def read(names: list[str], lp: list[str]) -> Dataset:
@@ -39,25 +27,7 @@ def read(names: list[str], lp: list[str]) -> Dataset:
     return dataset.select_candidates(judged(dataset))
 
 
-def peer_scores(name: str, dataset: Dataset) -> FloatArray:
-    """Score sentence by sentence with sacreBLEU; higher is better."""
-    metric = PEERS[name]()
-    references = dataset.references["text"].tolist()
-    offsets = dataset.reference_offsets
-    scores = [
-        metric.sentence_score(text, references[offsets[source] : offsets[source + 1]]).score
-        for text, source in zip(dataset.candidates["text"], dataset.candidate_source, strict=True)
-    ]
-    return np.array(scores) * (-1 if name == "ter" else 1)
-
-
-def show(estimate: Estimate | None) -> str:
-    """Write a figure with its interval."""
-    return f"{estimate.value:.3f} [{estimate.low:.3f} {estimate.high:.3f}]" if estimate else "-"
-
-
 def main() -> None:
-    """Train, compare and print one table a test corpus."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--train", nargs="+", default=["wmt12", "wmt13", "wmt14"])
     parser.add_argument("--test", nargs="+", default=["wmt15"])
@@ -78,7 +48,9 @@ def main() -> None:
     for name in options.test:
         dataset = read([name], options.lp)
         scored = {f"ranker {ranker.settings.features}": ranker.candidate_scores(dataset) for ranker in rankers}
-        scored.update({f"sacreBLEU {peer}": peer_scores(peer, dataset) for peer in options.peers})
+        scored.update(
+            {f"sacreBLEU {peer}": peer_scores(peer, dataset) * (-1 if peer == "ter" else 1) for peer in options.peers}
+        )
         print(f"\n{dataset.name}: mean over {', '.join(dataset.language_pairs)}")
         print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")
         print("|---|---|---|---|---|")
@@ -91,8 +63,8 @@ def main() -> None:
             )
             cell = comparison.cell("segment.spearman", scope.id, "scores")
             assert cell is not None
-            rho = f"{show(comparison.estimate('segment.spearman'))} ({cell.undefined})"
-            print(f"| {title} | {scope.sources:,} | {show(official)} | {show(primary)} | {rho} |", flush=True)
+            rho = f"{figure(comparison.estimate('segment.spearman'))} ({cell.undefined})"
+            print(f"| {title} | {scope.sources:,} | {figure(official)} | {figure(primary)} | {rho} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ here (no alignments, no encoder) is compared by its message. Differences above 1
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -17,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 import ranker
+from bench.common import locate
 from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 MODELS = ("full", "full-any", "full-semantic", "consensus")
 SETS = (
     *("lexical", "word-order", "full", "full-semantic", "full-any", "reference-free"),
@@ -35,7 +34,7 @@ CANDIDATES = 2_000
 def corpora() -> dict[str, Dataset]:
     """Return the two data sets."""
     sample = ranker.load_dataset("sample")
-    whole = ranker.load_dataset(str(SHARED / "data" / "wmt14-rr.jsonl.gz"))
+    whole = ranker.load_dataset(locate("wmt14"))
     sources = int(np.searchsorted(whole.candidate_offsets, CANDIDATES))
     return {"sample": sample, "wmt14": whole.select_sources(np.arange(len(whole.sources)) < sources)}
 
@@ -76,7 +75,6 @@ def scores() -> dict[str, np.ndarray]:
 
 
 def main() -> int:
-    """Write or check."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("write", "check"))
     parser.add_argument("file", type=Path)

@@ -1,16 +1,14 @@
 """Cost of runs on shards: throughput, memory and disk by number of candidates and workers.
 
-``python bench/scale.py make ROWS FILE`` writes a corpus of any size as a stream. Its sentences are those of the bundled
-sample, translated by the sample's simulated systems, each under one of many seeds: seven candidates and four references
-per source. ``python bench/scale.py measure FOLDER --rows 100000,1000000`` makes corpora and shards in a folder, runs
-the commands of `COMMANDS` on them and prints a row for each, then fits ``time = a + b * candidates``, times of the
-processor. ``python bench/scale.py workers SHARDS FOLDER`` compares numbers of Dask workers.
+``python bench/scale.py measure FOLDER --rows 100000,1000000`` makes corpora and shards in a folder, runs the commands
+of `COMMANDS` on them and prints a row for each, then fits ``time = a + b * candidates``, times of the processor.
+Sentences are those of the bundled sample, translated by the sample's simulated systems, each under one of many seeds:
+seven candidates and four references per source.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import shutil
 import subprocess
@@ -34,22 +32,19 @@ COMMANDS = {
 }
 
 
-def records(rows: int, seed: int = 0, *, judged: bool = False) -> Iterator[str]:
-    """Yield JSON lines of about `rows` candidates, with the scores of simulated judges if `judged`."""
+def records(rows: int, seed: int = 0) -> Iterator[str]:
+    """Yield JSON lines of about `rows` candidates."""
     sentences = read_sentences(SENTENCES)
     seeds = min(SEEDS, -(-rows // (len(SYSTEMS) * len(sentences))))
     pool = [simulate(sentences, seed=seed + number) for number in range(seeds)]
-    keys = ("system", "text", "human") if judged else ("system", "text")
+
+    def text(row: int, column: int, translated: list[dict]) -> str:
+        candidate = translated[row]["candidates"][column]
+        return json.dumps({key: candidate[key] for key in ("system", "text")}, ensure_ascii=False)
+
     # every system and sentence: the object for each seed as JSON text
     outputs = [
-        [
-            [
-                json.dumps({key: item[row]["candidates"][column][key] for key in keys}, ensure_ascii=False)
-                for item in pool
-            ]
-            for column in range(len(SYSTEMS))
-        ]
-        for row in range(len(sentences))
+        [[text(row, column, each) for each in pool] for column in range(len(SYSTEMS))] for row in range(len(sentences))
     ]
     heads = [
         json.dumps({"lp": "zh-en", "source": sentence.source, "references": sentence.references}, ensure_ascii=False)[
@@ -65,10 +60,9 @@ def records(rows: int, seed: int = 0, *, judged: bool = False) -> Iterator[str]:
         yield f'{heads[row]}, "seg_id": "{number + 1}", "candidates": [{candidates}]}}\n'
 
 
-def make(rows: int, path: Path, *, judged: bool = False) -> None:
-    """Write a corpus."""
+def make(rows: int, path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(records(rows, judged=judged))
+        stream.writelines(records(rows))
 
 
 def timed(words: list[str]) -> dict[str, float]:
@@ -89,7 +83,6 @@ def timed(words: list[str]) -> dict[str, float]:
 
 
 def megabytes(folder: Path) -> float:
-    """Return the size of a file, or of all files in a folder."""
     files = folder.rglob("*") if folder.is_dir() else [folder]
     return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
 
@@ -128,42 +121,6 @@ def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) 
     return result
 
 
-def processor_time() -> float:
-    """Return the seconds of processor that this process has used."""
-    return time.process_time()
-
-
-def scale_workers(shards: Path, folder: Path, workers: list[int]) -> None:
-    """Print for numbers of Dask workers, a thread each, the wall time and the longest path.
-
-    That path is the processor time of the client and one worker: the wall time with a core for each and nothing else.
-    """
-    from ranker.corpora.shards.shards import Shards
-    from ranker.scaling.cluster import dask_client
-    from ranker.scaling.parts import process
-    from ranker.scaling.tables import NamedScorers, segment_scores
-    from ranker.threads import set_jobs
-
-    data = Shards.open([str(shards)])
-    if data is None:
-        raise SystemExit(f"{shards}: no shards")
-    named = NamedScorers.of(["bleu", "chrf", "ter"], None)
-    make = functools.partial(segment_scores, named)
-    for number in workers:
-        set_jobs(number)
-        out = folder / f"workers-{number}"
-        shutil.rmtree(out, ignore_errors=True)
-        with dask_client(number, None) as client:
-            before, begun, started = client.run(processor_time), time.process_time(), time.monotonic()
-            process(data, make, named.signature(), out, client, threads=1)
-            seconds = time.monotonic() - started
-            after, ended = client.run(processor_time), time.process_time()
-        used = sorted((round(after[name] - before[name], 1) for name in after), reverse=True)
-        longest = used[0] + ended - begun
-        row = {"workers": number, "seconds": round(seconds, 1), "longest path": round(longest, 1), "cpu": used}
-        print(json.dumps(row), flush=True)
-
-
 def fits(found: list[dict[str, object]]) -> None:
     """Print time = a + b * candidates for every command and number of workers, with R squared."""
     for command, workers in sorted({(str(row["command"]), row["workers"]) for row in found}):
@@ -177,30 +134,14 @@ def fits(found: list[dict[str, object]]) -> None:
 
 
 def main() -> None:
-    """Run a subcommand."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    making = commands.add_parser("make")
-    making.add_argument("rows", type=int)
-    making.add_argument("file", type=Path)
-    making.add_argument("--judged", action="store_true", help="with the scores of simulated judges")
-    measuring = commands.add_parser("measure")
-    measuring.add_argument("folder", type=Path)
-    measuring.add_argument("--rows", default="100000,1000000")
-    measuring.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is this process")
-    measuring.add_argument("--per-shard", type=int, default=100_000)
-    scaling = commands.add_parser("workers")
-    scaling.add_argument("shards", type=Path)
-    scaling.add_argument("folder", type=Path)
-    scaling.add_argument("--workers", default="1,2")
+    parser.add_argument("what", choices=("measure",))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", default="100000,1000000")
+    parser.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is this process")
+    parser.add_argument("--per-shard", type=int, default=100_000)
     options = parser.parse_args()
-    if options.command == "make":
-        make(options.rows, options.file, judged=options.judged)
-        return
     options.folder.mkdir(parents=True, exist_ok=True)
-    if options.command == "workers":
-        scale_workers(options.shards, options.folder, [int(number) for number in options.workers.split(",")])
-        return
     sizes, workers = ([int(item) for item in text.split(",")] for text in (options.rows, options.workers))
     fits(measure(options.folder, sizes, workers, options.per_shard))
 

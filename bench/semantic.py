@@ -14,10 +14,10 @@ import resource
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
+from bench.common import locate, row, table
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
@@ -29,11 +29,8 @@ from ranker.extractors.text.tokens import distinct_sentences
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.threads import jobs, set_jobs
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-
 
 def clock() -> tuple[float, float]:
-    """Return wall-clock and processor seconds."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return time.perf_counter(), used.ru_utime + used.ru_stime
 
@@ -55,37 +52,33 @@ def plain_loop(encoder: Encoder, texts: list[str]) -> None:
 
 
 def report(title: str, start: tuple[float, float], sentences: int) -> None:
-    """Print a row of the table."""
     wall, used = (after - before for after, before in zip(clock(), start, strict=True))
     print(f"| {title} | {sentences:,} | {sentences / wall:,.0f} | {1000 * used / sentences:.2f} |", flush=True)
 
 
 def quality(dataset: Dataset, extractor: Semantic, columns: np.ndarray) -> None:
     """Print how each column alone agrees with people."""
-    print("\n| column | tau official | tau primary | Spearman per source | its variance |\n|---|---|---|---|---|")
+    print("\n".join(["", *table(["column", "tau official", "tau primary", "Spearman per source", "its variance"])]))
     for name, scores in zip(extractor.columns, columns.T, strict=True):
         comparison = evaluate(dataset, scores, resamples=0)
+        scope = comparison.main_scope
         taus = [
-            f"{comparison.estimate(f'segment.tau.{selection}').value:.3f}"
-            if comparison.main_scope.pairs.get(selection)
-            else "-"
+            f"{comparison.estimate(f'segment.tau.{selection}').value:.3f}" if scope.pairs.get(selection) else "-"
             for selection in ("official", "primary")
         ]
-        cell = comparison.cell("segment.spearman", comparison.main_scope.id, "scores")
+        cell = comparison.cell("segment.spearman", scope.id, "scores")
         assert cell is not None
-        print(f"| {name} | {' | '.join(taus)} | {cell.value:.3f} | {cell.detail['variance']:.3f} |")
+        print(row(name, *taus, f"{cell.value:.3f}", f"{cell.detail['variance']:.3f}"))
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpus", nargs="?", default=str(SHARED / "data" / "wmt15-rr.jsonl.gz"))
+    parser.add_argument("corpus", nargs="?", default=locate("wmt15"))
     parser.add_argument("--features", default="semantic")
     parser.add_argument("--lp", nargs="*", default=["*-en"])
     parser.add_argument("--every", type=int, default=1, help="take every so many sources")
     parser.add_argument("--sample", type=int, default=2000, help="sentences of the plain loop; 0 for none")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--keep", action="store_true", help="use and fill the user's cache")
     parser.add_argument("--quality", action="store_true")
     options = parser.parse_args()
     if options.jobs:
@@ -105,8 +98,7 @@ def main() -> None:
     print(f"{dataset.name}: {len(dataset):,} candidates, {len(texts):,} distinct sentences of {mean:.1f} sub-words")
     print(f"{jobs()} threads\n\n| what | sentences | a second | ms of processor time each |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as cache:
-        if not options.keep:
-            os.environ["RANKER_CACHE"] = cache
+        os.environ["RANKER_CACHE"] = cache
         start = clock()
         columns = extractor.transform(dataset)
         report(str(extractor), start, len(texts))

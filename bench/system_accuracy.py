@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from bench.common import figure, locate, say, table
 from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
@@ -20,7 +18,6 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.run import ALL, compare
 from ranker.ranking import make_scorer
 
-DATA = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
 CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("chrf", "bleu")
 STATISTICS = ("system.accuracy", "system.spa")
@@ -46,7 +43,7 @@ def rows(dataset: Dataset) -> list[CandidateScores]:
         try:
             together = CandidateScores.of(scorer, dataset, name=name, levels=["segment"])
         except RankerError as error:
-            print(f"{dataset.name}, {name}: {error}", file=sys.stderr)
+            say(f"{dataset.name}, {name}: {error}")
             continue
         if scorer.kind == "metric":
             scored.append(together)
@@ -55,7 +52,7 @@ def rows(dataset: Dataset) -> list[CandidateScores]:
         try:
             apart = scorer.for_systems().candidate_scores(dataset)
         except RankerError as error:
-            print(f"{dataset.name}, {name}: {error}", file=sys.stderr)
+            say(f"{dataset.name}, {name}: {error}")
             continue
         scored.append(dataclasses.replace(together, name=name, scores=apart))
     return scored
@@ -65,18 +62,18 @@ def section(corpora: Sequence[str] = CORPORA, sources: int = 0, resamples: int =
     """Return the section of the page, Markdown."""
     lines = ["## Systems", "", TEXT]
     for corpus in corpora:
-        dataset = part(catalogue.load(str(DATA / f"{corpus}.jsonl.gz")), sources)
+        dataset = part(catalogue.load(locate(corpus)), sources)
         comparison = compare([(dataset, rows(dataset))], levels=("system",), resamples=resamples)
         scope = next((each.id for each in comparison.scopes if each.id.endswith(f"/{ALL}")), comparison.scopes[0].id)
         pairs = len([each for each in comparison.scopes if each.type == "language-pair"])
         counts = f"{counted(pairs, 'language pair')}, {counted(len(dataset.sources), 'source')}"
         lines += ["", f"### {corpus.removesuffix('-rr')}: systems", "", f"{counts}.", ""]
-        lines += ["| row | accuracy | soft accuracy |", "|---|---|---|"]
+        body = []
         for metric in comparison.metrics:
-            cells = [comparison.cell(statistic, scope, metric.name) for statistic in STATISTICS]
-            shown = [f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell else "-" for cell in cells]
+            cells = [figure(comparison.cell(statistic, scope, metric.name)) for statistic in STATISTICS]
             name, _, consensus = metric.name.partition(" ")
-            lines.append(f"| `{name}`{f' {consensus}' if consensus else ''} | {' | '.join(shown)} |")
+            body.append([f"`{name}` {consensus}".strip(), *cells])
+        lines += table(["row", "accuracy", "soft accuracy"], body)
     return lines
 
 

@@ -1,9 +1,6 @@
-"""Speed, memory and errors of comparing systems: `python bench/systems.py [speed] [parity] [errors]`.
+"""p-values and errors of comparing systems: `python bench/systems.py [parity] [errors]`.
 
-``speed`` runs `ranker systems` with three metrics and sacreBLEU's ``--paired-bs`` with BLEU alone on the same files,
-each as a command of its own, one after the other, and prints wall-clock times, the ratio and the peak memory.
-
-``parity`` prints the p-values of both programs for the same seed, against the first system.
+``parity`` prints the p-values of `ranker systems` and of sacreBLEU for the same seed, against the first system.
 
 ``errors`` counts how often systems that are equally good are found to differ. "Dealt": the outputs of one real system
 are shuffled and dealt to several, as if they were outputs for the same sources. "Permuted": the outputs of several
@@ -15,17 +12,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
+from bench.common import locate, row, table
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.selection import select_language_pairs
@@ -36,7 +30,6 @@ from ranker.evaluation.systems.run import RESAMPLES, compare_systems
 from ranker.extractors.registry import make_metric
 from ranker.ranking import make_scorer
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 Deal = Callable[[np.random.Generator], np.ndarray]
 """Makes statistics of systems, shape (sources, systems, k)."""
 
@@ -102,8 +95,8 @@ def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: in
     print(
         f"{dataset.name}, {simulations} simulations, {resamples} resamples: share of simulations with an error at .05\n"
     )
-    print("| metric | test | 2 systems, dealt | permuted |", end="")
-    print(f" {count} systems, dealt | permuted | two groups |\n|---|---|---|---|---|---|---|")
+    cases = ["2 systems, dealt", "permuted", f"{count} systems, dealt", "permuted", "two groups"]
+    print("\n".join(table(["metric", "test", *cases])))
     names = dataset.candidates["system"].to_numpy(object)
     systems = list(dict.fromkeys(names))
     for name in metrics:
@@ -125,54 +118,7 @@ def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: in
                 error_rate(metric.score, deal, test=test, simulations=simulations, resamples=resamples, groups=groups)
                 for deal, groups in cases
             ]
-            print(
-                f"| {name} | {test} | {' | '.join(f'{pairs:.3f}, {clusters:.3f}' for pairs, clusters in rates)} |",
-                flush=True,
-            )
-
-
-# A small process starts the command: the peak of a command begins with that of the process that starts it.
-_MEASURED = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
-"""
-
-
-def measured(arguments: list[str]) -> tuple[float, float]:
-    """Run a command; return seconds and peak memory in MB."""
-    printed = subprocess.run([sys.executable, "-c", _MEASURED, *arguments], capture_output=True, text=True, check=True)
-    seconds, peak = map(float, printed.stdout.split())
-    return seconds, peak
-
-
-def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int, sources: int) -> None:
-    """Print times and peak memory of both programs on so many sources; what is repeated gets another last word."""
-    names, texts = (dataset.candidates[column].to_numpy(object) for column in ("system", "text"))
-    with tempfile.TemporaryDirectory() as folder:
-        files = {name: str(Path(folder) / re.sub(r"\W", "_", name)) for name in dict.fromkeys(names)}
-        reference, source = (str(Path(folder) / name) for name in ("reference", "source"))
-        lines = {reference: dataset.references["text"], source: dataset.sources["text"]}
-        lines |= {path: texts[names == name] for name, path in files.items()}
-        copy, place = np.divmod(np.arange(sources), len(dataset.sources))
-        for path, written in lines.items():
-            chosen = np.array(written, dtype=object)[place]
-            lengthened = [f"{' '.join(line.split())}{' x' * times}\n" for line, times in zip(chosen, copy, strict=True)]
-            Path(path).write_text("".join(lengthened), encoding="utf-8")
-        ours = [sys.executable, "-m", "ranker.cli.main", "systems", "-s", source, "-r", reference]
-        ours += ["-t", *files.values(), "-m", ",".join(metrics), "--resamples", str(resamples), "-f", "json"]
-        theirs = [sys.executable, "-m", "sacrebleu", reference, "-i", *files.values(), "-m", "bleu"]
-        theirs += ["--paired-bs", "--paired-bs-n", str(resamples), "--quiet"]
-        measured(ours)  # compile or load the kernels
-        print(f"{dataset.name}, {sources:,} sources, {len(files)} systems, {resamples} resamples\n")
-        print("| program | metrics | seconds | peak MB |\n|---|---|---|---|")
-        best = {}
-        for program, arguments, what in (("ranker", ours, ", ".join(metrics)), ("sacreBLEU", theirs, "bleu")):
-            results = [measured(arguments) for _ in range(runs)]
-            best[program] = min(line[0] for line in results)
-            print(f"| {program} | {what} | {best[program]:.1f} | {max(line[1] for line in results):.0f} |", flush=True)
-    print(f"\nranker : sacreBLEU {best['ranker'] / best['sacreBLEU']:.2f}\n")
+            print(row(name, test, *(f"{pairs:.3f}, {clusters:.3f}" for pairs, clusters in rates)), flush=True)
 
 
 def parity(dataset: Dataset, metrics: list[str]) -> None:
@@ -184,9 +130,7 @@ def parity(dataset: Dataset, metrics: list[str]) -> None:
         item.tolist() for item in dataset.references["text"].to_numpy(object).reshape(len(dataset.sources), -1).T
     ]
     theirs = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
-    print(
-        "| metric | test | system | score | sacreBLEU | p | p, parity | sacreBLEU |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("\n".join(table(["metric", "test", "system", "score", "sacreBLEU", "p", "p, parity", "sacreBLEU"])))
     largest = 0.0
     for name in metrics:
         for test in RESAMPLES:
@@ -201,32 +145,25 @@ def parity(dataset: Dataset, metrics: list[str]) -> None:
             wanted = dict(zip(results["System"], results[key], strict=True))
             for system in plain.systems:
                 p = (system.p, counted[system.system], wanted[system.system].p_value)
-                scores = f"{100 * system.score.value:.4f} | {wanted[system.system].score:.4f}"
+                scores = (100 * system.score.value, wanted[system.system].score)
                 if system.p is not None:
                     largest = max(largest, abs(p[1] - p[2]))
-                    print(
-                        f"| {name} | {test} | {system.system} | {scores} | {' | '.join(f'{item:.4f}' for item in p)} |"
-                    )
+                    print(row(name, test, system.system, *(f"{value:.4f}" for value in (*scores, *p))))
             sys.stdout.flush()
     print(f"\nlargest difference of the last two: {largest:.1e}\n")
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="*", default=["speed", "parity", "errors"])
-    parser.add_argument("--data", default=str(SHARED / "data" / "wmt14-rr.jsonl.gz"))
+    parser.add_argument("what", nargs="*", default=["parity", "errors"])
+    parser.add_argument("--data", default="wmt14")
     parser.add_argument("--lp", default="de-en")
     parser.add_argument("--metrics", nargs="+", default=["bleu", "chrf", "ter"])
     parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--sources", type=int, default=3000)
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--systems", type=int, default=6)
-    parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
-    dataset = select_language_pairs(catalogue.load(options.data), [options.lp])
-    if "speed" in options.what:
-        speed(dataset, options.metrics, options.resamples, options.runs, options.sources)
+    dataset = select_language_pairs(catalogue.load(locate(options.data)), [options.lp])
     if "parity" in options.what:
         parity(dataset, options.metrics)
     if "errors" in options.what:

@@ -1,19 +1,17 @@
 """What the included rankers are worth with and without consensus, without references, and with few candidates.
 
-Makes a part of the page of `bench/leaderboard.py`; `python -m bench.with_less --work DIR` prints it alone.
+A part of the page of `bench/leaderboard.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from bench.board import TWO_SYSTEMS, Board, corpora_of, everything, read, rows_in
-from ranker import included_models
+from bench.common import figure, table
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
@@ -24,7 +22,6 @@ from ranker.evaluation.compare.evaluation import evaluate
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.registry import make_metric
-from ranker.files import cache_directory
 from ranker.ranking import Ranker
 
 CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "wmt19-darr", "ted-fluency", TWO_SYSTEMS, "ted21-mqm")
@@ -45,12 +42,10 @@ sources with fewer candidates are left out. `consensus.mean` is the mean chrF wi
 
 
 def main_statistic(corpus: Dataset) -> str:
-    """Return the statistic of a corpus."""
     return PRIMARY if len(corpus.preferences) else SPEARMAN
 
 
 def uses_consensus(ranker: Ranker) -> bool:
-    """Tell whether a ranker compares the candidates of a source with each other."""
     return any(extractor.compares_candidates for extractor in ranker.feature_set.extractors)
 
 
@@ -116,32 +111,31 @@ def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:
     named = "Spearman" if statistic == SPEARMAN else "tau primary" if has_both else "tau"
     unseen = [name for name, ranker in board.rankers.items() if name in rows and corpus.name in corpora_of(ranker)]
     remark = f" Trained again without it: {', '.join(f'`{item}`' for item in unseen)}." if unseen else ""
-    lines = [
-        f"### {corpus.name}",
-        "",
-        f"{seen.sum():,} sources, {sizes[seen].mean():.1f} candidates ({voting[seen].mean():.1f}).{remark}",
-        "",
-        f"| row | {'tau official | ' if has_both else ''}{named} | p, without consensus | p, chrF |",
-        f"|{'---|' * (5 if has_both else 4)}",
-    ]
+    titles = [*(["tau official"] if has_both else []), named]
+    body = []
     for name in rows:
-        base = name.removesuffix(BLIND).removesuffix(ALONE).strip()
+        base = base_of(name)
         cells = [comparison.cell(item, scope, name) for item in ([OFFICIAL] if has_both else []) + [statistic]]
-        shown = [f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell else "-" for cell in cells]
-        tests = [
-            verdict(comparison, statistic, scope, name, f"{base} {ALONE}") if name == base else "-",
-            verdict(comparison, statistic, scope, name, CHRF),
-        ]
-        lines.append(f"| `{base}`{name.removeprefix(base)} | {' | '.join([*shown, *tests])} |")
+        apart = verdict(comparison, statistic, scope, name, f"{base} {ALONE}") if name == base else "-"
+        body.append([shown(name), *map(figure, cells), apart, verdict(comparison, statistic, scope, name, CHRF)])
+    lines = [f"### {corpus.name}", ""]
+    lines += [f"{seen.sum():,} sources, {sizes[seen].mean():.1f} candidates ({voting[seen].mean():.1f}).{remark}", ""]
+    lines += table(["row", *titles, "p, without consensus", "p, chrF"], body)
     pairs = corpus.language_pairs
     if len(pairs) > 1:
         by_pair = {name: evaluated(corpus, scores) for name, scores in rows.items()}
-        lines += ["", f"| row | {' | '.join(pairs)} |", f"|{'---|' * (len(pairs) + 1)}"]
-        for name, figures in by_pair.items():
-            base = name.removesuffix(BLIND).removesuffix(ALONE).strip()
-            shown = [f"{figures[pair]:.3f}" for pair in pairs]
-            lines.append(f"| `{base}`{name.removeprefix(base)} | {' | '.join(shown)} |")
+        body = [[shown(name), *(f"{figures[pair]:.3f}" for pair in pairs)] for name, figures in by_pair.items()]
+        lines += ["", *table(["row", *pairs], body)]
     return [*lines, ""]
+
+
+def base_of(row: str) -> str:
+    return row.removesuffix(BLIND).removesuffix(ALONE).strip()
+
+
+def shown(row: str) -> str:
+    """Write the name of a row, Markdown."""
+    return f"`{base_of(row)}`{row.removeprefix(base_of(row))}"
 
 
 def evaluated(corpus: Dataset, scores: FloatArray) -> dict[str, float]:
@@ -166,7 +160,6 @@ def drawn(corpus: Dataset, number: int) -> Dataset:
 
 def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
     """Return the table of cut-down sources, mean over language pairs."""
-    lines = [TEXT_FEW, ""]
     head = [f"{name}, {number}" for name in corpora for number in FEW]
     figures: dict[str, list[float]] = {}
     trials = []
@@ -185,16 +178,8 @@ def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
         row: [np.mean([v for (_, n), v in zip(trials, values, strict=True) if n == k]) for k in FEW]
         for row, values in figures.items()
     }
-    lines += [
-        f"| row | {' | '.join(f'mean, {k}' for k in FEW)} | {' | '.join(head)} |",
-        f"|{'---|' * (len(head) + len(FEW) + 1)}",
-    ]
-    for row, values in figures.items():
-        base = row.removesuffix(BLIND).removesuffix(ALONE).strip()
-        lines.append(
-            f"| `{base}`{row.removeprefix(base)} | {' | '.join(f'{value:.3f}' for value in [*means[row], *values])} |"
-        )
-    return lines
+    body = [[shown(row), *(f"{value:.3f}" for value in [*means[row], *values])] for row, values in figures.items()]
+    return [TEXT_FEW, "", *table(["row", *(f"mean, {k}" for k in FEW), *head], body)]
 
 
 def section(board: Board, corpora: Sequence[str], resamples: int) -> list[str]:
@@ -205,19 +190,3 @@ def section(board: Board, corpora: Sequence[str], resamples: int) -> list[str]:
         lines += corpus_lines(board, read(name), resamples)
     few = [corpus for corpus in corpora if corpus not in ("ted-fluency", TWO_SYSTEMS)]
     return [*lines, "### Few candidates", "", *few_lines(board, few)]
-
-
-def main() -> None:
-    """Print the section."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
-    parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
-    parser.add_argument("--rankers", nargs="*", default=included_models.names())
-    parser.add_argument("--resamples", type=int, default=1000)
-    options = parser.parse_args()
-    board = Board(options.work, {name: Ranker.load(name) for name in options.rankers})
-    print("\n".join(section(board, options.corpora, options.resamples)))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,10 +21,8 @@ from ranker.extractors.text.repeated_words import align_contexts
 from tests import golden_values
 from tests.datasets import dataset_of
 from tests.effort import examples
+from tests.extractors.order import plain_ribes as plain
 from tests.golden_values import SHARED_ONLY
-from tests.scripts import module_of
-
-BENCH = Path(__file__).resolve().parents[3] / "bench" / "ribes.py"
 
 
 def word_orders(items, contexts: str, *, lowercase: bool = False) -> list[list[int]]:
@@ -184,14 +181,7 @@ def test_isozakis_alignment_equals_plain_python(random_pairs):
     assert sum(map(len, orders)) > 4000
 
 
-@pytest.fixture(scope="module")
-def plain():
-    if not BENCH.is_file():
-        pytest.skip("the plain-Python twin is in bench/, which is not part of the wheel")
-    return module_of(BENCH)
-
-
-def test_ribes_equals_plain_python(plain, random_pairs):
+def test_ribes_equals_plain_python(random_pairs):
     items = [([reference], [candidate]) for candidate, reference in random_pairs]
     codes = [(candidate.replace(" ", ""), reference.replace(" ", "")) for candidate, reference in random_pairs]
     assert word_orders(items, "ribes") == [plain.word_order(*pair) for pair in codes]

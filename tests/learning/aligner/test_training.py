@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.simulated_alignments import ParallelText, simulate_parallel_text
 from ranker import threads
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.aligner import pairs as alignment_pairs
@@ -24,6 +23,7 @@ from ranker.learning.aligner.training import train
 from ranker.links import Links, make_links
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.effort import thorough
+from tests.learning.aligner.simulated import ParallelText, simulate_parallel_text
 
 
 def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:

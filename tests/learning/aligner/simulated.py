@@ -19,15 +19,7 @@ _LONGEST_PHRASE = 4
 
 @dataclass(frozen=True, eq=False)
 class ParallelText:
-    """Sentence pairs in CSR form, and the links by which they were made.
-
-    Parameters
-    ----------
-    source, target : int32 array
-        Words of all sentences.
-    source_offsets, target_offsets : int64 array, shape (pairs + 1,)
-    links : Links
-    """
+    """Sentence pairs in CSR form, and the links by which they were made."""
 
     source: Int32Array
     source_offsets: Int64Array
@@ -43,16 +35,8 @@ def simulate_parallel_text(pairs: int, *, words: int = 2000, seed: int = 0) -> P
     4 words. A phrase changes place with the next with probability 0.2 and moves to the end of the sentence with
     probability 0.05. A word has one to three translations, the first the commonest; words of different meaning share
     some. It is left untranslated with probability 0.08, becomes two words with probability 0.05, and a target word
-    without a source is put in with probability 0.08.
-
-    Parameters
-    ----------
-    pairs : int
-        Number of sentence pairs.
-    words : int, default 2000
-        Number of different source words.
-    seed : int, default 0
-        Texts of the same `words` and `seed` are of the same languages; of different `pairs`, different sentences.
+    without a source is put in with probability 0.08. Texts of the same
+    `words` and `seed` are of the same languages; of different `pairs`, different sentences.
     """
     random = np.random.default_rng(seed)
     frequency = 1.0 / (np.arange(words) + 5.0)
