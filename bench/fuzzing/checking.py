@@ -7,6 +7,7 @@ import json
 import math
 import re
 import resource
+import shutil
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +48,7 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
         words = [word.replace("IN", form.read or form.target) for word in command]
         # of a damaged database, SQLite's own files may be left
         for left in (*folder.glob("out*"), *folder.glob("*-wal"), *folder.glob("*-shm")):
-            left.unlink()
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         try:
             with form.around():
                 code, printed, messages = run_command(words, None)

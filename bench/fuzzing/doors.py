@@ -1,4 +1,4 @@
-"""Files of strangers that reach commands in other ways: downloads, encoders, states of tuning and plug-ins."""
+"""Files of strangers that reach commands in other ways: downloads, encoders, shards, states of tuning, plug-ins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DATA = b'[{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "
 
 def formats(folder: Path) -> dict[str, Format]:
     """Make sound files of every kind."""
-    return _downloads() | _encoders() | _states(folder) | _plug_in()
+    return _downloads() | _encoders() | _shards(folder) | _states(folder) | _plug_in()
 
 
 class _Replies(socketserver.StreamRequestHandler):
@@ -139,6 +139,44 @@ def _encoders() -> dict[str, Format]:
     }
 
 
+def _run_in(folder: Path, *commands: list[str]) -> None:
+    """Run commands in a folder, all of which must succeed."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for command in commands:
+            code, _, messages = run_command(command, None)
+            assert code == 0, messages
+    finally:
+        os.chdir(before)
+
+
+def _shards(folder: Path) -> dict[str, Format]:
+    rank = ["rank", "IN", "-m", "chrf", "--out", "finished", "-f", "json"]
+    divide = [
+        ["data", "shard", "corpus.jsonl", "--rows", "14", "--out", out, *more]
+        for out, *more in (["p"], ["j", "--jsonl"])
+    ]
+    for name in ("p", "j", "finished"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    _run_in(folder, *divide, [word.replace("IN", "p") for word in rank])
+    files = {f"{path.parent.name}/{path.name}": path.read_bytes() for path in sorted(folder.glob("[pjf]*/*"))}
+    of = {kind: {name: raw for name, raw in files.items() if name[0] in kind} for kind in ("p", "j", "pf")}
+    commands = (
+        ["evaluate", "--data", "IN", "-m", "chrf", "--resamples", "10", "-f", "json"],
+        [*rank[:-3], "outs", *rank[-2:]],
+    )
+    made = {}
+    for kind, ending in (("p", "parquet"), ("j", "jsonl.gz")):
+        part = f"{kind}/part-00000.{ending}"
+        made[f"shards:{ending} list"] = Format(of[kind], f"{kind}/shards.json", commands, read=kind)
+        made[f"shards:{ending} part"] = Format(of[kind], part, commands, read=kind)
+        # without a list nothing is known of the content
+        made[f"shards:{ending} pattern"] = Format({part: files[part]}, part, commands, read=f"{kind}/part-*.{ending}")
+    finished = next(name for name in files if name.startswith("finished/part-"))
+    return made | {"shards:finished part": Format(of["pf"], finished, (rank,), read="p")}
+
+
 def _states(folder: Path) -> dict[str, Format]:
     lists = "".join(
         f"{n} ||| {words} ||| LM0= -{n}.5 TM0= 1 2 ||| -{k}.25\n"
@@ -148,16 +186,10 @@ def _states(folder: Path) -> dict[str, Format]:
     files = {"dev.nbest": lists.encode(), "dev.ref0": b"one two three\nfour five\nsix seven\n"}
     command = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--state", "state", "--restarts", "2"]
     command += ["--weights", "out"]
-    before = Path.cwd()
     for name, raw in files.items():
         (folder / name).write_bytes(raw)
     shutil.rmtree(folder / "state", ignore_errors=True)
-    os.chdir(folder)
-    try:
-        code, _, messages = run_command(command, None)
-    finally:
-        os.chdir(before)
-    assert code == 0, messages
+    _run_in(folder, command)
     files |= {f"state/{path.name}": path.read_bytes() for path in sorted((folder / "state").glob("*.json"))}
     return {
         f"state:{name.removeprefix('state/')}": Format(files, name, (command,), read="state")
