@@ -65,12 +65,13 @@ class Semantic(FittedExtractor):
     mostly positive; of several references each column takes the best. What has no words gives 0. Texts longer than the
     encoder takes at once are cut into windows, and no word is left out.
 
-    Needs the extra ``semantic``. Weights are read as safetensors only, and nothing is downloaded.
+    Needs the extra ``semantic``, or ``semantic-train`` for encoders in Hugging Face's format. Weights are read as ONNX or
+    safetensors only, and nothing is downloaded.
 
     Parameters
     ----------
     encoder : str, default "all-minilm-l6-v2"
-        Name of an installed encoder, or the directory of a BERT-like one in Hugging Face's format.
+        Name of an installed encoder, or the directory of a BERT-like one, in ONNX or Hugging Face's format.
     layer : int, optional
         Layer whose vectors are matched, 1 the first. By default the fourth of all-minilm-l6-v2, which agreed best with
         people over WMT 2012 to 2014, and the last of any other encoder.
@@ -126,7 +127,7 @@ class Semantic(FittedExtractor):
         return ("encoder",) if self.encoder == SMALL else ()
 
     def check_ready(self) -> None:
-        """Raise an error if torch or the encoder is missing, or the encoder is another than the model's."""
+        """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""
         self._encoder()
 
     def fit(self, dataset: Dataset) -> FittedSemantic:

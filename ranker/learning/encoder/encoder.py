@@ -1,6 +1,6 @@
 """Runs a sentence encoder over many texts: a vector for every sub-word and one for every text.
 
-torch and transformers are imported when an encoder is loaded, not before; everything else works without them.
+What runs the network is imported when an encoder is used, not before; everything else works without it.
 """
 
 from __future__ import annotations
@@ -8,26 +8,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
+from ranker.arrays import BoolArray, Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.files import EncoderFiles, check_installed, find
-from ranker.threads import jobs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from ranker.learning.encoder.files import EncoderFiles, check_installed, damaged, find
 
 Counter = Callable[[int], None]
-# so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
-_BATCH = 768
-_BATCH_GPU = 16384
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,18 +62,33 @@ class Embeddings:
     texts: Float32Array
 
 
+class Network(Protocol):
+    """What runs an encoder: how it is cut into layers, and how many sub-words it takes at once."""
+
+    layers: int
+    width: int
+    padding: int
+    batch: int
+
+    def threads(self) -> AbstractContextManager[ThreadPoolExecutor]:
+        """Give threads that compute alone."""
+
+    def run(self, ids: Int64Array, mask: BoolArray, layer: int) -> tuple[Float32Array, Float32Array]:
+        """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
+
+
 class Encoder:
-    """A masked language model in Hugging Face's format."""
+    """A sentence encoder: its tokeniser and its network."""
 
     def __init__(self, files: EncoderFiles) -> None:
-        check_installed()
+        check_installed(files)
         from tokenizers import Tokenizer
 
         self.files = files
         try:
             self._tokenizer: Any = Tokenizer.from_file(str(files.tokenizer))
         except Exception as error:  # the library raises plain Exception
-            raise _damaged(files, error) from None
+            raise damaged(files, error) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         # what a text says is text, even if it looks like a special token
@@ -95,13 +102,19 @@ class Encoder:
         self._before, self._after = ids[: inner[0]], ids[inner[-1] + 1 :]
 
     @functools.cached_property
-    def _network(self) -> Any:
-        return _load(self.files)
+    def _network(self) -> Network:
+        if self.files.weights[0].suffix == ".onnx":
+            from ranker.learning.encoder.onnx_network import OnnxNetwork
+
+            return OnnxNetwork(self.files)
+        from ranker.learning.encoder.torch_network import TorchNetwork
+
+        return TorchNetwork(self.files)
 
     @functools.cached_property
     def layers(self) -> int:
         """Number of layers of the network."""
-        return int(self._network.config.num_hidden_layers)
+        return self._network.layers
 
     def split(self, texts: Sequence[str]) -> Pieces:
         """Cut texts into sub-words, with the special tokens that the network expects."""
@@ -138,51 +151,29 @@ class Encoder:
         Windows of like length go through it together, a batch in each thread. The vectors do not depend on the number
         of threads; what else is in a batch moves them by about 1e-7.
         """
-        import torch
-
         self.check_layer(layer)
-        device = next(self._network.parameters()).device
-        width = int(self._network.config.hidden_size)
-        vectors = np.zeros((len(pieces.ids), width), dtype=np.float32)
-        windows = len(pieces.windows) - 1
-        pooled = np.zeros((windows, width), dtype=np.float32)
+        network, layer = self._network, layer or self.layers
+        vectors = np.zeros((len(pieces.ids), network.width), dtype=np.float32)
+        pooled = np.zeros((len(pieces.windows) - 1, network.width), dtype=np.float32)
 
         def run(batch: Int64Array) -> int:
-            with torch.inference_mode():
-                at, last, first_states, sums = self._forward(pieces, batch, layer, device)
-                vectors[at] = first_states.cpu().numpy()
-                pooled[batch] = (sums if self.files.pooling == "mean" else last[:, 0]).cpu().numpy()
+            at, offsets = _spread(pieces.windows[batch], pieces.windows[batch + 1])
+            lengths = np.diff(offsets)
+            mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
+            ids = np.full(mask.shape, network.padding, dtype=np.int64)
+            ids[mask] = pieces.ids[at]
+            states, last = network.run(ids, mask, layer)
+            vectors[at] = states[mask]
+            pooled[batch] = _sums(last[mask], offsets[:-1]) if self.files.pooling == "mean" else last[:, 0]
             return len(batch)
 
-        batches = _batches(np.diff(pieces.windows), _BATCH if device.type == "cpu" else _BATCH_GPU)
-        with _single_threaded(torch, jobs() if device.type == "cpu" else 1) as pool:
-            for done in pool.map(run, batches):
+        with network.threads() as pool:
+            for done in pool.map(run, _batches(np.diff(pieces.windows), network.batch)):
                 if count is not None:
                     count(done)
         starts = np.searchsorted(pieces.windows, pieces.offsets[:-1])
         texts = pooled[starts] if self.files.pooling == "first" else _sums(pooled, starts)
         return Embeddings(unit(vectors), unit(texts))
-
-    def _forward(self, pieces: Pieces, batch: Int64Array, layer: int | None, device: Any) -> tuple[Any, Any, Any, Any]:
-        import torch
-
-        at, offsets = _spread(pieces.windows[batch], pieces.windows[batch + 1])
-        lengths = np.diff(offsets)
-        mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
-        ids = np.full(mask.shape, self._network.config.pad_token_id or 0, dtype=np.int64)
-        ids[mask] = pieces.ids[at]
-        # without padding no mask is needed, and attention takes a faster way
-        shown = None if mask.all() else torch.from_numpy(mask.astype(np.int64)).to(device)
-        output = self._network(
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=shown,
-            output_hidden_states=layer is not None and layer < self.layers,
-        )
-        last = output.last_hidden_state
-        states = last if layer is None or layer == self.layers else output.hidden_states[layer]
-        chosen = torch.from_numpy(mask).to(device)
-        sums = (last * chosen[:, :, None]).sum(dim=1)
-        return at, last, states[chosen], sums
 
 
 def unit(vectors: Float32Array) -> Float32Array:
@@ -234,64 +225,9 @@ def _batches(lengths: Int64Array, size: int) -> list[Int64Array]:
     return batches
 
 
-@contextmanager
-def _single_threaded(torch: Any, threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Give threads that compute alone: batches side by side need no waiting inside an operation."""
-    before = torch.get_num_threads()
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            yield pool
-    finally:
-        torch.set_num_threads(before)
-
-
 def _sound(text: str) -> str:
     """Return `text` without white space around it, and without what is no character in UTF-8."""
     return text.strip().encode("utf-8", "replace").decode()
-
-
-def _damaged(files: EncoderFiles, error: Exception) -> ModelError:
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}")
-
-
-def _load(files: EncoderFiles) -> Any:
-    """Load the network, on a GPU if there is one."""
-    import torch
-    from transformers import AutoConfig, AutoModel
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    from transformers.utils import logging
-
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity(logging.CRITICAL)
-    local = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = AutoConfig.from_pretrained(files.directory, **local)
-        if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES or config.is_encoder_decoder:
-            raise ModelError(
-                f"{files.directory}: {config.model_type!r} is not an encoder; expected a masked language model "
-                "such as BERT, "
-                "RoBERTa or XLM-RoBERTa"
-            )
-        network, facts = AutoModel.from_pretrained(
-            files.directory, config=config, use_safetensors=True, output_loading_info=True, **local
-        )
-    except ModelError:
-        raise
-    except Exception as error:  # anything can be wrong with files, and each library has errors of its own
-        raise _damaged(files, error) from None
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-    lost = sorted(name for name in facts["missing_keys"] if not name.startswith("pooler."))
-    if lost:
-        raise ModelError(
-            f"{files.directory}: its weights are missing {lost[0]!r} and {len(lost) - 1} more: copy it again"
-        )
-    network.eval().float()
-    return network.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @functools.lru_cache(maxsize=2)
@@ -303,4 +239,5 @@ def load(encoder: str) -> Encoder:
     """Return the encoder called so, or lying in that directory; loaded once."""
     check_installed()
     files = find(encoder)
+    check_installed(files)
     return _encoder(files, files.digest)

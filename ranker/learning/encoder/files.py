@@ -1,7 +1,7 @@
 """Finds sentence encoders on this machine and refuses what is none; nothing is loaded and nothing is downloaded.
 
-An encoder is a directory in the format of Hugging Face's transformers: ``config.json`` of a masked language model,
-``tokenizer.json``, and the weights as safetensors, which hold numbers and cannot run code. Pickled weights are refused.
+An encoder is a directory as Hugging Face's transformers makes it: ``config.json`` of a masked language model,
+``tokenizer.json``, and the weights in ONNX format or as safetensors, which cannot run code. Pickled weights are refused.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from ranker.storage.plain_data import parse_json
 
 SMALL = "all-minilm-l6-v2"
 """Name of the default encoder."""
-INSTALL = "pip install 'mt-ranker[semantic]'"
-_NEEDED = ("torch", "transformers", "safetensors", "tokenizers")
+_INSTALL = {True: "pip install 'mt-ranker[semantic]'", False: "pip install 'mt-ranker[semantic-train]'"}
+_NEEDED = {True: ("onnxruntime", "tokenizers"), False: ("torch", "transformers", "safetensors", "tokenizers")}
+"""Packages by whether the network is in ONNX format."""
+_ONNX = "model.onnx"
 _CONFIG = "config.json"
 _TOKENIZER = "tokenizer.json"
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -65,6 +67,8 @@ class EncoderFiles:
     pooling: str
     longest: int
     width: int
+    layers: int = 0
+    padding: int = 0
     layer: int | None = None
 
     @property
@@ -138,11 +142,26 @@ def check(directory: Path) -> EncoderFiles:
             f"{directory}: has no {_TOKENIZER}; save the tokenizer with "
             "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
         )
-    pooling = _json(directory, _OTHERS[1], required=False)
-    first = pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls"
+    sentence = _json(directory, _OTHERS[1], required=False)
+    first = sentence.get("pooling_mode_cls_token") or sentence.get("pooling_mode") == "cls"
     longest = min(_places(config), _number(_json(directory, _OTHERS[0], required=False), "model_max_length") or _MANY)
     width = _number(config, "hidden_size") or _number(config, "dim") or _USUAL
-    return EncoderFiles(directory, weights, model_type, "first" if first else "mean", longest, width)
+    layers, padding = (
+        _number(config, "num_hidden_layers") or _number(config, "n_layers"),
+        _number(config, "pad_token_id"),
+    )
+    pooling = "first" if first else "mean"
+    return EncoderFiles(
+        directory,
+        weights,
+        model_type,
+        pooling,
+        longest,
+        width,
+        layers,
+        padding,
+        _number(config, "matched_layer") or None,
+    )
 
 
 def _places(config: dict[str, Any]) -> int:
@@ -160,6 +179,8 @@ def _number(document: dict[str, Any], key: str) -> int:
 
 
 def _weights(directory: Path) -> tuple[Path, ...]:
+    if (directory / _ONNX).is_file():
+        return (directory / _ONNX,)
     single, index = (directory / name for name in _WEIGHTS)
     if single.is_file():
         return (single,)
@@ -178,7 +199,7 @@ def _weights(directory: Path) -> tuple[Path, ...]:
             f"{directory}: has its weights only as {pickled[0]}, which can execute code when loaded; expected "
             "model.safetensors: convert trusted weights with save_pretrained(DIR, safe_serialization=True)"
         )
-    raise ModelError(f"{directory}: is not an encoder: model.safetensors is missing")
+    raise ModelError(f"{directory}: is not an encoder: model.onnx or model.safetensors is missing")
 
 
 def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
@@ -195,8 +216,16 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
     return value
 
 
-def check_installed() -> None:
-    """Refuse if a package that encoders need is not installed."""
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+def check_installed(files: EncoderFiles | None = None) -> None:
+    """Refuse if a package that the encoder needs, or that all encoders need, is not installed."""
+    onnx = files is None or files.weights[0].suffix == ".onnx"
+    missing = [name for name in _NEEDED[onnx] if importlib.util.find_spec(name) is None]
     if missing:
-        raise MissingError(f"encoders require {', '.join(missing)}: {INSTALL}")
+        which = f"{files.directory}: this encoder needs" if files else "encoders need"
+        raise MissingError(f"{which} {', '.join(missing)}: {_INSTALL[onnx]}")
+
+
+def damaged(files: EncoderFiles, error: Exception) -> ModelError:
+    """Return the error to raise for files that a library cannot read."""
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}")

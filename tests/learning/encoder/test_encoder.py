@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ranker import threads
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.encoder import Encoder, _batches, _windows, load
 from tests.effort import examples
@@ -110,8 +109,8 @@ def test_vectors_equal_those_of_the_network_run_text_by_text(tiny):
 
 
 def test_the_number_of_threads_changes_nothing(tiny, monkeypatch):
-    monkeypatch.setattr(encoders, "_BATCH", 16)
     encoder = load(str(tiny))
+    monkeypatch.setattr(encoder._network, "batch", 16)
     pieces = encoder.split(TEXTS)
     results = []
     for jobs in (1, 3):

@@ -61,7 +61,7 @@ def test_pickled_weights_are_refused(directory):
         ({"config.json": "{"}, "config.json cannot be read"),
         ({"config.json": "[]"}, "config.json is not a JSON object"),
         ({"config.json": "{}"}, "is not an encoder: config.json has no model_type"),
-        ({"model.safetensors": None}, "is not an encoder: model.safetensors is missing"),
+        ({"model.safetensors": None}, "is not an encoder: model.onnx or model.safetensors is missing"),
         ({"tokenizer.json": None}, "has no tokenizer.json; save the tokenizer with"),
         (
             {"model.safetensors": None, "model.safetensors.index.json": '{"weight_map": {"a": "../b.safetensors"}}'},
@@ -92,13 +92,16 @@ def test_a_name_that_is_neither_known_nor_a_directory():
         find("bert-x")
 
 
-def test_missing_weights_and_packages_name_the_command(monkeypatch):
+def test_missing_weights_and_packages_name_the_command(directory, monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
     with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or give another directory"):
         find(SMALL)
-    with pytest.raises(MissingError, match=r"require torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
-        check_installed()
+    with pytest.raises(MissingError, match=r"needs torch, transformers.*: pip install 'mt-ranker\[semantic-train\]'\Z"):
+        check_installed(check(directory))
+    (directory / "model.onnx").write_bytes(b"x")
+    with pytest.raises(MissingError, match=r"needs onnxruntime, tokenizers: pip install 'mt-ranker\[semantic\]'\Z"):
+        check_installed(check(directory))
 
 
 def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory, monkeypatch):

@@ -1,0 +1,96 @@
+"""A network in Hugging Face's format, run by torch; on a GPU if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ranker.arrays import BoolArray, Float32Array, Int64Array
+from ranker.errors import ModelError
+from ranker.learning.encoder.files import EncoderFiles, damaged
+from ranker.threads import jobs
+
+# so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
+_BATCH_CPU, _BATCH_GPU = 768, 16384
+
+
+class TorchNetwork:
+    """A masked language model of transformers."""
+
+    def __init__(self, files: EncoderFiles) -> None:
+        self._model = _load(files)
+        self._device = next(self._model.parameters()).device
+        self.layers = int(self._model.config.num_hidden_layers)
+        self.width = int(self._model.config.hidden_size)
+        self.padding = int(self._model.config.pad_token_id or 0)
+        self.batch = _BATCH_CPU if self._device.type == "cpu" else _BATCH_GPU
+
+    @contextmanager
+    def threads(self) -> Iterator[ThreadPoolExecutor]:
+        """Give threads that compute alone: batches side by side need no waiting inside an operation."""
+        import torch
+
+        before = torch.get_num_threads()
+        count = jobs() if self._device.type == "cpu" else 1
+        try:
+            with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                yield pool
+        finally:
+            torch.set_num_threads(before)
+
+    def run(self, ids: Int64Array, mask: BoolArray, layer: int) -> tuple[Float32Array, Float32Array]:
+        """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
+        import torch
+
+        # without padding no mask is needed, and attention takes a faster way
+        shown = None if mask.all() else torch.from_numpy(mask.astype(np.int64)).to(self._device)
+        with torch.inference_mode():
+            output = self._model(
+                input_ids=torch.from_numpy(ids).to(self._device),
+                attention_mask=shown,
+                output_hidden_states=layer < self.layers,
+            )
+            last = output.last_hidden_state.cpu().numpy()
+            return (output.hidden_states[layer].cpu().numpy() if layer < self.layers else last), last
+
+
+def _load(files: EncoderFiles) -> Any:
+    import torch
+    from transformers import AutoConfig, AutoModel
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.utils import logging
+
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity(logging.CRITICAL)
+    local = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(files.directory, **local)
+        if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES or config.is_encoder_decoder:
+            raise ModelError(
+                f"{files.directory}: {config.model_type!r} is not an encoder; expected a masked language model "
+                "such as BERT, "
+                "RoBERTa or XLM-RoBERTa"
+            )
+        network, facts = AutoModel.from_pretrained(
+            files.directory, config=config, use_safetensors=True, output_loading_info=True, **local
+        )
+    except ModelError:
+        raise
+    except Exception as error:  # anything can be wrong with files, and each library has errors of its own
+        raise damaged(files, error) from None
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+    lost = sorted(name for name in facts["missing_keys"] if not name.startswith("pooler."))
+    if lost:
+        raise ModelError(
+            f"{files.directory}: its weights are missing {lost[0]!r} and {len(lost) - 1} more: copy it again"
+        )
+    network.eval().float()
+    return network.to("cuda" if torch.cuda.is_available() else "cpu")
