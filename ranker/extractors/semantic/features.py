@@ -65,8 +65,8 @@ class Semantic(FittedExtractor):
     mostly positive; of several references each column takes the best. What has no words gives 0. Texts longer than the
     encoder takes at once are cut into windows, and no word is left out.
 
-    Needs the extra ``semantic``, or ``semantic-train`` for encoders in Hugging Face's format. Weights are read as ONNX or
-    safetensors only, and nothing is downloaded.
+    Needs the extra ``semantic``, or ``semantic-train`` for encoders in Hugging Face's format. Weights are read as ONNX
+    or safetensors only, and nothing is downloaded.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Finds sentence encoders on this machine and refuses what is none; nothing is loaded and nothing is downloaded.
 
 An encoder is a directory as Hugging Face's transformers makes it: ``config.json`` of a masked language model,
-``tokenizer.json``, and the weights in ONNX format or as safetensors, which cannot run code. Pickled weights are refused.
+``tokenizer.json``, and the weights in ONNX format or as safetensors, which cannot run code. Pickled weights are
+refused.
 """
 
 from __future__ import annotations
