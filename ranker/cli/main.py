@@ -19,6 +19,7 @@ from ranker.cli import (
     compare,
     contrast,
     data,
+    encoder,
     evaluate,
     experiment,
     explain,
@@ -63,7 +64,7 @@ for _heading, _commands in {
         "warm-up": warm_up,
         "help": help,
     },
-    "Train components": {"lm": lm, "parser": parser, "align": align},
+    "Train components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
 }.items():
     for _name, _module in _commands.items():
         if hasattr(_module, "app"):

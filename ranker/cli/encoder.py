@@ -1,0 +1,92 @@
+"""``ranker encoder``: the sentence encoders behind the extractor ``semantic``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ranker.cli.commands import Commands
+from ranker.cli.options import Corpora, KindOption, OutputForm, SeedOption, working
+from ranker.cli.output import emit, print_table, say, say_progress
+
+app = Commands("Train sentence encoders.")
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+@app.command()
+def train(
+    corpora: Corpora,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output directory for the encoder.", metavar="DIR")],
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            help="Encoder to start from: a name, or a directory in Hugging Face's format.",
+            metavar="NAME|PATH",
+        ),
+    ] = "all-minilm-l6-v2",
+    aside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stop-by",
+            help="Corpus that is not learnt from: training ends when agreement with it no longer grows.",
+            metavar="NAME|PATH",
+        ),
+    ] = None,
+    kind: KindOption = "auto",
+    layer: Annotated[int, typer.Option("--layer", help="Layer whose vectors are matched.", min=1)] = 5,
+    epochs: Annotated[int, typer.Option("--epochs", help="How often each source is seen.", min=1)] = 1,
+    rate: Annotated[float, typer.Option("--rate", help="Highest learning rate.", min=1e-9, max=1.0)] = 5e-5,
+    precision: Annotated[
+        Literal["float32", "bfloat16"],
+        typer.Option("--precision", help="Arithmetic; bfloat16 is faster where the processor or GPU has it."),
+    ] = "float32",
+    minutes: Annotated[
+        float, typer.Option("--checkpoint", help="Minutes between checkpoints.", min=0.0, metavar="MINUTES")
+    ] = 5.0,
+    seed: SeedOption = 0,
+    form: OutputForm = "table",
+) -> None:
+    """Train a sentence encoder on human judgements.
+
+    Of two candidates that people ordered, the better one gets the higher score. Use the encoder as
+    semantic[encoder=DIR]. Starts from an encoder that has learnt
+    from other text, and needs mt-ranker[semantic-train]. An interrupted run goes on from its last checkpoint if the
+    same command is given again. A GPU is used if there is one.
+
+    Example: ranker encoder train --data wmt14 --lp "*-en" --output my-encoder
+    """
+    from ranker.learning.encoder.files import check_installed
+
+    check_installed(start, onnx=False)
+    from ranker.learning.encoder.training import Check, TrainingSettings
+    from ranker.learning.encoder.training import train as train_encoder
+
+    def row(check: Check) -> dict[str, object]:
+        return {"sources": check.sources, "loss": check.loss, "tau": check.tau}
+
+    def tell(check: Check) -> None:
+        tau = "" if check.tau is None else f", tau {check.tau:.3f}"
+        say_progress(f"ranker: {check.sources:,} sources seen: loss {check.loss:.3f}{tau}")
+
+    settings = TrainingSettings(layer, epochs, rate, seed=seed, precision=precision)
+    dataset = corpora.read(kind=kind)
+    kept = Corpora(aside, corpora.lp).read(kind=kind) if aside else None
+    with working("training"):
+        checks = train_encoder(
+            dataset, start, output, kind=kind, aside=kept, settings=settings, minutes=minutes, report=tell
+        )
+    rows = [row(check) for check in checks]
+
+    def show() -> None:
+        shown = [name for name in ("loss", "tau") if kept or name == "loss"]
+        print_table([{"sources": each["sources"]} | {name: f"{each[name]:.3f}" for name in shown} for each in rows])
+        say(f"written: {output}")
+
+    emit(form, {"written": str(output), "checks": rows}, rows, show)

@@ -1,0 +1,398 @@
+"""Trains a sentence encoder on human judgements, with torch: the better candidate of a pair gets the higher score.
+
+The score is a learnt sum of what `semantic` computes: precision, recall and F of the words matched in one layer, and
+the cosine of the sentence vectors. The loss is the logistic one of Bradley and Terry (1952) on the difference of two
+scores, weighted by the judgements of the pair; its gradient changes all layers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import random
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ranker import progress
+from ranker.arrays import Float32Array, FloatArray, Int64Array, offsets_of
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import (
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    judged,
+    ordered_pairs,
+    preference_pairs,
+    resolve_kind,
+)
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.files import replacing, replacing_together
+from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.onnx_file import bert_graph
+from ranker.learning.encoder.torch_network import TorchNetwork
+
+Precision = Literal["float32", "bfloat16"]
+_STATE = "training.safetensors"
+_HEAD = "head"
+_START = (0.0, 0.0, 25.0, 5.0)
+"""Weights of precision, recall, F and cosine before training."""
+_LONGEST = 128
+_CHUNK = 400
+_WARM_UP, _LEAST_RATE = 0.05, 0.02
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How an encoder is trained; `batch` counts sub-words, `candidates` is the most that is taken of a source."""
+
+    layer: int = 5
+    epochs: int = 1
+    rate: float = 5e-5
+    head_rate: float = 3e-2
+    batch: int = 3000
+    candidates: int = 8
+    seed: int = 0
+    precision: Precision = "float32"
+    check_every: int = 2000
+    patience: int = 3
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was measured during training: sources seen, and Kendall's tau of the pairs of the data kept aside."""
+
+    sources: int
+    loss: float
+    tau: float | None
+
+
+@dataclass(frozen=True)
+class Example:
+    """A source: sub-words of one reference and of the candidates, and the pairs of them that people ordered."""
+
+    texts: list[list[int]]
+    better: Int64Array
+    worse: Int64Array
+    weight: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of sub-words, with special tokens."""
+        return sum(map(len, self.texts)) + 2 * len(self.texts)
+
+
+def _pairs(dataset: Dataset, kind: str) -> PreferencePairs:
+    if kind == PREFERENCES:
+        return preference_pairs(dataset)
+    human = human_scores(dataset, kind)
+    pairs = ordered_pairs(human, dataset.candidate_offsets)
+    margin = human[pairs.better] - human[pairs.worse]
+    return PreferencePairs(pairs.better, pairs.worse, margin / margin.mean() if len(margin) else margin)
+
+
+def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSettings) -> list[Example]:
+    """Return the sources with ordered pairs, of which one reference and some candidates are drawn."""
+    kind = resolve_kind(dataset, kind)
+    dataset = dataset.select_candidates(judged(dataset, kind))
+    pairs, generator = _pairs(dataset, kind), random.Random(settings.seed)
+    references, offsets = dataset.references["text"].tolist(), dataset.reference_offsets
+    texts, bounds = dataset.candidates["text"].tolist(), dataset.candidate_offsets
+    order = np.argsort(dataset.candidate_source[pairs.better], kind="stable")
+    better, worse, weight = pairs.better[order], pairs.worse[order], pairs.weight[order]
+    cuts = np.searchsorted(dataset.candidate_source[better], np.arange(len(dataset.sources) + 1))
+    result = []
+    for source in range(len(dataset.sources)):
+        here, first = slice(cuts[source], cuts[source + 1]), int(bounds[source])
+        if cuts[source] == cuts[source + 1] or offsets[source] == offsets[source + 1]:
+            continue
+        kept = sorted(
+            generator.sample(range(first, bounds[source + 1]), min(settings.candidates, bounds[source + 1] - first))
+        )
+        place = {row: number for number, row in enumerate(kept)}
+        chosen = [pair for pair in range(here.start, here.stop) if better[pair] in place and worse[pair] in place]
+        reference = references[generator.randrange(offsets[source], offsets[source + 1])]
+        pieces = encoder.split([reference, *(texts[row] for row in kept)])
+        ids = [
+            pieces.ids[pieces.offsets[text] : pieces.offsets[text + 1]][
+                pieces.word[pieces.offsets[text] : pieces.offsets[text + 1]] >= 0
+            ].tolist()[: min(encoder.files.longest, _LONGEST) - 2]
+            for text in range(len(pieces))
+        ]
+        if chosen and all(ids):
+            first_side, second_side = ([place[int(side[pair])] for pair in chosen] for side in (better, worse))
+            result.append(Example(ids, np.array(first_side), np.array(second_side), weight[chosen]))
+    if not result:
+        raise DataError(
+            "no source has a reference and two candidates that people ordered; nothing can be learnt", file=dataset.name
+        )
+    return result
+
+
+def batches(items: Sequence[Example], size: int, generator: random.Random | None = None) -> list[list[Example]]:
+    """Group sources of like length into batches of about `size` sub-words, in a drawn order if there is a generator."""
+    order = list(range(len(items)))
+    if generator:
+        generator.shuffle(order)
+    result: list[list[Example]] = []
+    for start in range(0, len(order), _CHUNK):
+        chunk = [items[index] for index in order[start : start + _CHUNK]]
+        chunk.sort(key=lambda item: max(map(len, item.texts)))
+        held = 0
+        for number, item in enumerate(chunk):
+            if not number or held + item.size > size:
+                result.append([])
+                held = 0
+            result[-1].append(item)
+            held += item.size
+    if generator:
+        generator.shuffle(result)
+    return result
+
+
+class Trainer:
+    """A network in training: `step` learns from a batch, `state` and `restore` keep everything that it depends on."""
+
+    def __init__(self, encoder: Encoder, settings: TrainingSettings, steps: int) -> None:
+        import torch
+
+        network = encoder._network
+        if not isinstance(network, TorchNetwork) or encoder.files.model_type != "bert":
+            raise ModelError(f"{encoder.files.directory}: training starts from a BERT in Hugging Face's format")
+        encoder.check_layer(settings.layer)
+        self.model, self.settings, self.steps, self.done = network._model, settings, steps, 0
+        self.ends = [encoder._before.tolist(), encoder._after.tolist()]
+        self.padding = network.padding
+        self.device = next(self.model.parameters()).device
+        for module in self.model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        self.model.train()
+        self.head = torch.nn.Parameter(torch.tensor(_START, device=self.device))
+        self.named = [*self.model.named_parameters(), (_HEAD, self.head)]
+        groups = [
+            {"params": list(self.model.parameters()), "lr": settings.rate, "weight_decay": 0.01},
+            {"params": [self.head], "lr": settings.head_rate, "weight_decay": 0.0},
+        ]
+        self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
+
+    def columns(self, batch: Sequence[Example]) -> Any:
+        """Return precision, recall, F and cosine of every candidate of a batch, shape (candidates, 4)."""
+        import torch
+        from torch.nn import functional
+
+        texts = [[*self.ends[0], *text, *self.ends[1]] for item in batch for text in item.texts]
+        longest = max(map(len, texts))
+        ids = torch.tensor([text + [self.padding] * (longest - len(text)) for text in texts], device=self.device)
+        lengths = torch.tensor([len(text) for text in texts], device=self.device)
+        at = torch.arange(longest, device=self.device)
+        mask = at < lengths[:, None]
+        word = (at >= len(self.ends[0])) & (at < lengths[:, None] - len(self.ends[1]))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bfloat16"):
+            output = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True)
+        vectors = functional.normalize(output.hidden_states[self.settings.layer].float(), dim=-1)
+        sentence = functional.normalize((output.last_hidden_state.float() * mask[:, :, None]).sum(1), dim=-1)
+        first = offsets_of(np.array([len(item.texts) for item in batch]))
+        reference = torch.tensor(np.repeat(first[:-1], np.diff(first) - 1), device=self.device)
+        candidate = torch.tensor(np.setdiff1d(np.arange(first[-1]), first[:-1]), device=self.device)
+        cosines = torch.bmm(vectors[candidate], vectors[reference].transpose(1, 2))
+        left, right = word[candidate], word[reference]
+        cosines = cosines.masked_fill(~(left[:, :, None] & right[:, None, :]), -2.0)
+        precision = (cosines.amax(2) * left).sum(1) / left.sum(1)
+        recall = (cosines.amax(1) * right).sum(1) / right.sum(1)
+        f = 2 * precision * recall / (precision + recall)
+        return torch.stack([precision, recall, f, (sentence[candidate] * sentence[reference]).sum(1)], dim=1)
+
+    def step(self, batch: Sequence[Example]) -> float:
+        """Learn from a batch, and return the loss."""
+        import torch
+
+        share = (self.done + 1) / self.steps
+        rate = min(1.0, share / _WARM_UP) * max(_LEAST_RATE, 1 - share)
+        for group, full in zip(self.optimizer.param_groups, (self.settings.rate, self.settings.head_rate), strict=True):
+            group["lr"] = full * rate
+        scores, start = self.columns(batch) @ self.head, 0
+        losses, total = [], 0.0
+        for item in batch:
+            own = scores[start : start + len(item.texts) - 1]
+            start += len(item.texts) - 1
+            # a source with many pairs counts more, but not as many times more
+            weight = item.weight / len(item.weight) ** 0.5
+            margin = own[torch.from_numpy(item.better)] - own[torch.from_numpy(item.worse)]
+            weights = torch.tensor(weight, dtype=torch.float32, device=self.device)
+            losses.append((torch.nn.functional.softplus(-margin) * weights).sum())
+            total += float(weight.sum())
+        loss = torch.stack(losses).sum() / total
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.done += 1
+        return float(loss.detach())
+
+    def tau(self, items: Sequence[Example]) -> float:
+        """Return Kendall's tau of the scores with the weighted pairs of sources."""
+        import torch
+
+        agreed = total = 0.0
+        with torch.inference_mode():
+            for batch in batches(items, 2 * self.settings.batch):
+                scores, start = (self.columns(batch) @ self.head).cpu().numpy(), 0
+                for item in batch:
+                    own = scores[start : start + len(item.texts) - 1]
+                    start += len(item.texts) - 1
+                    agreed += float(np.sign(own[item.better] - own[item.worse]) @ item.weight)
+                    total += float(item.weight.sum())
+        return agreed / total
+
+    def weights(self) -> dict[str, Any]:
+        """Return copies of what is learnt."""
+        return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
+
+    def state(self) -> dict[str, Any]:
+        """Return the weights and what the optimiser remembers."""
+        moments = {
+            f"{key} {name}": self.optimizer.state[value][key].detach().cpu().contiguous()
+            for name, value in self.named
+            if value in self.optimizer.state
+            for key in ("step", "exp_avg", "exp_avg_sq")
+        }
+        return self.weights() | moments
+
+    def restore(self, tensors: dict[str, Any], done: int) -> None:
+        """Go on from what `state` returned after `done` steps."""
+        import torch
+
+        with torch.no_grad():
+            for name, value in self.named:
+                value.copy_(tensors[name])
+                if f"step {name}" in tensors:
+                    self.optimizer.state[value] = {
+                        key: tensors[f"{key} {name}"].clone().to(self.device if key != "step" else "cpu")
+                        for key in ("step", "exp_avg", "exp_avg_sq")
+                    }
+        self.done = done
+
+
+def train(
+    dataset: Dataset,
+    start: str,
+    folder: Path,
+    *,
+    kind: str = "auto",
+    aside: Dataset | None = None,
+    settings: TrainingSettings | None = None,
+    minutes: float = 5.0,
+    report: Callable[[Check], None] = lambda check: None,
+) -> list[Check]:
+    """Train the encoder `start` and write it to `folder`, in ONNX format; return what was measured on the way.
+
+    With data kept `aside`, training ends when the agreement with it no longer grows, and the best weights are written.
+    Every few `minutes` all that is needed to go on is kept in the folder; the same call goes on from there, to the same
+    weights.
+    """
+    settings = settings or TrainingSettings()
+    if settings.layer < 1 or settings.epochs < 1 or settings.rate <= 0:
+        raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
+    encoder = load(start)
+    items = examples(dataset, encoder, kind, settings)
+    kept = examples(aside, encoder, kind, settings) if aside is not None else []
+    generator = random.Random(settings.seed)
+    plan = [batch for _ in range(settings.epochs) for batch in batches(items, settings.batch, generator)]
+    # weights and optimiser are new: another training in this process must not go on from these
+    trainer = Trainer(Encoder(encoder.files), settings, len(plan))
+    digest = _digest(encoder, settings, items, kept)
+    folder.mkdir(parents=True, exist_ok=True)
+    seen, checks, losses, best = 0, [], [], trainer.weights()
+    found = _read_state(folder / _STATE, digest)
+    if found is not None:
+        tensors, facts = found
+        trainer.restore(
+            {name.removeprefix("now "): each for name, each in tensors.items() if name.startswith("now ")},
+            facts["done"],
+        )
+        best = {name.removeprefix("best "): each for name, each in tensors.items() if name.startswith("best ")}
+        checks, losses = [Check(**check) for check in facts["checks"]], facts["losses"]
+        seen = sum(map(len, plan[: trainer.done]))
+    saved = time.monotonic()
+    while trainer.done < len(plan) and not _levelled_off(checks, settings.patience):
+        batch = plan[trainer.done]
+        losses.append(trainer.step(batch))
+        before, seen = seen, seen + len(batch)
+        progress.report("sources", seen, sum(map(len, plan)))
+        if seen // settings.check_every > before // settings.check_every or trainer.done == len(plan):
+            checks.append(Check(seen, float(np.mean(losses)), trainer.tau(kept) if kept else None))
+            losses = []
+            report(checks[-1])
+            if not kept or checks[-1].tau == max(check.tau or 0.0 for check in checks):
+                best = trainer.weights()
+        if time.monotonic() - saved > 60 * minutes:
+            facts = {"done": trainer.done, "losses": losses, "checks": [dataclasses.asdict(each) for each in checks]}
+            _write_state(folder / _STATE, digest, trainer.state(), best, facts)
+            saved = time.monotonic()
+    _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()})
+    (folder / _STATE).unlink(missing_ok=True)
+    return checks
+
+
+def _levelled_off(checks: Sequence[Check], patience: int) -> bool:
+    taus = [check.tau for check in checks if check.tau is not None]
+    return len(taus) > patience and max(taus[-patience:]) <= max(taus[:-patience])
+
+
+def _digest(encoder: Encoder, settings: TrainingSettings, *data: list[Example]) -> str:
+    """Return a digest of all that the weights depend on."""
+    digest = hashlib.sha256(f"{encoder.files.digest} {settings}".encode())
+    for items in data:
+        for item in items:
+            digest.update(json.dumps(item.texts).encode())
+            for column in (item.better, item.worse, item.weight):
+                digest.update(column.tobytes())
+    return digest.hexdigest()
+
+
+def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, Any], facts: dict[str, object]) -> None:
+    from safetensors.torch import save
+
+    tensors = {f"now {name}": each for name, each in now.items()} | {
+        f"best {name}": each for name, each in best.items()
+    }
+    with replacing(path) as stream:
+        stream.write(save(tensors, {"of": digest, "facts": json.dumps(facts)}))
+
+
+def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the tensors and the facts of an interrupted training; None if there is none of the same training."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("of") != digest:
+                return None
+            return {name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["facts"])  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, KeyError):
+        return None
+
+
+def _write(folder: Path, encoder: Encoder, settings: TrainingSettings, weights: dict[str, Float32Array]) -> None:
+    config = json.loads((encoder.files.directory / "config.json").read_text(encoding="utf-8"))
+    heads, epsilon = int(config["num_attention_heads"]), float(config.get("layer_norm_eps", 1e-12))
+    raw = bert_graph(weights, encoder.layers, heads, epsilon)
+    named = dict(zip(("precision", "recall", "f", "cosine"), weights[_HEAD].tolist(), strict=True))
+    config |= {"matched_layer": settings.layer, "learnt_weights": named}
+    with replacing_together(folder) as made:
+        (made / "model.onnx").write_bytes(raw)
+        (made / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        for name in ("tokenizer.json", "tokenizer_config.json", "1_Pooling/config.json"):
+            if (encoder.files.directory / name).is_file():
+                (made / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(encoder.files.directory / name, made / name)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker import from_frame, load_dataset
+from ranker.corpora.selection import without_references
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors import registry
+from ranker.learning.encoder import training
+from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, examples, train
+
+SETTINGS = TrainingSettings(layer=1, batch=200, rate=1e-3, check_every=20)
+WORDS = [*"abcdefghijklmnopqrstuvwxyz"]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """A directory with a BERT of random weights and two layers, whose sub-words are letters."""
+    torch = pytest.importorskip("torch", reason="needs the extra semantic-train")
+    transformers = pytest.importorskip("transformers", reason="needs the extra semantic-train")
+    from tokenizers import BertWordPieceTokenizer
+
+    folder = tmp_path_factory.mktemp("start")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"##{word}" for word in WORDS)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+    BertWordPieceTokenizer(str(folder / "vocab.txt")).save(str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    transformers.BertModel(config).save_pretrained(folder, safe_serialization=True)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def judged():
+    sample = load_dataset("sample")
+    return sample.select_sources(np.arange(len(sample.sources)) < 60)
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=2, max_size=4), max_size=30), st.integers(0, 9))
+def test_batches_hold_every_source_once(lengths, seed):
+    items = [Example([[1] * n for n in item], np.array([0]), np.array([0]), np.ones(1)) for item in lengths]
+    found = batches(items, 40, random.Random(seed))
+    assert sorted(id(item) for batch in found for item in batch) == sorted(map(id, items))
+    assert all(len(batch) == 1 or sum(item.size for item in batch) <= 40 for batch in found)
+
+
+def test_columns_are_those_of_the_extractor(start):
+    generator = random.Random(0)
+
+    def text():
+        return " ".join("".join(generator.choices(WORDS, k=3)) for _ in range(generator.randint(1, 9)))
+
+    rows = [
+        {"source": source, "reference": reference, "system": system, "translation": text(), "score": ord(system)}
+        for source, reference in [(text(), text()) for _ in range(5)]
+        for system in "ABC"
+    ]
+    data = from_frame(pd.DataFrame(rows))
+    encoder = Encoder(load(start).files)
+    columns = Trainer(encoder, SETTINGS, 1).columns(examples(data, encoder, "auto", SETTINGS))
+    wanted = registry.make(f"semantic[encoder={start},layer=1]").transform(data)
+    np.testing.assert_allclose(columns.detach().numpy(), wanted, atol=1e-5)
+
+
+def test_training_agrees_better_with_the_judges(start, judged, tmp_path):
+    encoder = load(start)
+    items = examples(judged, encoder, "fluency", SETTINGS)
+    before = Trainer(Encoder(encoder.files), SETTINGS, 1).tau(items)
+    checks = train(
+        judged, start, tmp_path, kind="fluency", aside=judged, settings=dataclasses.replace(SETTINGS, epochs=3)
+    )
+    assert max(check.tau for check in checks) > before + 0.05
+    trained = registry.make(f"semantic[encoder={tmp_path}]")
+    assert trained.transform(judged).shape == (len(judged), 4)
+    assert load(str(tmp_path)).files.layer == 1
+
+
+def test_an_interrupted_training_goes_on_to_the_same_weights(start, judged, tmp_path, monkeypatch):
+    train(judged, start, tmp_path / "whole", kind="fluency", settings=SETTINGS)
+    step, steps = Trainer.step, []
+
+    def stop(trainer, batch):
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+        steps.append(batch)
+        return step(trainer, batch)
+
+    monkeypatch.setattr(Trainer, "step", stop)
+    with pytest.raises(KeyboardInterrupt):
+        train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS, minutes=0)
+    monkeypatch.setattr(Trainer, "step", lambda trainer, batch: steps.append(batch) or step(trainer, batch))
+    checks = train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS)
+    assert checks[-1].sources == sum(map(len, steps))
+    files = {path.name for path in (tmp_path / "cut").iterdir()}
+    assert files == {"model.onnx", "config.json", "tokenizer.json"}
+    for name in files:
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("left", [b"", b"x" * 99, "other seed"])
+def test_a_checkpoint_that_is_damaged_or_of_another_training_is_not_used(start, judged, tmp_path, monkeypatch, left):
+    train(judged, start, tmp_path / "whole", kind="fluency", settings=SETTINGS)
+    if left == "other seed":
+        other = dataclasses.replace(SETTINGS, seed=1)
+        with monkeypatch.context() as patch:
+            patch.delattr(training, "_write")
+            with pytest.raises(NameError):
+                train(judged, start, tmp_path / "cut", kind="fluency", settings=other, minutes=0)
+    else:
+        (tmp_path / "cut").mkdir()
+        (tmp_path / "cut" / training._STATE).write_bytes(left)
+    assert (tmp_path / "cut" / training._STATE).exists()
+    train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS)
+    assert (tmp_path / "cut" / "model.onnx").read_bytes() == (tmp_path / "whole" / "model.onnx").read_bytes()
+
+
+def test_what_cannot_be_learnt_from_is_refused(start, judged, tmp_path):
+    alone = without_references(judged)
+    with pytest.raises(DataError, match="no source has a reference and two candidates that people ordered"):
+        train(alone, start, tmp_path, kind="fluency")
+    with pytest.raises(OptionError, match="layer=3: this encoder has layers 1 to 2"):
+        train(judged, start, tmp_path, kind="fluency", settings=TrainingSettings(layer=3))
+    train(judged, start, tmp_path, kind="fluency", settings=SETTINGS)
+    with pytest.raises(ModelError, match="training starts from a BERT in Hugging Face's format"):
+        train(judged, str(tmp_path), tmp_path, kind="fluency", settings=SETTINGS)
