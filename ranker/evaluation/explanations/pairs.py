@@ -133,30 +133,6 @@ class PairExplanation(TableResult):
         return tuple(lines)
 
 
-@dataclass(frozen=True, repr=False)
-class SystemExplanation(TableResult):
-    """Why one system scores higher than another on average."""
-
-    first: str
-    second: str
-    difference: float
-    families: dict[str, float]
-    left_out: int
-    sources: tuple[PairExplanation, ...]
-
-    @property
-    def headline(self) -> str:
-        """Who is above whom by how much on average, and what each family adds."""
-        return headline(self.first, self.second, self.difference, self.families)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per source: its row, texts, scores and their difference, then what every family adds to it."""
-        import pandas as pd
-
-        keys = ("source", "first_text", "second_text", "first_score", "second_score", "difference")
-        return pd.DataFrame([{key: getattr(source, key) for key in keys} | source.families for source in self.sources])
-
-
 def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
     """Return the candidates of two systems, as `system_pair`, if there is something to compare."""
     check_different(first, second)
@@ -175,19 +151,6 @@ def check_different(first: str, second: str) -> None:
 def nothing_to_compare(data: str, first: str, second: str) -> OptionError:
     """Return the error that no source has a translation by both systems."""
     return OptionError(f"--pair: no source of {data} has a translation by both {first!r} and {second!r}")
-
-
-def explain_systems(
-    ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: str, second: str
-) -> SystemExplanation:
-    """Explain the differences between the scores of two systems, source by source and on average."""
-    rows = check_pair(dataset, first, second)
-    explanations = tuple(explain_pairs(ranker, dataset, contributions, rows))
-    difference, families = mean_difference(
-        [explanation.difference for explanation in explanations],
-        [explanation.families for explanation in explanations],
-    )
-    return SystemExplanation(first, second, difference, families, left_out(rows), explanations)
 
 
 def explain_pairs(
