@@ -63,10 +63,11 @@ def train(
     Example: ranker encoder train --data wmt14 --lp "*-en" --output my-encoder
     """
     from ranker.learning.encoder.files import check_installed
-
-    check_installed(start, onnx=False)
-    from ranker.learning.encoder.training import Check, TrainingSettings
+    from ranker.learning.encoder.training import Check, TrainingSettings, check_output
     from ranker.learning.encoder.training import train as train_encoder
+
+    check_output(output)
+    check_installed(start, onnx=False)
 
     def row(check: Check) -> dict[str, object]:
         return {"sources": check.sources, "loss": check.loss, "tau": check.tau}

@@ -64,6 +64,7 @@ COMMANDS: dict[str, str] = {
     "data convert good.json": ".jsonl",
     "lm train --text two -o": "",
     "parser train x.conllu --output": "",
+    "encoder train -d good.json --output": "",
     "align train -s two -t two -M x.align -o": "",
     "align train -s two -t two --model": "",
 }
@@ -75,6 +76,7 @@ MADE = {
     "report good.json --model x.model --plots": ("taken",),
     f"{TUNE} --state": ("none",),
     "parser train x.conllu --output": ("none",),
+    "encoder train -d good.json --output": ("none",),
     "data shard good.json --out": ("none", "taken"),
 }
 

@@ -33,7 +33,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.files import replacing, replacing_together
+from ranker.files import check_folder, replacing, replacing_together
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.torch_network import TorchNetwork
@@ -300,6 +300,7 @@ def train(
     settings = settings or TrainingSettings()
     if settings.layer < 1 or settings.epochs < 1 or settings.rate <= 0:
         raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
+    check_output(folder)
     encoder = load(start)
     items = examples(dataset, encoder, kind, settings)
     kept = examples(aside, encoder, kind, settings) if aside is not None else []
@@ -339,6 +340,11 @@ def train(
     _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()})
     (folder / _STATE).unlink(missing_ok=True)
     return checks
+
+
+def check_output(folder: Path) -> None:
+    """Refuse to write into a directory that holds something else."""
+    check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 
 def _levelled_off(checks: Sequence[Check], patience: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranker.errors import DataError
-from ranker.files import display_name, replacing_together
+from ranker.files import replacing_together
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
@@ -27,16 +27,6 @@ Scores = Mapping[str, Mapping[str, ParserScores]]
 _SPACY_VERSIONS = ">=3.7.0,<4.0.0"
 _PARTS = {"dev": "development", "test": "test"}
 _KINDS = {"words": "treebank's words", "lowercase": "the same, lowercased", "text": "raw text (F1)"}
-
-
-def check_output(output: Path) -> None:
-    """Refuse to replace what is not a parser."""
-    parent = next(ancestor for ancestor in output.absolute().parents if ancestor.exists())
-    if not parent.is_dir():
-        raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(output))
-    empty = output.is_dir() and not any(output.iterdir())
-    if output.exists() and not empty and not (output / "meta.json").is_file():
-        raise DataError("exists and is not a parser: choose another directory", file=str(output))
 
 
 def write_pipeline(

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.errors import DataError, OptionError
-from ranker.files import display_name
+from ranker.files import check_folder, display_name
 from ranker.learning.parser.conllu import ROOT, Sentence
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.options import ParserOptions
-from ranker.learning.parser.package import check_output, write_pipeline
+from ranker.learning.parser.package import write_pipeline
 from ranker.learning.parser.parser import DependencyParser
 from ranker.learning.parser.scores import ParserScores, score_text, score_words
 from ranker.learning.parser.treebanks import find_treebank
@@ -50,7 +50,7 @@ def train(
 ) -> dict[str, dict[str, ParserScores]]:
     """Train a parser and write it to a directory with its card, licence and scores."""
     _check(options)
-    check_output(Path(output))
+    check_folder(Path(output), "parser", ["meta.json"])
     source = find_treebank(treebank)
     sentences = source.read("train")
     tags = {tag for sentence in sentences for tag in sentence.tags}
