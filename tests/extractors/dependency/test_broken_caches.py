@@ -18,10 +18,12 @@ pytestmark = [
 
 def test_a_broken_cache_costs_time_and_one_line_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "none"))
-    kinds = set()
+    tried = set()
     for kind, problem in broken_caches.trials(
         broken_caches.KINDS["parses"], tmp_path / "trial", 2, 2, random.Random(1)
     ):
         assert problem == "", kind
-        kinds.add(kind)
-    assert len(kinds) > 15
+        tried.add(kind)
+    # the others need a mounted disk, or files that every user may read
+    kinds = ("sound", "files may not grow", "garbage", "cut off", "a flipped bit", "a lock held by another")
+    assert tried >= {*kinds, *(f"after: {kind}" for kind in kinds), "four runs at once"}

@@ -82,8 +82,7 @@ def directory(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoder")
     from tokenizers import BertWordPieceTokenizer
 
-    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
-    BertWordPieceTokenizer(str(folder / "vocab.txt")).save(str(folder / "tokenizer.json"))
+    BertWordPieceTokenizer({word: i for i, word in enumerate(WORDS)}).save(str(folder / "tokenizer.json"))
     sizes = {"max_position_embeddings": 12, "hidden_size": WIDTH, "num_hidden_layers": LAYERS}
     (folder / "config.json").write_text(json.dumps({"model_type": "bert", **sizes, "matched_layer": 2}))
     (folder / "model.onnx").write_bytes(bert_graph(_weights(), LAYERS, HEADS, 1e-12))
