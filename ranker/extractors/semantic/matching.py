@@ -8,7 +8,6 @@ import numpy as np
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.learning.encoder.encoder import Pieces, unit
-from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,44 +62,25 @@ def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> Fl
 
     A text in which nothing has weight gives 0 throughout, and so does F unless P and R are both positive.
     """
-    return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
-
-
-@kernel(elements=0, rows=("candidate", "target"), fastmath={"reassoc", "contract"})
-def _match(
-    vectors: Float32Array,
-    weights: FloatArray,
-    offsets: Int64Array,
-    candidate: Int64Array,
-    target: Int64Array,
-) -> FloatArray:
     result = np.zeros((len(candidate), 3))
-    for pair in range(len(candidate)):
-        candidate_tokens = np.arange(offsets[candidate[pair]], offsets[candidate[pair] + 1])
-        target_tokens = np.arange(offsets[target[pair]], offsets[target[pair] + 1])
-        candidate_weight, target_weight = weights[candidate_tokens].sum(), weights[target_tokens].sum()
-        if candidate_weight <= 0 or target_weight <= 0:
+    ends = _ends(tokens)
+    totals = [float(tokens.weights[slice(*each)].sum()) for each in ends]
+    # each pair by itself: the value of a pair depends on nothing else, to the last bit
+    for pair, (left, right) in enumerate(zip(candidate.tolist(), target.tolist(), strict=True)):
+        if totals[left] <= 0 or totals[right] <= 0:
             continue
-        best = np.full(len(target_tokens), -2.0, dtype=np.float32)
-        precision = 0.0
-        for i in candidate_tokens:
-            highest = np.float32(-2.0)
-            for j in range(len(target_tokens)):
-                similarity = np.float32(0.0)
-                for k in range(vectors.shape[1]):
-                    similarity += vectors[i, k] * vectors[target_tokens[0] + j, k]
-                highest = max(highest, similarity)
-                best[j] = max(best[j], similarity)
-            precision += weights[i] * highest
-        recall = 0.0
-        for j in range(len(target_tokens)):
-            recall += weights[target_tokens[0] + j] * best[j]
-        precision /= candidate_weight
-        recall /= target_weight
-        result[pair, 0], result[pair, 1] = precision, recall
-        if precision > 0 and recall > 0:
-            result[pair, 2] = 2 * precision * recall / (precision + recall)
+        own, other = slice(*ends[left]), slice(*ends[right])
+        similarity = tokens.vectors[own] @ tokens.vectors[other].T
+        precision = tokens.weights[own] @ similarity.max(axis=1) / totals[left]
+        recall = tokens.weights[other] @ similarity.max(axis=0) / totals[right]
+        both = precision > 0 and recall > 0
+        result[pair] = precision, recall, 2 * precision * recall / (precision + recall) if both else 0.0
     return result
+
+
+def _ends(tokens: TokenVectors) -> list[tuple[int, int]]:
+    """Return where the tokens of every text begin and end."""
+    return list(zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True))
 
 
 @dataclass(frozen=True)

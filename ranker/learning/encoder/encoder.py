@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ranker.arrays import BoolArray, Float32Array, Int32Array, Int64Array, offsets_of
+from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import PACKAGES, EncoderFiles, check_installed, damaged, find
 
@@ -67,13 +67,12 @@ class Network(Protocol):
 
     layers: int
     width: int
-    padding: int
     batch: int
 
     def threads(self) -> AbstractContextManager[ThreadPoolExecutor]:
         """Give threads that compute alone."""
 
-    def run(self, ids: Int64Array, mask: BoolArray, layer: int) -> tuple[Float32Array, Float32Array]:
+    def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
         """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
 
 
@@ -148,8 +147,8 @@ class Encoder:
     def embed(self, pieces: Pieces, layer: int | None = None, count: Counter | None = None) -> Embeddings:
         """Run the network.
 
-        Windows of like length go through it together, a batch in each thread. The vectors do not depend on the number
-        of threads; what else is in a batch moves them by about 1e-7.
+        Windows of equal length go through it together, a batch in each thread, so that the vectors of a text depend on
+        nothing else.
         """
         self.check_layer(layer)
         network, layer = self._network, layer or self.layers
@@ -157,14 +156,10 @@ class Encoder:
         pooled = np.zeros((len(pieces.windows) - 1, network.width), dtype=np.float32)
 
         def run(batch: Int64Array) -> int:
-            at, offsets = _spread(pieces.windows[batch], pieces.windows[batch + 1])
-            lengths = np.diff(offsets)
-            mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
-            ids = np.full(mask.shape, network.padding, dtype=np.int64)
-            ids[mask] = pieces.ids[at]
-            states, last = network.run(ids, mask, layer)
-            vectors[at] = states[mask]
-            pooled[batch] = _sums(last[mask], offsets[:-1]) if self.files.pooling == "mean" else last[:, 0]
+            length = pieces.windows[batch[0] + 1] - pieces.windows[batch[0]]
+            at = pieces.windows[batch][:, np.newaxis] + np.arange(length)
+            vectors[at], last = network.run(pieces.ids[at].astype(np.int64), layer)
+            pooled[batch] = last.sum(axis=1) if self.files.pooling == "mean" else last[:, 0]
             return len(batch)
 
         with network.threads() as pool:
@@ -214,14 +209,11 @@ def _windows(
 
 
 def _batches(lengths: Int64Array, size: int) -> list[Int64Array]:
-    """Group windows of like length, so that little of a batch of about `size` sub-words is padding; longest first."""
-    order = np.argsort(-lengths, kind="stable")
-    order = order[lengths[order] > 0]
-    batches, start = [], 0
-    while start < len(order):
-        stop = start + max(1, size // int(lengths[order[start]]))
-        batches.append(order[start:stop])
-        start = stop
+    """Group windows of equal length into batches of about `size` sub-words, longest first."""
+    batches = []
+    for length in np.unique(lengths[lengths > 0])[::-1].tolist():
+        equal, most = np.flatnonzero(lengths == length), max(1, size // length)
+        batches += [equal[start : start + most] for start in range(0, len(equal), most)]
     return batches
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ranker.arrays import BoolArray, Float32Array, Int64Array
+from ranker.arrays import Float32Array, Int64Array
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import EncoderFiles, damaged
 from ranker.threads import jobs
@@ -49,7 +49,7 @@ class OnnxNetwork:
                 f"output {LAST}, found {', '.join(sorted(self._inputs))} and {', '.join(sorted(outputs))}"
             )
         self._outputs = set(outputs)
-        self.layers, self.width, self.padding = files.layers, files.width, files.padding
+        self.layers, self.width = files.layers, files.width
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
@@ -57,12 +57,12 @@ class OnnxNetwork:
         with ThreadPoolExecutor(jobs()) as pool:
             yield pool
 
-    def run(self, ids: Int64Array, mask: BoolArray, layer: int) -> tuple[Float32Array, Float32Array]:
+    def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
         """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
         name = LAST if layer == self.layers else LAYER.format(layer)
         if name not in self._outputs:
             raise OptionError(f"layer={layer}: this encoder's file gives only its last layer, {self.layers}")
-        inputs = {"input_ids": ids, "attention_mask": mask.astype(np.int64), "token_type_ids": np.zeros_like(ids)}
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = [name] if name == LAST else [name, LAST]
         found = self._session.run(wanted, {each: inputs[each] for each in self._inputs})
         return found[0], found[-1]

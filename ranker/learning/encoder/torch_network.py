@@ -7,9 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from ranker.arrays import BoolArray, Float32Array, Int64Array
+from ranker.arrays import Float32Array, Int64Array
 from ranker.errors import ModelError
 from ranker.learning.encoder.files import EncoderFiles, damaged
 from ranker.threads import jobs
@@ -42,16 +40,13 @@ class TorchNetwork:
         finally:
             torch.set_num_threads(before)
 
-    def run(self, ids: Int64Array, mask: BoolArray, layer: int) -> tuple[Float32Array, Float32Array]:
+    def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
         """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
         import torch
 
-        # without padding no mask is needed, and attention takes a faster way
-        shown = None if mask.all() else torch.from_numpy(mask.astype(np.int64)).to(self._device)
         with torch.inference_mode():
             output = self._model(
                 input_ids=torch.from_numpy(ids).to(self._device),
-                attention_mask=shown,
                 output_hidden_states=layer < self.layers,
             )
             last = output.last_hidden_state.cpu().numpy()
