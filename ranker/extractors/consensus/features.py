@@ -131,10 +131,8 @@ class Consensus(Extractor):
                 raise OptionError(f"consensus[{option}={getattr(self, option)}]: expected a whole number from {lowest}")
         compared = registry.make(self.metric)
         if isinstance(compared, Semantic):
-            if compared.idf or compared.against == "source":
-                raise OptionError(
-                    f"{self}: candidates have no weights and are not compared with the source; remove both options"
-                )
+            if compared.against == "source":
+                raise OptionError(f"{self}: candidates are not compared with the source; remove against=source")
         elif not isinstance(compared, Metric) or compared.fit_scope == "train":
             raise OptionError(f"{self}: expected a metric without training, or semantic")
         check_new_texts([compared], "pairs of candidates")

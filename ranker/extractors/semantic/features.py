@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,46 +11,23 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker import notation, progress
-from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
-from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
+from ranker.extractors.semantic.matching import TextVectors, match, word_matches
+from ranker.extractors.semantic.vectors import text_vectors
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
-from ranker.learning.encoder.files import SMALL
+from ranker.learning.encoder.files import INCLUDED, SMALL
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.row_cache import RowCache
 
 COLUMNS = ("precision", "recall", "f", "cosine")
-# numbers in the sub-word vectors of a block if each character were a sub-word: 400 MB at the very most
-_BLOCK = 100_000_000
-_ROUND = 4096
-STATE = {
-    "encoder": ArrayRule("uint8", (32,)),
-    "ids": ArrayRule("int32", ("seen",), least=0, increasing=True),
-    "texts": ArrayRule("int64", ("seen",), least=0),
-    "total": ArrayRule("int64", (1,), least=0, most=1e15),
-}
+_ROUND = 400_000
+"""Characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
+STATE = {"encoder": ArrayRule("uint8", (32,))}
 """The arrays of `FittedSemantic.state`."""
-
-
-@dataclass(frozen=True)
-class InverseFrequencies:
-    """What `Semantic.fit` learns."""
-
-    encoder: str
-    ids: Int32Array
-    texts: Int64Array
-    total: int
-
-    def weights(self, ids: Int32Array) -> FloatArray:
-        """Return ln((references + 1) / (references with the sub-word + 1)) of every one of `ids`."""
-        if not len(self.ids):
-            return np.ones(len(ids))
-        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        seen = np.where(self.ids[at] == ids, self.texts[at], 0)
-        return np.log((self.total + 1) / (seen + 1))
 
 
 @dataclass(frozen=True)
@@ -65,23 +41,20 @@ class Semantic(FittedExtractor):
     mostly positive; of several references each column takes the best. What has no words gives 0. Texts longer than the
     encoder takes at once are cut into windows, and no word is left out.
 
-    Needs the extra ``semantic``, or ``semantic-train`` for encoders in Hugging Face's format. Weights are read as ONNX
-    or safetensors only, and nothing is downloaded.
+    Encoders in Hugging Face's format need the extra ``semantic-train``. Weights are read as ONNX or safetensors only,
+    and nothing is downloaded.
 
     Parameters
     ----------
-    encoder : str, default "all-minilm-l6-v2"
-        Name of an installed encoder, or the directory of a BERT-like one, in ONNX or Hugging Face's format.
+    encoder : str, default "encoder-en"
+        The included encoder for English, which learnt from human judgements; the name of another one, or a directory
+        with a BERT-like one in ONNX or Hugging Face's format.
     layer : int, optional
-        Layer whose vectors are matched, 1 the first. By default the fourth of all-minilm-l6-v2, which agreed best with
-        people over WMT 2012 to 2014, and the last of any other encoder.
+        Layer whose vectors are matched, 1 the first. By default the one that an encoder was trained for, the fourth of
+        all-minilm-l6-v2, and the last of any other encoder.
     special_tokens : {"drop", "match"}, default "drop"
         ``match``: words may match the special tokens at either end of a sentence, as in the program bert-score;
         special tokens themselves never count.
-    idf : bool, default False
-        Weigh sub-words by ln((references + 1) / (references with the sub-word + 1)), learnt in training.
-    pool : {"subwords", "words"}, default "subwords"
-        What is matched; a word's vector is the mean of its sub-words'.
     against : {"references", "source"}, default "references"
         ``source`` compares candidates with the source sentence and needs no reference, but a multilingual encoder.
     """
@@ -89,22 +62,14 @@ class Semantic(FittedExtractor):
     name: ClassVar[str] = "semantic"
     family = "meaning"
     fit_scope: ClassVar[FitScope] = "train"
-    by_shards: ClassVar[bool] = False  # the last bits depend on which sentences are encoded together
-    encoder: str = SMALL
+    encoder: str = INCLUDED
     layer: int | None = None
     special_tokens: Literal["drop", "match"] = "drop"
-    idf: bool = False
-    pool: Literal["subwords", "words"] = "subwords"
     against: Literal["references", "source"] = "references"
 
     def __post_init__(self) -> None:
-        """Refuse options that do not go together."""
+        """Refuse a layer that no encoder has."""
         if self.against == "source":
-            if self.idf:
-                raise OptionError(
-                    "semantic[idf=true,against=source]: weights are computed from references; choose one of the "
-                    "two options"
-                )
             object.__setattr__(self, "needs_references", False)
         if self.layer is not None and self.layer < 1:
             raise OptionError(
@@ -117,81 +82,59 @@ class Semantic(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     @property
-    def is_fitted(self) -> bool:
-        """Whether nothing is to be learnt, or has been."""
-        return not self.idf or self._learnt is not None
-
-    @property
     def english_only(self) -> tuple[str, ...]:
-        """The encoder, if it is the default, which was trained on English."""
-        return ("encoder",) if self.encoder == SMALL else ()
+        """The encoder, if it is one that was trained on English."""
+        return ("encoder",) if self.encoder in (INCLUDED, SMALL) else ()
 
     def check_ready(self) -> None:
         """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""
         self._encoder()
 
     def fit(self, dataset: Dataset) -> FittedSemantic:
-        """Learn the weights of sub-words from the references, if asked for, and note which encoder it was."""
-        encoder = load(self.encoder)
-        counts: dict[int, int] = {}
-        texts = dataset.references["text"].tolist() if self.idf else []
-        for start in range(0, len(texts), _ROUND):
-            pieces = encoder.split(texts[start : start + _ROUND])
-            text = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
-            different = np.unique(np.stack([text, pieces.ids], axis=1)[pieces.word >= 0], axis=0)[:, 1]
-            for piece, count in zip(*(side.tolist() for side in np.unique(different, return_counts=True)), strict=True):
-                counts[piece] = counts.get(piece, 0) + count
-        ids = np.array(sorted(counts), dtype=np.int32)
-        seen = np.array([counts[piece] for piece in ids.tolist()], dtype=np.int64)
-        learnt = InverseFrequencies(encoder.files.digest, ids, seen, len(texts))
-        return FittedSemantic(**self._options(), learnt=learnt)
+        """Note which encoder it is; nothing else is learnt."""
+        return FittedSemantic(**self._options(), learnt=load(self.encoder).files.digest)
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
         """Return the fitted form whose `state` returned `arrays`."""
         check_arrays(arrays, STATE, str(self))
-        if (arrays["texts"] > arrays["total"][0]).any():
-            raise ModelError(f"{self}: a subword count exceeds the number of references; train or copy the model again")
-        learnt = InverseFrequencies(
-            arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0])
-        )
-        return FittedSemantic(**self._options(), learnt=learnt)
+        return FittedSemantic(**self._options(), learnt=arrays["encoder"].tobytes().hex())
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 4)."""
-        self._check_weights()
-        encoder = self._encoder()
         result = np.full((len(dataset), len(COLUMNS)), -np.inf)
-        with RowCache("semantic", self._cache_name(encoder)) as cache:
-            done = 0
-            for rows in _blocks(dataset, self.against, _BLOCK // encoder.files.width):
-                candidate, target = self._pairs(dataset, rows)
-                texts, codes = _distinct(dataset, rows[candidate], target, self.against)
-                values = self._values(encoder, cache, texts, codes, (done, len(rows), len(dataset)))
-                np.maximum.at(result, rows[candidate], values)
-                done += len(rows)
-                progress.report("candidates compared", done, len(dataset))
+        candidate, target = self._pairs(dataset, np.arange(len(dataset)))
+        # texts of like length meet in one batch
+        targets = _texts(dataset, self.against)
+        order = np.argsort(targets.str.len().to_numpy(np.int64)[target], kind="stable")
+        candidate, target = candidate[order], target[order]
+        sides = dataset.candidates["text"].iloc[candidate], targets.iloc[target]
+        codes, texts = pd.factorize(pd.concat(sides, ignore_index=True))
+        values = self.compare(texts.to_numpy(object).tolist(), codes.astype(np.int64).reshape(2, -1).T)
+        np.maximum.at(result, candidate, values)
         return result
 
     def compare(self, texts: list[str], pairs: Int64Array) -> FloatArray:
         """Return the columns of pairs of different `texts`, by number, shape (pairs, 2) to (pairs, 4)."""
-        self._check_weights()
         encoder = self._encoder()
+        values = np.zeros((len(pairs), len(COLUMNS)))
         with RowCache("semantic", self._cache_name(encoder)) as cache:
-            return self._values(encoder, cache, texts, pairs, (0, len(pairs), len(pairs)))
+            for start, stop in _blocks(texts, pairs):
+                numbers, codes = np.unique(pairs[start:stop], return_inverse=True)
+                some = [texts[number] for number in numbers.tolist()]
+                values[start:stop] = self._values(encoder, cache, some, codes.reshape(-1, 2), (start, len(pairs)))
+                progress.report("pairs compared", stop, len(pairs))
+        return values
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return which word matched which, as ``word~match 0.87``: the candidate's words, then the other text's."""
-        self._check_weights()
         encoder = self._encoder()
-        row = np.array([candidate])
-        _, targets = self._pairs(dataset, row)
+        _, targets = self._pairs(dataset, np.array([candidate]))
         target_texts = _texts(dataset, self.against)
         texts = [
             dataset.candidates["text"].iloc[candidate],
             *(target_texts.iloc[target] for target in targets.tolist()),
         ]
-        pieces = encoder.split(texts)
-        tokens = self._tokens(pieces, encoder.embed(pieces, self._layer(encoder)).pieces)
+        vectors = self._vectors(encoder, encoder.split(texts))
         words = [encoder.words(text) for text in texts]
         evidence = {}
         for number in range(1, len(texts)):
@@ -200,25 +143,22 @@ class Semantic(FittedExtractor):
                 evidence[title] = [
                     f"{words[left][each.word]}~{words[right][each.partner] if each.partner >= 0 else '(none)'} "
                     f"{each.similarity:.2f}"
-                    for each in word_matches(tokens, left, right)
+                    for each in word_matches(vectors[left], vectors[right])
                 ]
         return evidence
 
-    def _check_weights(self) -> None:
-        if self.idf and not self._learnt:
-            raise self.unfitted()
-
     def _encoder(self) -> Encoder:
         encoder = load(self.encoder)
-        if self._learnt and self._learnt.encoder != encoder.files.digest:
+        if self._learnt and self._learnt != encoder.files.digest:
             raise ModelError(
-                f"the model was trained with a different encoder (SHA-256 {self._learnt.encoder[:8]}...) than the one "
+                f"the model was trained with a different encoder (SHA-256 {self._learnt[:8]}...) than the one "
                 f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): install it, or train again"
             )
         return encoder
 
     @property
-    def _learnt(self) -> InverseFrequencies | None:
+    def _learnt(self) -> str | None:
+        """The digest of the encoder that a model was trained with."""
         return None
 
     def _layer(self, encoder: Encoder) -> int | None:
@@ -235,29 +175,22 @@ class Semantic(FittedExtractor):
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return place, first[place] + within
 
-    def _tokens(self, pieces: Pieces, vectors: Float32Array) -> TokenVectors:
-        weights = self._learnt.weights(pieces.ids) if self._learnt else np.ones(len(pieces.ids))
-        return tokens_of(pieces, vectors, weights, special=self.special_tokens == "match", words=self.pool == "words")
-
     def _cache_name(self, encoder: Encoder) -> str:
-        weights = hashlib.sha256()
-        if self.idf and self._learnt:
-            for column in (self._learnt.ids, self._learnt.texts, np.array([self._learnt.total])):
-                weights.update(column.tobytes())
-        options = (encoder.files.digest, self._layer(encoder), self.special_tokens, self.pool, weights.hexdigest())
-        return "|".join(map(str, options))
+        return "|".join(map(str, (encoder.files.digest, self._layer(encoder), self.special_tokens)))
+
+    def _vectors(
+        self, encoder: Encoder, pieces: Pieces, count: Callable[[int], None] | None = None
+    ) -> list[TextVectors]:
+        special = self.special_tokens == "match"
+        return text_vectors(encoder, pieces, text_keys(pieces), self._layer(encoder), special=special, count=count)
 
     def _values(
-        self,
-        encoder: Encoder,
-        cache: RowCache,
-        texts: list[str],
-        codes: Int64Array,
-        place: tuple[int, int, int],
+        self, encoder: Encoder, cache: RowCache, texts: list[str], codes: Int64Array, place: tuple[int, int]
     ) -> FloatArray:
         """Return the columns of pairs of texts `codes`, shape (pairs, 2): from the cache, or computed and kept."""
         pieces = encoder.split(texts)
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
+        size = len(codes)
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
         names = [different[left] + different[right] for left, right in codes.tolist()]
         values, cached = known_columns(cache, names, len(COLUMNS))
@@ -266,51 +199,36 @@ class Semantic(FittedExtractor):
             needed, pairs = np.unique(codes[missing], return_inverse=True)
             first = np.zeros(len(different), dtype=np.int64)
             first[keys[::-1]] = np.arange(len(keys))[::-1]
-            values[missing] = self._compute(encoder, pieces.take(first[needed]), pairs.reshape(-1, 2), place)
+            encoded = 0
+
+            def count(windows: int) -> None:
+                nonlocal encoded
+                encoded += windows
+                done = min(encoded / len(needed), 1.0) * size
+                progress.report("pairs compared", place[0] + int(done), place[1])
+
+            vectors = self._vectors(encoder, pieces.take(first[needed]), count)
+            values[missing] = match(vectors, pairs.reshape(-1, 2))
             keep_columns(cache, [names[index] for index in missing.tolist()], values[missing])
         return values[which.ravel()]
-
-    def _compute(self, encoder: Encoder, pieces: Pieces, pairs: Int64Array, place: tuple[int, int, int]) -> FloatArray:
-        finished = 0
-        before, size, total = place
-
-        def count(windows: int) -> None:
-            nonlocal finished
-            finished += windows
-            share = finished / (len(pieces.windows) - 1)
-            progress.report("candidates compared", before + int(share * size), total)
-
-        embedded = encoder.embed(pieces, self._layer(encoder), count)
-        left, right = pairs[:, 0].copy(), pairs[:, 1].copy()
-        columns = np.zeros((len(pairs), len(COLUMNS)))
-        columns[:, :3] = match(self._tokens(pieces, embedded.pieces), left, right)
-        spoken = np.diff(offsets_of(pieces.word >= 0)[pieces.offsets]) > 0
-        cosine = np.einsum("ij,ij->i", embedded.texts[left], embedded.texts[right])
-        columns[:, 3] = np.where(spoken[left] & spoken[right], cosine, 0.0)
-        return columns
 
 
 @dataclass(frozen=True)
 class FittedSemantic(Semantic):
     """`Semantic` with the weights of sub-words and the encoder that they are of."""
 
-    learnt: InverseFrequencies = notation.learnt()
+    learnt: str = notation.learnt()
 
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest."""
-        return f"{super().signature()}#{self.learnt.encoder[:8]}"
+        return f"{super().signature()}#{self.learnt[:8]}"
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the digest of the encoder and the counts behind the weights."""
-        return {
-            "encoder": np.frombuffer(bytes.fromhex(self.learnt.encoder), dtype=np.uint8),
-            "ids": self.learnt.ids,
-            "texts": self.learnt.texts,
-            "total": np.array([self.learnt.total]),
-        }
+        """Return the digest of the encoder."""
+        return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)}
 
     @property
-    def _learnt(self) -> InverseFrequencies:
+    def _learnt(self) -> str:
         return self.learnt
 
 
@@ -318,29 +236,12 @@ def _texts(dataset: Dataset, against: str) -> pd.Series:
     return (dataset.sources if against == "source" else dataset.references)["text"]
 
 
-def _distinct(
-    dataset: Dataset, candidate: Int64Array, target: Int64Array, against: str
-) -> tuple[list[str], Int64Array]:
-    """Return the different texts of pairs, and which of them each pair is, shape (pairs, 2)."""
-    sides = dataset.candidates["text"].iloc[candidate], _texts(dataset, against).iloc[target]
-    codes, texts = pd.factorize(pd.concat(sides, ignore_index=True))
-    return texts.to_numpy(object).tolist(), codes.astype(np.int64).reshape(2, -1).T
-
-
-def _blocks(dataset: Dataset, against: str, characters: int) -> Iterator[Int64Array]:
-    """Cut the candidates into blocks of about so many characters, texts compared with included, and at most one more.
-
-    Sources come by length, so that texts of like length, and the same short sentence under several sources, meet in
-    one block.
-    """
-    length = _texts(dataset, against).str.len().to_numpy(np.int64)
-    source = np.arange(len(dataset.sources)) if against == "source" else dataset.references["source"].to_numpy(np.int64)
-    other_lengths = np.bincount(source, length, minlength=len(dataset.sources))
-    candidates = np.maximum(np.diff(dataset.candidate_offsets), 1)
-    candidate_source = dataset.candidate_source
-    order = np.lexsort((candidate_source, other_lengths[candidate_source]))
-    size = dataset.candidates["text"].str.len().to_numpy(np.int64) + (other_lengths / candidates)[candidate_source]
-    block = (np.cumsum(size[order]) // max(characters, 1)).astype(np.int64)
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-        yield order[start:stop]
+def _blocks(texts: Sequence[str], pairs: Int64Array) -> Iterator[tuple[int, int]]:
+    """Cut pairs of texts into blocks of about `_ROUND` characters of texts that no pair before had."""
+    first = np.zeros(pairs.size, dtype=bool)
+    first[np.unique(pairs, return_index=True)[1]] = True
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    new = np.where(first, lengths[pairs.ravel()], 0).reshape(-1, 2).sum(axis=1)
+    block = np.cumsum(new) // _ROUND
+    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    yield from zip(starts, [*starts[1:], len(pairs)], strict=True)

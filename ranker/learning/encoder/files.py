@@ -16,15 +16,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from ranker import share
 from ranker.errors import MissingError, ModelError
 from ranker.storage.plain_data import parse_json
 
+INCLUDED = "encoder-en"
+"""Name of the included encoder."""
 SMALL = "all-minilm-l6-v2"
-"""Name of the default encoder."""
-_INSTALL = {True: "pip install 'mt-ranker[semantic]'", False: "pip install 'mt-ranker[semantic-train]'"}
+"""Name of the encoder that it was trained from."""
+_INSTALL = {True: "pip install onnxruntime tokenizers", False: "pip install 'mt-ranker[semantic-train]'"}
 _NEEDED = {True: ("onnxruntime", "tokenizers"), False: ("torch", "transformers", "safetensors", "tokenizers")}
 """Packages by whether the network is in ONNX format."""
 _ONNX = "model.onnx"
+SOURCES = "sources.npy"
+"""Hashes of the sources that an encoder was trained on."""
 _CONFIG = "config.json"
 _TOKENIZER = "tokenizer.json"
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -83,6 +91,20 @@ class EncoderFiles:
         return self.weights[0].suffix == ".onnx"
 
     @functools.cached_property
+    def training_sources(self) -> npt.NDArray[np.uint32] | None:
+        """The `short_keys` of the sources that it was trained on; None if they are not known."""
+        path = self.directory / SOURCES
+        if not path.is_file():
+            return None
+        try:
+            keys = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise damaged(self, error) from None
+        if keys.dtype != np.uint32 or keys.ndim != 1:
+            raise damaged(self, ValueError(f"{SOURCES} holds {keys.dtype} of {keys.ndim} dimensions"))
+        return np.asarray(keys)
+
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all files that change what the encoder gives."""
         digest = hashlib.sha256()
@@ -109,6 +131,8 @@ def find(encoder: str) -> EncoderFiles:
 
     Those of one known by name are in `named_folder`, or in an installed package.
     """
+    if encoder == INCLUDED:
+        return check(share.directory("models") / INCLUDED)
     if encoder in PACKAGES:
         package = PACKAGES[encoder]
         folder = named_folder(encoder)
@@ -131,7 +155,7 @@ def find(encoder: str) -> EncoderFiles:
     if not Path(encoder).is_dir():
         raise MissingError(
             f"no encoder {encoder!r}: expected a directory with {_CONFIG}, {_TOKENIZER} and model.safetensors, or "
-            f"{' or '.join(PACKAGES)} in {named_folder(SMALL)}"
+            f"{INCLUDED}, or {' or '.join(PACKAGES)} in {named_folder(SMALL)}"
         )
     return check(Path(encoder))
 

@@ -32,9 +32,11 @@ from ranker.corpora.judgements import (
     preference_pairs,
     resolve_kind,
 )
+from ranker.corpora.source_keys import UInt32Array, short_keys
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.files import check_folder, replacing, replacing_together
 from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.files import SOURCES
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.torch_network import TorchNetwork
 
@@ -337,7 +339,7 @@ def train(
             facts = {"done": trainer.done, "losses": losses, "checks": [dataclasses.asdict(each) for each in checks]}
             _write_state(folder / _STATE, digest, trainer.state(), best, facts)
             saved = time.monotonic()
-    _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()})
+    _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()}, short_keys(dataset))
     (folder / _STATE).unlink(missing_ok=True)
     return checks
 
@@ -389,7 +391,13 @@ def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]
         return None
 
 
-def _write(folder: Path, encoder: Encoder, settings: TrainingSettings, weights: dict[str, Float32Array]) -> None:
+def _write(
+    folder: Path,
+    encoder: Encoder,
+    settings: TrainingSettings,
+    weights: dict[str, Float32Array],
+    sources: UInt32Array,
+) -> None:
     config = json.loads((encoder.files.directory / "config.json").read_text(encoding="utf-8"))
     heads, epsilon = int(config["num_attention_heads"]), float(config.get("layer_norm_eps", 1e-12))
     raw = bert_graph(weights, encoder.layers, heads, epsilon)
@@ -397,6 +405,7 @@ def _write(folder: Path, encoder: Encoder, settings: TrainingSettings, weights: 
     config |= {"matched_layer": settings.layer, "learnt_weights": named}
     with replacing_together(folder) as made:
         (made / "model.onnx").write_bytes(raw)
+        np.save(made / SOURCES, sources)
         (made / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         for name in ("tokenizer.json", "tokenizer_config.json", "1_Pooling/config.json"):
             if (encoder.files.directory / name).is_file():

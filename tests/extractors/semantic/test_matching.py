@@ -5,50 +5,46 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.extractors.semantic import vectors as module
 from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
-from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
-from ranker.learning.encoder.encoder import Pieces, unit
+from ranker.extractors.semantic.matching import TextVectors, match, word_matches
+from ranker.extractors.semantic.vectors import text_vectors
+from ranker.learning.encoder.encoder import Embeddings, Pieces, unit
 from ranker.storage.row_cache import RowCache
 from tests.effort import examples
 
 
-def random_tokens(lengths: list[int], seed: int, width: int = 5) -> TokenVectors:
-    generator = np.random.default_rng(seed)
-    size = sum(lengths)
-    return TokenVectors(
-        unit(generator.normal(size=(size, width)).astype(np.float32)),
-        generator.integers(0, 3, size) / 2,
-        np.cumsum([0, *lengths]),
-        np.concatenate([np.zeros(0, dtype=np.int32), *(np.arange(length, dtype=np.int32) for length in lengths)]),
-    )
+def random_text(length: int, generator: np.random.Generator, width: int = 5) -> TextVectors:
+    tokens = unit(generator.normal(size=(length, width)).astype(np.float32))
+    whole = unit(generator.normal(size=(1, width)).astype(np.float32))[0]
+    return TextVectors(tokens, generator.integers(0, 3, length) / 2, np.arange(length, dtype=np.int32), whole)
 
 
-def plain(tokens: TokenVectors, one: int, other: int) -> list[float]:
-    """Precision, recall and F as they are defined, token by token."""
-    left, right = (range(*tokens.offsets[text : text + 2]) for text in (one, other))
+def plain(first: TextVectors, second: TextVectors) -> list[float]:
+    """Precision, recall, F and cosine as they are defined, token by token."""
 
-    def mean(rows, columns):
-        total = sum(tokens.weights[row] for row in rows)
-        best = {row: max(float(tokens.vectors[row] @ tokens.vectors[column]) for column in columns) for row in rows}
-        return sum(tokens.weights[row] * best[row] for row in rows) / total
+    def mean(text, other):
+        best = [max(float(token @ each) for each in other.tokens) for token in text.tokens]
+        return sum(weight * value for weight, value in zip(text.weights, best, strict=True)) / sum(text.weights)
 
-    if not (sum(tokens.weights[list(left)]) and sum(tokens.weights[list(right)])):
-        return [0.0, 0.0, 0.0]
-    precision, recall = mean(left, right), mean(right, left)
+    if not (sum(first.weights) and sum(second.weights)):
+        return [0.0] * 4
+    precision, recall = mean(first, second), mean(second, first)
     joined = precision > 0 and recall > 0
-    return [precision, recall, 2 * precision * recall / (precision + recall) if joined else 0.0]
+    f = 2 * precision * recall / (precision + recall) if joined else 0.0
+    return [precision, recall, f, float(first.whole @ second.whole)]
 
 
 @settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=5), st.integers(0, 1000))
 def test_matching_equals_a_plain_loop(lengths, seed):
-    tokens = random_tokens(lengths, seed)
-    left, right = (side.ravel() for side in np.indices((len(lengths), len(lengths))))
-    result = match(tokens, left, right)
-    wanted = [plain(tokens, *pair) for pair in zip(left, right, strict=True)]
-    np.testing.assert_allclose(result, wanted, atol=1e-6)
+    generator = np.random.default_rng(seed)
+    texts = [random_text(length, generator) for length in lengths]
+    pairs = np.indices((len(lengths), len(lengths))).reshape(2, -1).T
+    result = match(texts, pairs)
+    np.testing.assert_allclose(result, [plain(texts[one], texts[other]) for one, other in pairs], atol=1e-6)
     # the other way round precision is recall
-    np.testing.assert_allclose(match(tokens, right, left), result[:, [1, 0, 2]], atol=1e-6)
+    np.testing.assert_allclose(match(texts, pairs[:, ::-1]), result[:, [1, 0, 2, 3]], atol=1e-6)
 
 
 # two texts: [ a ##a b ] and [ c ], the first with special tokens 1 and 2
@@ -60,45 +56,64 @@ PIECES = Pieces(
 )
 
 
-def test_words_are_the_means_of_their_sub_words():
-    vectors = np.eye(8, dtype=np.float32)
-    weights = np.array([9.0, 1, 2, 4, 9, 9, 5, 9])
-    tokens = tokens_of(PIECES, vectors, weights, words=True)
-    assert tokens.word.tolist() == [-1, 0, 1, -1, -1, 0, -1]
-    assert tokens.offsets.tolist() == [0, 4, 7]
-    assert tokens.weights.tolist() == [0, 1.5, 4, 0, 0, 5, 0]
-    np.testing.assert_allclose(tokens.vectors[1], (vectors[1] + vectors[2]) / np.sqrt(2))
-    alone = tokens_of(PIECES, vectors, weights, words=True, special=False)
-    assert alone.offsets.tolist() == [0, 2, 3]
-    assert alone.weights.tolist() == [1.5, 4, 5]
-    assert tokens_of(PIECES, vectors, weights, special=False).word.tolist() == [0, 0, 1, 0]
+class _Encoder:
+    """Gives the vectors that it has, and counts the texts that it is asked for."""
+
+    class files:  # noqa: N801
+        digest = "of a test"
+
+    def __init__(self, vectors):
+        self.vectors, self.encoded = np.asarray(vectors, dtype=np.float32), 0
+
+    def embed(self, pieces, layer, count):
+        self.encoded += len(pieces)
+        rows = np.concatenate([np.flatnonzero(PIECES.ids == piece)[:1] for piece in pieces.ids])
+        return Embeddings(self.vectors[rows], np.ones((len(pieces), self.vectors.shape[1]), dtype=np.float32))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    module._store.cache_clear()
 
 
 def test_special_tokens_can_be_matched_but_do_not_count():
     vectors = np.zeros((8, 2), dtype=np.float32)
     vectors[:, 0] = 1
     vectors[[0, 3]] = [0, 1]  # b of the first text is like its own beginning only
-    ones = np.ones(8)
-    left, right = np.array([1]), np.array([0])
-    assert match(tokens_of(PIECES, vectors, ones), left, right)[0].tolist() == pytest.approx([1, 2 / 3, 0.8])
-    vectors[5] = [0, 1]
-    assert match(tokens_of(PIECES, vectors, ones), left, right)[0].tolist() == pytest.approx([1, 1, 1])
-    without = match(tokens_of(PIECES, vectors, ones, special=False), left, right)
-    assert without[0].tolist() == pytest.approx([1, 2 / 3, 0.8])
+    keys, pair = [b"first", b"second"], np.array([[1, 0]])
+    with_special = text_vectors(_Encoder(vectors), PIECES, keys, None, special=True)
+    assert [text.weights.tolist() for text in with_special] == [[0, 1, 1, 1, 0], [0, 1, 0]]
+    assert match(with_special, pair)[0, :3].tolist() == pytest.approx([1, 1, 1])
+    without = text_vectors(_Encoder(vectors), PIECES, keys, None, special=False)
+    assert [text.word.tolist() for text in without] == [[0, 0, 1], [0]]
+    assert match(without, pair)[0, :3].tolist() == pytest.approx([1, 2 / 3, 0.8])
+
+
+def test_a_text_is_encoded_once_while_there_is_room(monkeypatch):
+    encoder, keys = _Encoder(np.eye(8)), [b"first", b"second"]
+    first = text_vectors(encoder, PIECES, keys, None, special=False)
+    again = text_vectors(encoder, PIECES.take(np.array([1, 0])), keys[::-1], None, special=False)
+    assert encoder.encoded == 2
+    assert [text.tokens.tolist() for text in again] == [text.tokens.tolist() for text in first[::-1]]
+    monkeypatch.setattr(module, "_KEPT", first[0].size)
+    text_vectors(encoder, PIECES.take(np.array([0])), keys[:1], None, special=False)
+    text_vectors(encoder, PIECES.take(np.array([1])), keys[1:], None, special=False)
+    assert encoder.encoded == 3
 
 
 def test_words_and_what_they_matched():
     vectors = unit(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32))
-    tokens = tokens_of(PIECES, vectors, np.ones(8), special=False)
-    result = word_matches(tokens, 0, 1)
+    texts = text_vectors(_Encoder(vectors), PIECES, [b"first", b"second"], None, special=False)
+    result = word_matches(*texts)
     assert [(item.word, item.partner) for item in result] == [(0, 0), (1, 0)]
     assert [item.similarity for item in result] == pytest.approx([np.sqrt(0.5) / 2, 1.0])
     sizes = np.array([2, 1])
     assert (np.array([item.similarity for item in result]) @ sizes) / 3 == pytest.approx(
-        match(tokens, np.array([0]), np.array([1]))[0, 0]
+        match(texts, np.array([[0, 1]]))[0, 0]
     )
     # a word that is most like a special token matched no word
-    assert word_matches(tokens_of(PIECES, vectors, np.ones(8)), 0, 1)[0].partner == -1
+    special = text_vectors(_Encoder(vectors), PIECES, [b"first", b"second"], None, special=True)
+    assert word_matches(*special)[0].partner == -1
 
 
 def test_the_cache_gives_back_what_it_was_given():

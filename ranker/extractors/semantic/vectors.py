@@ -1,0 +1,62 @@
+"""Vectors of texts, encoded once as long as there is room to keep them."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ranker.arrays import Int64Array
+from ranker.extractors.semantic.matching import TextVectors
+from ranker.learning.encoder.encoder import Embeddings, Encoder, Pieces
+
+_KEPT = 300_000_000
+"""Bytes of vectors that are kept: about 7,000 sentences of an encoder with 384 numbers for each sub-word."""
+Vectors = OrderedDict[bytes, TextVectors]
+
+
+@functools.lru_cache(maxsize=2)
+def _store(_name: str) -> Vectors:
+    return OrderedDict()
+
+
+def text_vectors(
+    encoder: Encoder,
+    pieces: Pieces,
+    keys: Sequence[bytes],
+    layer: int | None,
+    *,
+    special: bool,
+    count: Callable[[int], None] | None = None,
+) -> list[TextVectors]:
+    """Return the vectors of texts, special tokens with them if those are to be matched; `keys` name the texts."""
+    store = _store(f"{encoder.files.digest} {layer} {special}")
+    missing = np.array([number for number, key in enumerate(keys) if key not in store], dtype=np.int64)
+    result = {key: store[key] for key in keys if key in store}
+    if len(missing):
+        chosen = pieces.take(missing)
+        made = zip(missing.tolist(), _split(chosen, encoder.embed(chosen, layer, count), special), strict=True)
+        result |= {keys[number]: vectors for number, vectors in made}
+    for key, vectors in result.items():
+        store[key] = vectors
+        store.move_to_end(key)
+    held = sum(vectors.size for vectors in store.values())
+    while held > _KEPT:
+        held -= store.popitem(last=False)[1].size
+    return [result[key] for key in keys]
+
+
+def _split(pieces: Pieces, embedded: Embeddings, special: bool) -> Iterator[TextVectors]:
+    """Take the vectors of texts apart; special tokens have no weight."""
+    for text in range(len(pieces)):
+        rows: slice | Int64Array = slice(pieces.offsets[text], pieces.offsets[text + 1])
+        word = pieces.word[rows]
+        if not special:
+            rows = pieces.offsets[text] + np.flatnonzero(word >= 0)
+            word = word[word >= 0]
+        # copies: a part would keep the vectors of all texts
+        yield TextVectors(
+            embedded.pieces[rows].copy(), (word >= 0).astype(np.float64), word.copy(), embedded.texts[text].copy()
+        )
