@@ -183,7 +183,10 @@ class Corpora:
         if note:
             print_note(note)
         if kind is not None and len(corpora) > 1:
-            _print_unused(corpora, dataset, kind)
+            from ranker.corpora.judgements import resolve_kind
+
+            for unused in unused_notes(corpora, resolve_kind(dataset, kind)):
+                print_note(unused)
         if parts is not None:
             parts.extend(corpora)
         checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
@@ -271,15 +274,16 @@ TextInput = Annotated[Input, Without(["no_references"])]
 """The input of commands that have nothing to do without references."""
 
 
-def _print_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
-    from ranker.corpora.judgements import Kind, kinds, rating_names, resolve_kind
+def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:
+    """Yield a note for each of several corpora without judgements of a `kind` that others have."""
+    from ranker.corpora.judgements import Kind, kinds, rating_names
 
-    used = Kind.parse(resolve_kind(together, kind)).name
-    for corpus in corpora:
+    used = Kind.parse(kind).name
+    for corpus in corpora if len(corpora) > 1 else ():
         available = kinds(corpus)
         if used not in (*available, *rating_names(corpus)):
             holds = f"it has {', '.join(available)}" if available else "it has none"
-            print_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
+            yield f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})"
 
 
 @contextmanager
