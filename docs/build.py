@@ -192,7 +192,7 @@ def python_interface() -> str:
     lines += [
         "## For plug-ins",
         "",
-        "What classes of metrics and features derive from, besides `Metric` and `Extractor`.",
+        "What classes derive from, besides `Metric` and `Extractor`.",
     ]
     for kind in (SentenceMean, FittedExtractor):
         lines += ["", f"### `{kind.__name__}`", "", f"::: {path_of(kind)}"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.options import (
     DocumentFormat,
@@ -37,7 +37,7 @@ def command(
     inputs: Annotated[Input, Without(["given"])],
     features: Annotated[
         str,
-        typer.Option(
+        Option(
             "--features",
             "-F",
             help="Features of the ranker (see ranker features); auto: the standard set for the language.",
@@ -46,7 +46,7 @@ def command(
     ] = DEFAULTS.features,
     base: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             help="Model file or included ranker to adapt: its features are kept, its weights change only as far as the "
             "judgements require.",
@@ -55,33 +55,26 @@ def command(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model", "-M", help="Output file (default: NAME.model, after the first corpus).", metavar="FILE"
-        ),
+        Option("--model", "-M", help="Output file (default: NAME.model, after the first corpus)."),
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[
-        str,
-        typer.Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.", metavar="X|auto"),
+        str, Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.", metavar="X|auto")
     ] = str(DEFAULTS.C),
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = DEFAULTS.loss,
+    loss: Annotated[Loss, Option(help="Loss per pair.")] = DEFAULTS.loss,
     pairs: Annotated[
         PairCounting,
-        typer.Option(
-            "--pairs",
+        Option(
             help="How preferences become training pairs: one per judgement; one per pair of candidates (aggregated); "
-            "or aggregated with the same total weight per language pair (balanced).",
+            "or aggregated with the same total weight per language pair (balanced)."
         ),
     ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
-    folds: Annotated[
-        int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
-    ] = FOLDS,
+    folds: Annotated[int, Option(help="Folds of the final cross-validation (0: none).", min=0)] = FOLDS,
     compare: Annotated[
         list[str] | None,
-        typer.Option(
-            "--compare",
+        Option(
             help="Also compare with these rankers in the cross-validation: names or files, separated by commas.",
             metavar="FILE|NAME",
         ),

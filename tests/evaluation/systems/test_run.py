@@ -54,7 +54,7 @@ def test_metrics_and_rankers_are_given_by_name_or_as_they_are_and_data_in_any_fo
     assert result.comparisons == by_scorer.comparisons
     with pytest.raises(OptionError, match="'bleu' is given twice"):
         compare_systems(frame, ["bleu", "bleu"])
-    with pytest.raises(OptionError, match="unknown metric 'bley'.*did you mean 'bleu'"):
+    with pytest.raises(OptionError, match="did you mean 'bleu'"):
         compare_systems(frame, ["bley"])
 
 
