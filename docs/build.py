@@ -28,8 +28,6 @@ from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceM
 from ranker.extractors.feature_sets import feature_set_files
 
 ROOT = Path(__file__).resolve().parents[1]
-BASES = (Metric, SentenceMean, Extractor, FittedExtractor)
-"""What a plug-in derives its classes from."""
 
 
 def reference_pages() -> dict[str, str]:
@@ -191,8 +189,12 @@ def python_interface() -> str:
     lines = ["# Python interface", "", "Names to import from `ranker`.", ""]
     for name in public:
         lines += [f"## `{name}`", "", f"::: {path_of(getattr(ranker, name))}", ""]
-    lines += ["## For plug-ins", "", "What classes of metrics and features derive from."]
-    for kind in BASES:
+    lines += [
+        "## For plug-ins",
+        "",
+        "What classes derive from, besides `Metric` and `Extractor`.",
+    ]
+    for kind in (SentenceMean, FittedExtractor):
         lines += ["", f"### `{kind.__name__}`", "", f"::: {path_of(kind)}"]
     return "\n".join(lines) + "\n"
 

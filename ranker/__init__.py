@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
     from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.evaluation.systems.run import compare_systems
+    from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
     from ranker.frames.features import Features
     from ranker.frames.included import rank
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
+    "Extractor": "ranker.extractors.base:Extractor",
     "Features": "ranker.frames.features:Features",
+    "Metric": "ranker.extractors.base:Metric",
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
+    "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
@@ -43,11 +48,14 @@ _HOMES = {
 
 __all__ = [
     "Dataset",
+    "Extractor",
     "Features",
+    "Metric",
     "RankSVM",
     "Ranker",
     "RankerError",
     "__version__",
+    "compare_systems",
     "evaluate",
     "from_frame",
     "from_records",

@@ -22,7 +22,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
 from ranker.errors import ModelError, OptionError, counted
-from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.needs import usable
@@ -32,8 +32,8 @@ from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
-from ranker.included_models import UNREFERENCED, default_model, locate, standard_features
-from ranker.settings import AUTO, STANDARD, Settings, Training
+from ranker.included_models import UNREFERENCED, default_model, locate, names, standard_features
+from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -52,13 +52,31 @@ class Ranker(LabelledScores):
     Parameters
     ----------
     features : str, default "auto"
-        Extractors and feature sets, as in `Settings`.
-    **options
-        The other fields of `ranker.settings.Settings`, by name.
+        Extractors in their notation and names of feature sets, separated by commas; ``auto`` is the standard set for
+        the language of the training data.
+    C : float or "auto", default "auto"
+        Penalty of a misordered pair; ``auto`` is chosen by cross-validation over sources.
+    loss : {"squared_hinge", "hinge"}
+        Loss per pair.
+    kind : str, default "auto"
+        Kind of judgement to learn from: ``preferences``, ``fluency``, ``mqm``, ..., or a rating of the data;
+        ``NAME:lower`` or ``NAME:higher`` sets which values are better.
+    pairs : {"aggregated", "judgements", "balanced"}
+        How preferences become training pairs: one per pair of candidates, one per judgement, or aggregated with the
+        same total weight per language pair.
+    seed : int, default 0
+    references_as_candidates : bool, default False
+        Learn from references as candidates that are better than every output.
+    exclude_self : bool, default False
+        Score references that are candidates without themselves.
+    base : str, optional
+        Model file or included ranker to adapt: its features are kept, its weights change only as far as the judgements
+        require.
 
     Attributes
     ----------
     settings : Settings
+        The parameters.
     feature_set : FeatureSet
     mean, scale : float array, shape (columns,)
     weight_sets : WeightSets
@@ -75,8 +93,20 @@ class Ranker(LabelledScores):
     scale: FloatArray
     weight_sets: WeightSets
 
-    def __init__(self, features: str = AUTO, **options: Any) -> None:
-        self.settings = Settings(features, **options)
+    def __init__(
+        self,
+        features: str = AUTO,
+        *,
+        C: float | Literal["auto"] = "auto",
+        loss: Loss = DEFAULTS.loss,
+        kind: str = DEFAULTS.kind,
+        pairs: PairCounting = DEFAULTS.pairs,
+        seed: int = DEFAULTS.seed,
+        references_as_candidates: bool = False,
+        exclude_self: bool = False,
+        base: str | None = None,
+    ) -> None:
+        self.settings = Settings(features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base)
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
@@ -120,9 +150,12 @@ class Ranker(LabelledScores):
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
         """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
-        settings = self.settings
+        settings, added, notes = self.settings, None, list[str]()
         scored = with_given_scores(dataset, self.feature_set.members)
-        table, notes = self._judgements(scored), list[str]()
+        kind = resolve_kind(scored, settings.kind)
+        if settings.references_as_candidates:
+            added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
+        table = TrainingTable.of(scored, kind, settings.pairs, added)
         if settings.features == AUTO and self.base is None:
             outputs = table.added.outputs if table.added else table.dataset
             features, about = standard_features(outputs)
@@ -139,18 +172,6 @@ class Ranker(LabelledScores):
         self._sources = short_keys(table.dataset)
         self._stored = None
         return table
-
-    def training_table(self, dataset: Dataset) -> TrainingTable:
-        """Return what this trained ranker learnt from, standardised as then: `dataset` must be its training data."""
-        _, table = self._judgements(dataset).with_features(self.feature_set, self.base)
-        return dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
-
-    def _judgements(self, dataset: Dataset) -> TrainingTable:
-        settings, added = self.settings, None
-        kind = resolve_kind(dataset, settings.kind)
-        if settings.references_as_candidates:
-            added = ReferenceCandidates.of(dataset, kind, exclude_self=settings.exclude_self)
-        return TrainingTable.of(dataset, kind, settings.pairs, added)
 
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that were learnt from.
@@ -484,11 +505,20 @@ class RankerScorer(Scorer):
         return self.ranker.feature_set.families
 
 
+def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
+    """Return the scorer for a metric or its notation, or a ranker, the name of an included one or a model file."""
+    if isinstance(what, Scorer):
+        return what
+    if isinstance(what, Metric):
+        return MetricScorer(what)
+    if isinstance(what, Ranker):
+        return RankerScorer(what)
+    is_model = isinstance(what, Path) or what in names()
+    return RankerScorer(Ranker.load(what)) if is_model else MetricScorer(make_metric(str(what)))
+
+
 def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
     """Return the scorer that a metric's notation, or a ranker's file or name, stands for."""
     if (metric is None) == (model is None):
         raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
-    if metric is not None:
-        return MetricScorer(make_metric(metric))
-    assert model is not None
-    return RankerScorer(Ranker.load(model))
+    return MetricScorer(make_metric(metric)) if metric is not None else RankerScorer(Ranker.load(model or ""))

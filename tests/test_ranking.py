@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by
 from ranker.ranking import RankerScorer
-from ranker.settings import Settings
+from ranker.settings import DEFAULTS, Settings
 from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
@@ -261,6 +262,14 @@ def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sampl
 def test_an_untrained_ranker_says_so(use, few):
     with pytest.raises(ModelError, match="the ranker is not trained; call fit or load"):
         use(Ranker("bleu"), few)
+
+
+def test_the_parameters_of_a_ranker_are_its_settings():
+    parameters = {name: parameter.default for name, parameter in inspect.signature(Ranker).parameters.items()}
+    assert parameters == dataclasses.asdict(DEFAULTS)
+    assert Ranker("bleu", C=2.0, base=None).settings == Settings("bleu", C=2.0)
+    with pytest.raises(TypeError, match="regularisation"):
+        Ranker(regularisation=1.0)
 
 
 def test_an_untrained_ranker_is_not_saved(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from ranker.cli.options import MOST_RESAMPLES, Corpora, JobsOption, KindOption, OutputForm, SeedOption, working
 from ranker.cli.output import emit, emit_rows, print_table, say
@@ -20,19 +20,13 @@ if TYPE_CHECKING:
 def command(
     corpora: Corpora,
     kind: KindOption = "auto",
-    pairs: Annotated[bool, typer.Option("--pairs", help="Print one row per pair of judges instead.")] = False,
+    pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of judges instead.")] = False,
     systems: Annotated[
-        RankingMethod | None,
-        typer.Option("--systems", help="Rank the systems by their human judgements instead.", show_default=False),
+        RankingMethod | None, Option(help="Rank the systems by their human judgements instead.", show_default=False)
     ] = None,
     resamples: Annotated[
         int,
-        typer.Option(
-            "--resamples",
-            help="Bootstrap samples for the 95% confidence intervals (0: no intervals).",
-            min=0,
-            max=MOST_RESAMPLES,
-        ),
+        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,

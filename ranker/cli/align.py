@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Input, JobsOption, OutputForm, Without, working
@@ -27,29 +27,26 @@ Tokens = Literal["13a", "none"]
 AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations"])]
 TargetOption = Annotated[
     list[Path] | None,
-    typer.Option("--target", "-t", help="Translations of the source sentences, one per line.", metavar="FILE"),
+    Option("--target", "-t", help="Translations of the source sentences, one per line."),
 ]
 
 
 @app.command("train")
 def train_command(
     inputs: AlignInput,
-    model: Annotated[Path, typer.Option("--model", "-M", help="Output file for the aligner.", metavar="FILE")],
+    model: Annotated[Path, Option("--model", "-M", help="Output file for the aligner.")],
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="With --data: learn from the candidates as well as the references.")
+        bool, Option("--candidates", help="With --data: learn from the candidates as well as the references.")
     ] = False,
     target: TargetOption = None,
-    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="Tokenizer.")] = "13a",
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
-    ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0, max=1000)] = 5,
-    hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0, max=1000)] = 5,
+    tokenizer: Annotated[Tokens, Option(help="Tokenizer.")] = "13a",
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not lowercase the text.")] = False,
+    ibm1: Annotated[int, Option(help="EM iterations of IBM model 1.", min=0, max=1000)] = 5,
+    hmm: Annotated[int, Option(help="EM iterations of the HMM.", min=0, max=1000)] = 5,
     agreement: Annotated[
-        bool,
-        typer.Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately."),
+        bool, Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately.")
     ] = True,
-    null_probability: Annotated[
-        float, typer.Option("--null-probability", help="Probability that a word is aligned to nothing.")
-    ] = 0.05,
+    null_probability: Annotated[float, Option(help="Probability that a word is aligned to nothing.")] = 0.05,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
@@ -102,23 +99,15 @@ def train_command(
 @app.command("apply")
 def apply_command(
     inputs: AlignInput,
-    model: Annotated[
-        Path, typer.Option("--model", "-M", help="Aligner file written by ranker align train.", metavar="FILE")
-    ],
+    model: Annotated[Path, Option("--model", "-M", help="Aligner file written by ranker align train.")],
     system: Annotated[
-        str | None,
-        typer.Option("--system", help="With --data: align the candidates of one system only.", metavar="NAME"),
+        str | None, Option(help="With --data: align the candidates of one system only.", metavar="NAME")
     ] = None,
     reference: Annotated[
-        int | None,
-        typer.Option(
-            "--reference", help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER"
-        ),
+        int | None, Option(help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER")
     ] = None,
     target: TargetOption = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", help="Keep links whose posterior product is at least this.")
-    ] = 0.5,
+    threshold: Annotated[float, Option(help="Keep links whose posterior product is at least this.")] = 0.5,
     jobs: JobsOption = None,
 ) -> None:
     """Print the word alignments of sources and translations.

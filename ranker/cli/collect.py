@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Corpora, OutputForm, SeedOption, working
@@ -16,76 +17,53 @@ from ranker.errors import OptionError, nearest
 from ranker.files import printable
 
 app = Commands("Collect human judgements with a local web server.")
-CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
-DaysOption = Annotated[
-    float, typer.Option("--days", help="Number of days for which links are valid.", min=0.001, max=3650)
-]
+CampaignArgument = Annotated[Path, Argument(help="Campaign file.", metavar="CAMPAIGN")]
+DaysOption = Annotated[float, Option("--days", help="Number of days for which links are valid.", min=0.001, max=3650)]
 
 
 @app.command("new", secret=True)
 def new_command(
     corpora: Corpora,
-    campaign: Annotated[Path, typer.Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
-    kind: Annotated[KindName, typer.Option("--kind", help="Type of judgement task.")] = "ranking",
+    campaign: Annotated[Path, Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
+    kind: Annotated[KindName, Option(help="Type of judgement task.")] = "ranking",
     judges: Annotated[
-        str,
-        typer.Option("--judges", help="Number of judges, or their codes separated by commas.", metavar="N|CODE,..."),
+        str, Option(help="Number of judges, or their codes separated by commas.", metavar="N|CODE,...")
     ] = "1",
-    show: Annotated[
-        Show | None,
-        typer.Option("--show", help="Text shown with the outputs; the default depends on --kind."),
-    ] = None,
+    show: Annotated[Show | None, Option(help="Text shown with the outputs; the default depends on --kind.")] = None,
     next_item: Annotated[
         Next,
-        typer.Option(
+        Option(
             "--next",
             help="How the next item is chosen: uniform covers all items evenly, overlap gives some items to several "
             "judges, active picks the items that the ranker learns most from.",
         ),
     ] = "uniform",
     judges_per_item: Annotated[
-        int | None,
-        typer.Option("--judges-per-item", help="Judges per item (default 1, or 2 with --next overlap).", min=1),
+        int | None, Option(help="Judges per item (default 1, or 2 with --next overlap).", min=1)
     ] = None,
     overlap: Annotated[
-        float,
-        typer.Option(
-            "--overlap", help="Proportion of items given to several judges, with --next overlap.", min=0, max=1
-        ),
+        float, Option(help="Proportion of items given to several judges, with --next overlap.", min=0, max=1)
     ] = 0.2,
     gold: Annotated[
-        str | None,
-        typer.Option("--gold", help="Corpus with known judgements, used as control items.", metavar="NAME|PATH"),
+        str | None, Option(help="Corpus with known judgements, used as control items.", metavar="NAME|PATH")
     ] = None,
-    gold_share: Annotated[
-        float, typer.Option("--gold-share", help="Proportion of control items from --gold.", min=0, max=0.5)
-    ] = 0.05,
+    gold_share: Annotated[float, Option(help="Proportion of control items from --gold.", min=0, max=0.5)] = 0.05,
     degraded_share: Annotated[
-        float,
-        typer.Option("--degraded-share", help="Proportion of items with a degraded copy of an output.", min=0, max=0.5),
+        float, Option(help="Proportion of items with a degraded copy of an output.", min=0, max=0.5)
     ] = 0.05,
     repeat_share: Annotated[
-        float, typer.Option("--repeat-share", help="Proportion of items shown to the same judge twice.", min=0, max=0.5)
+        float, Option(help="Proportion of items shown to the same judge twice.", min=0, max=0.5)
     ] = 0.05,
-    quota: Annotated[int | None, typer.Option("--quota", help="Maximum number of items per judge.", min=1)] = None,
+    quota: Annotated[int | None, Option(help="Maximum number of items per judge.", min=1)] = None,
     min_seconds: Annotated[
-        float,
-        typer.Option("--min-seconds", help="Judgements faster than this are counted as too fast.", min=0, max=1e6),
+        float, Option(help="Judgements faster than this are counted as too fast.", min=0, max=1e6)
     ] = 2.0,
     features: Annotated[
-        str,
-        typer.Option(
-            "--features",
-            "-F",
-            help="Features of active selection and the learning curve.",
-            metavar="FEATURES",
-        ),
+        str, Option("--features", "-F", help="Features of active selection and the learning curve.", metavar="FEATURES")
     ] = "standard-any",
-    title: Annotated[
-        str | None, typer.Option("--title", help="Title of the web pages (default: the file name).")
-    ] = None,
+    title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
     url: Annotated[
-        str, typer.Option("--url", help="Public address of the server, used in the judges' links.")
+        str, Option(help="Public address of the server, used in the judges' links.")
     ] = "http://127.0.0.1:8765",
     days: DaysOption = 90.0,
     seed: SeedOption = 0,
@@ -145,12 +123,11 @@ def _codes(judges: str) -> list[str]:
 @app.command("serve")
 def serve_command(
     campaign: CampaignArgument,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)] = 8765,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on.", min=1, max=65535)] = 8765,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host",
+        Option(
             help="Further name under which browsers reach the server, besides localhost, --host and the host of the "
             "campaign's --url; repeatable.",
             metavar="NAME",
@@ -225,28 +202,21 @@ def export_command(
     campaign: CampaignArgument,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Output file, such as judgements.jsonl; preferences go to a second file next to it.",
-            metavar="FILE",
         ),
     ],
     min_checks: Annotated[
-        float | None,
-        typer.Option("--min-checks", help="Exclude judges who got fewer of their checks right.", min=0, max=1),
+        float | None, Option(help="Exclude judges who got fewer of their checks right.", min=0, max=1)
     ] = None,
-    min_self: Annotated[
-        float | None,
-        typer.Option("--min-self", help="Exclude judges with lower self-agreement.", min=0, max=1),
-    ] = None,
+    min_self: Annotated[float | None, Option(help="Exclude judges with lower self-agreement.", min=0, max=1)] = None,
     min_kappa: Annotated[
-        float | None,
-        typer.Option("--min-kappa", help="Exclude judges with a lower kappa against the others.", min=-1, max=1),
+        float | None, Option(help="Exclude judges with a lower kappa against the others.", min=-1, max=1)
     ] = None,
     max_fast: Annotated[
-        float | None,
-        typer.Option("--max-fast", help="Exclude judges with a higher share of too fast judgements.", min=0, max=1),
+        float | None, Option(help="Exclude judges with a higher share of too fast judgements.", min=0, max=1)
     ] = None,
     form: OutputForm = "table",
 ) -> None:
@@ -287,8 +257,8 @@ def export_command(
 @app.command("link")
 def link_command(
     campaign: CampaignArgument,
-    code: Annotated[str, typer.Argument(help="Code of a judge, or owner.", metavar="CODE")],
-    close: Annotated[bool, typer.Option("--close", help="Revoke the judge's link instead.")] = False,
+    code: Annotated[str, Argument(help="Code of a judge, or owner.", metavar="CODE")],
+    close: Annotated[bool, Option("--close", help="Revoke the judge's link instead.")] = False,
     days: DaysOption = 90.0,
 ) -> None:
     """Create a new personal link for a judge.

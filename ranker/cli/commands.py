@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
@@ -36,32 +37,30 @@ _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", "
 
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         help="Write the result to FILE instead of standard output; its extension determines the format.",
-        metavar="FILE",
         rich_help_panel=OUTPUT,
     ),
 ]
-_JsonOption = Annotated[bool, typer.Option("--json", help="Same as --format json.", rich_help_panel=OUTPUT)]
+_JsonOption = Annotated[bool, Option("--json", help="Same as --format json.", rich_help_panel=OUTPUT)]
 _LongOption = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--long-signatures",
         help="Print full signatures in tables, with all options and sacreBLEU's signature.",
         rich_help_panel=OUTPUT,
     ),
 ]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
+    bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
 ]
 NoColorOption = Annotated[
-    bool,
-    typer.Option("--no-color", help="Print tables without terminal styles, as with NO_COLOR.", rich_help_panel=OUTPUT),
+    bool, Option("--no-color", help="Print tables without terminal styles, as with NO_COLOR.", rich_help_panel=OUTPUT)
 ]
 
-_DataArgument = Annotated[list[str] | None, typer.Argument(help="Same as --data.", metavar="DATA", show_default=False)]
+_DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
+from typer import Option
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
@@ -43,33 +44,24 @@ def command(
     metric: MetricsOption = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE|NAME"
-        ),
+        Option("--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE|NAME"),
     ] = None,
     kind: KindOption = "auto",
     level: Annotated[
         list[LevelChoice] | None,
-        typer.Option("--level", help="Level of the comparison; may be repeated (default: all). corpus means system."),
+        Option(help="Level of the comparison; may be repeated (default: all). corpus means system."),
     ] = None,
     resamples: Annotated[
-        int,
-        typer.Option(
-            "--resamples",
-            help="Bootstrap samples and permutations (0: no intervals or tests).",
-            min=0,
-            max=MOST_RESAMPLES,
-        ),
+        int, Option(help="Bootstrap samples and permutations (0: no intervals or tests).", min=0, max=MOST_RESAMPLES)
     ] = 1000,
-    test: Annotated[Test, typer.Option("--test", help="Significance test for two metrics.")] = "bootstrap",
+    test: Annotated[Test, Option(help="Significance test for two metrics.")] = "bootstrap",
     correction: Annotated[
-        Correction, typer.Option("--correction", help="Multiple-testing correction for pairwise p-values.")
+        Correction, Option(help="Multiple-testing correction for pairwise p-values.")
     ] = "westfall-young",
     wins: Annotated[
-        str | None,
-        typer.Option("--wins", help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC"),
+        str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
     ] = None,
-    per_lp: Annotated[bool, typer.Option("--per-lp", help="Also print a table per language pair.")] = False,
+    per_lp: Annotated[bool, Option("--per-lp", help="Also print a table per language pair.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
 from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
@@ -36,7 +37,7 @@ def command(
     inputs: TextInput,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             help="Corpus by name, or a file, and the two systems; the systems alone with -s, -r and -t, and none where "
             "there are only two.",
             metavar="[DATA] [SYSTEM SYSTEM]",
@@ -46,26 +47,20 @@ def command(
     model: ModelOption = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="Metric to score segments with.", metavar="METRIC", show_default=_METRIC),
+        Option("--metric", "-m", help="Metric to score segments with.", metavar="METRIC", show_default=_METRIC),
     ] = None,
     train_text: Annotated[
         Path | None,
-        typer.Option(
-            "--train-text",
-            help="Text for word frequencies, one sentence per line (default: the references).",
-            metavar="FILE",
-        ),
+        Option(help="Text for word frequencies, one sentence per line (default: the references)."),
     ] = None,
     parser: Annotated[
-        str,
-        typer.Option("--parser", help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR"),
+        str, Option(help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR")
     ] = "shipped",
-    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Tokenizer, as for bleu.", metavar="NAME")] = "auto",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    tokenizer: Annotated[str, Option(help="Tokenizer, as for bleu.", metavar="NAME")] = "auto",
+    lowercase: Annotated[bool, Option("--lowercase", help="Ignore case.")] = False,
     segments: Annotated[
         int | None,
-        typer.Option(
-            "--segments",
+        Option(
             help="Number of segments to show per system.",
             min=0,
             show_default=f"{_SEGMENTS} in tables, otherwise {_ALL}",
@@ -73,16 +68,11 @@ def command(
     ] = None,
     ngrams: Annotated[
         int | None,
-        typer.Option(
-            "--ngrams",
-            help="Number of n-grams to show per system.",
-            min=0,
-            show_default=f"{_NGRAMS} in tables, otherwise {_ALL}",
+        Option(
+            help="Number of n-grams to show per system.", min=0, show_default=f"{_NGRAMS} in tables, otherwise {_ALL}"
         ),
     ] = None,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)
-    ] = 1000,
+    resamples: Annotated[int, Option(help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormat, LpOption, OutputForm, working
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = Commands("List, download, check and convert corpora.")
 
-NameOrPath = Annotated[str, typer.Argument(help="Corpus name or file.", metavar="NAME|PATH")]
+NameOrPath = Annotated[str, Argument(help="Corpus name or file.", metavar="NAME|PATH")]
 
 
 @app.command("list")
@@ -45,7 +45,7 @@ def list_(form: OutputForm = "table") -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a corpus.", metavar="CORPUS")],
+    name: Annotated[str, Argument(help="Name of a corpus.", metavar="CORPUS")],
     form: DocumentFormat = "table",
 ) -> None:
     """Describe a corpus: contents, licence and how to get it.
@@ -89,24 +89,23 @@ def _where(part: Download) -> str:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a corpus with a download address.", metavar="CORPUS")],
+    name: Annotated[str, Argument(help="Name of a corpus with a download address.", metavar="CORPUS")],
     sha256: Annotated[
         list[str] | None,
-        typer.Option(
-            "--sha256",
+        Option(
             help="Expected digest, instead of the one on the card; FILE=DIGEST if the corpus has several files.",
             metavar="[FILE=]DIGEST",
         ),
     ] = None,
     unverified: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--unverified",
             help="Accept a file without a known digest. Its digest is recorded and checked from then on.",
         ),
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Download the corpus even if it is already present.")] = False,
-    max_gb: Annotated[float, typer.Option("--max-gb", help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
+    again: Annotated[bool, Option("--again", help="Download the corpus even if it is already present.")] = False,
+    max_gb: Annotated[float, Option(help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
     form: OutputForm = "table",
 ) -> None:
     """Download a corpus from the address on its card.
@@ -200,11 +199,11 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
 @app.command()
 def shard(
     data: NameOrPath,
-    out: Annotated[Path, typer.Option("--out", help="Directory for the shards.", metavar="DIR")],
-    rows: Annotated[int, typer.Option("--rows", help="Maximum number of candidates per shard.", min=1)] = 100_000,
+    out: Annotated[Path, Option(help="Directory for the shards.", metavar="DIR")],
+    rows: Annotated[int, Option(help="Maximum number of candidates per shard.", min=1)] = 100_000,
     jsonl: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--jsonl",
             help="Write compressed JSONL instead of Parquet: slower, but it can hold word alignments and names of "
             "references.",
@@ -233,13 +232,10 @@ def shard(
 def convert(
     data: NameOrPath,
     target: Annotated[
-        Path, typer.Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")
+        Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")
     ],
     lp: LpOption = None,
-    judgements: Annotated[
-        Path | None,
-        typer.Option("--judgements", help="Preference pairs or WMT relative rankings to add.", metavar="FILE"),
-    ] = None,
+    judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
     form: OutputForm = "table",
 ) -> None:
     """Write a corpus in another format.

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
@@ -44,12 +45,7 @@ def command(
     exclude_self: ExcludeSelfOption = False,
     resamples: Annotated[
         int,
-        typer.Option(
-            "--resamples",
-            help="Bootstrap samples for the 95% confidence intervals (0: no intervals).",
-            min=0,
-            max=MOST_RESAMPLES,
-        ),
+        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import (
@@ -61,36 +62,32 @@ def _check_plot(path: Path | None) -> Path | None:
 Form = Literal["table", "json", "csv", "markdown"]
 """Forms of output."""
 TrainOption = Annotated[
-    list[str], typer.Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
+    list[str], Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
 ]
 TestOption = Annotated[
-    list[str] | None,
-    typer.Option("--test", help="Test corpus, such as another year; may be repeated.", metavar="NAME|PATH"),
+    list[str] | None, Option("--test", help="Test corpus, such as another year; may be repeated.", metavar="NAME|PATH")
 ]
 FilesOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         help="Also write the tables to FILE: .json, .csv or .md; may be repeated.",
-        metavar="FILE",
         rich_help_panel=OUTPUT,
         callback=_check_files,
     ),
 ]
 LmDataOption = Annotated[
     list[str] | None,
-    typer.Option("--lm-data", help="Another corpus whose references train a language model.", metavar="NAME|PATH"),
+    Option("--lm-data", help="Another corpus whose references train a language model.", metavar="NAME|PATH"),
 ]
 FeaturesOption = Annotated[
     str | None,
-    typer.Option(
-        "--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.", metavar="FEATURES"
-    ),
+    Option("--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.", metavar="FEATURES"),
 ]
 AlignerOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--aligner",
         help="Word aligner written by ranker align train: FILE for all language pairs, or LP=FILE for one, such as "
         "de-en=FILE. May be repeated.",
@@ -99,7 +96,7 @@ AlignerOption = Annotated[
 ]
 BitextOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--bitext",
         help="Parallel text to train the word aligner on: two files with one sentence per line, for all language "
         "pairs, or for one, such as de-en=SOURCE TARGET. May be repeated.",
@@ -108,9 +105,7 @@ BitextOption = Annotated[
 ]
 AlignCandidatesOption = Annotated[
     bool,
-    typer.Option(
-        "--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."
-    ),
+    Option("--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."),
 ]
 
 
@@ -125,9 +120,9 @@ def ye07(
     test: TestOption = None,
     kind: KindOption = "auto",
     lp: LpOption = None,
-    penalty: Annotated[float, typer.Option("--C", help="Penalty of a misordered pair.")] = 1.0,
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = "hinge",
-    folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
+    penalty: Annotated[float, Option("--C", help="Penalty of a misordered pair.")] = 1.0,
+    loss: Annotated[Loss, Option(help="Loss per pair.")] = "hinge",
+    folds: Annotated[int, Option(help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
@@ -156,18 +151,13 @@ def birch11(
     train: TrainOption,
     test: TestOption = None,
     lp: LpOption = None,
-    restarts: Annotated[
-        int, typer.Option("--restarts", help="Random restarts of the hill climbing.", min=1, max=MOST_SEARCHES)
-    ] = 20,
+    restarts: Annotated[int, Option(help="Random restarts of the hill climbing.", min=1, max=MOST_SEARCHES)] = 20,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
     align_candidates: AlignCandidatesOption = False,
-    mert: Annotated[
-        bool, typer.Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")
-    ] = False,
+    mert: Annotated[bool, Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")] = False,
     mert_restarts: Annotated[
-        int,
-        typer.Option("--mert-restarts", help="Random starting points per MERT iteration.", min=0, max=MOST_SEARCHES),
+        int, Option(help="Random starting points per MERT iteration.", min=0, max=MOST_SEARCHES)
     ] = 20,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
@@ -201,20 +191,17 @@ def birch11(
 @app.command()
 def stanojevic14(
     corpora: Corpora,
-    alpha: Annotated[float, typer.Option("--alpha", help="Weight of the lexical score.", min=0, max=1)] = 0.5,
-    beta: Annotated[float, typer.Option("--beta", help="Weight of a node relative to its children.", max=1)] = 0.6,
-    gamma: Annotated[float, typer.Option("--gamma", help="Score of two swapped children.", min=0)] = 0.0,
+    alpha: Annotated[float, Option(help="Weight of the lexical score.", min=0, max=1)] = 0.5,
+    beta: Annotated[float, Option(help="Weight of a node relative to its children.", max=1)] = 0.6,
+    gamma: Annotated[float, Option(help="Score of two swapped children.", min=0)] = 0.0,
     alignment: Annotated[
-        Literal["isozaki", "ribes", "meteor"],
-        typer.Option("--alignment", help="Word alignment: exact matches by context, or METEOR's."),
+        Literal["isozaki", "ribes", "meteor"], Option(help="Word alignment: exact matches by context, or METEOR's.")
     ] = "isozaki",
-    lexical: Annotated[Literal["bleu1", "f1"], typer.Option("--lexical", help="Lexical score.")] = "bleu1",
-    sweeps: Annotated[bool, typer.Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
+    lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
+    sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
         Path | None,
-        typer.Option(
-            "--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", metavar="FILE", callback=_check_plot
-        ),
+        Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot),
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,
@@ -239,11 +226,9 @@ def isozaki10(
     corpora: Corpora,
     kind: KindOption = "auto",
     lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
+        bool, Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
     ] = False,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)
-    ] = 1000,
+    resamples: Annotated[int, Option(help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)] = 1000,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -270,7 +255,7 @@ def cer10(
     corpora: Corpora,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--metric",
             "-m",
             help="Metric to tune to and score with: its name in the paper, such as BLEU:4, or any metric (default: all "
@@ -282,25 +267,14 @@ def cer10(
     lm_data: LmDataOption = None,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
-    restarts: Annotated[
-        int, typer.Option("--restarts", help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)
-    ] = 20,
+    restarts: Annotated[int, Option(help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)] = 20,
     iterations: Annotated[
-        int,
-        typer.Option(
-            "--iterations",
-            help="Maximum number of iterations; stops at one without improvement.",
-            min=1,
-            max=MOST_SEARCHES,
-        ),
+        int, Option(help="Maximum number of iterations; stops at one without improvement.", min=1, max=MOST_SEARCHES)
     ] = 25,
     runs: Annotated[
-        int,
-        typer.Option(
-            "--runs", help="Runs with different random starts, for the standard deviation.", min=1, max=MOST_SEARCHES
-        ),
+        int, Option(help="Runs with different random starts, for the standard deviation.", min=1, max=MOST_SEARCHES)
     ] = 5,
-    times: Annotated[bool, typer.Option("--times", help="Report the CPU time of the searches.")] = False,
+    times: Annotated[bool, Option("--times", help="Report the CPU time of the searches.")] = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
 from ranker.cli.output import emit, emit_rows, print_note, print_table, say, say_signatures
@@ -26,26 +27,20 @@ def command(
     model: ModelOption = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            "--pair",
-            help="Explain in a few lines why one system's output is ranked above another's.",
-            metavar="SYSTEM SYSTEM",
+        Option(
+            help="Explain in a few lines why one system's output is ranked above another's.", metavar="SYSTEM SYSTEM"
         ),
     ] = None,
-    seg_id: Annotated[
-        str | None,
-        typer.Option("--seg-id", help="Explain only the sources with this seg_id.", metavar="ID"),
-    ] = None,
+    seg_id: Annotated[str | None, Option(help="Explain only the sources with this seg_id.", metavar="ID")] = None,
     jobs: JobsOption = None,
     by: Annotated[
         By | None,
-        typer.Option(
-            "--by",
+        Option(
             help="Sum contributions by feature group (words, fluency, ...) or by extractor, in tables.",
             show_default="family",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List every feature separately, in tables.")] = False,
+    every: Annotated[bool, Option("--all", help="List every feature separately, in tables.")] = False,
     form: OutputForm = "table",
 ) -> None:
     """Explain the score of a candidate, or the ranking of two.

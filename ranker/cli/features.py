@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument
 
 from ranker.cli.options import OutputForm
 from ranker.cli.output import emit, print_note, print_table
@@ -18,8 +19,7 @@ _SETS = "feature sets"
 
 def command(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names to describe with their options (default: list all).", metavar="FEATURE"),
+        list[str] | None, Argument(help="Names to describe with their options (default: list all).", metavar="FEATURE")
     ] = None,
     form: OutputForm = "table",
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from ranker.cli.output import print_table, print_text
 from ranker.errors import OptionError, nearest
@@ -22,7 +23,7 @@ def topics() -> dict[str, str]:
 def command(
     context: typer.Context,
     words: Annotated[
-        list[str] | None, typer.Argument(help="Topic or command (default: list the topics).", metavar="TOPIC|COMMAND")
+        list[str] | None, Argument(help="Topic or command (default: list the topics).", metavar="TOPIC|COMMAND")
     ] = None,
 ) -> None:
     """Explain a topic, such as metrics, exit-codes or environment.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormat, working
@@ -24,18 +24,15 @@ def _group() -> None:
 def train_command(
     text: Annotated[
         list[Path],
-        typer.Option(
-            "--text",
+        Option(
             help="Training text, one sentence per line: one or more files, plain or gzip, or - for stdin.",
             metavar="FILE...",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output file, in ARPA format.", metavar="FILE")],
-    order: Annotated[int, typer.Option("--order", help="Order of the model (longest n-gram).", min=2, max=6)] = 5,
-    tokenizer: Annotated[
-        str, typer.Option("--tokenizer", help="Tokenizer; none for text that is already tokenized.")
-    ] = "13a",
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
+    output: Annotated[Path, Option("--output", "-o", help="Output file, in ARPA format.")],
+    order: Annotated[int, Option(help="Order of the model (longest n-gram).", min=2, max=6)] = 5,
+    tokenizer: Annotated[str, Option(help="Tokenizer; none for text that is already tokenized.")] = "13a",
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not lowercase the text.")] = False,
     form: DocumentFormat = "table",
 ) -> None:
     """Train an n-gram language model and write it as an ARPA file.

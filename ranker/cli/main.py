@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 
 from ranker import progress
 from ranker.cli import (
@@ -93,7 +94,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,

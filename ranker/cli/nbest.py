@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Corpora, EachOption, JobsOption, OutputForm, working
@@ -21,10 +21,10 @@ app = Commands("Create, merge and check n-best lists.")
 @app.command("from-dataset")
 def from_dataset_command(
     corpora: Corpora,
-    target: Annotated[Path, typer.Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
+    target: Annotated[Path, Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
     features: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--features",
             "-F",
             help="Among words, lm, systems, parser, and metrics: agreement with the other outputs. By default "
@@ -33,17 +33,13 @@ def from_dataset_command(
         ),
     ] = None,
     lm_text: Annotated[
-        list[Path] | None,
-        typer.Option("--lm-text", help="Training text for the language model, one sentence per line.", metavar="FILE"),
+        list[Path] | None, Option(help="Training text for the language model, one sentence per line.")
     ] = None,
     lm_data: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lm-data", help="Another corpus whose references train the language model.", metavar="NAME|PATH"
-        ),
+        list[str] | None, Option(help="Another corpus whose references train the language model.", metavar="NAME|PATH")
     ] = None,
-    lm_order: Annotated[int, typer.Option("--lm-order", help="Order of the language model.", min=1, max=6)] = 3,
-    parser: Annotated[str | None, typer.Option("--parser", help="Parser for the parser feature, as for ds.")] = None,
+    lm_order: Annotated[int, Option(help="Order of the language model.", min=1, max=6)] = 3,
+    parser: Annotated[str | None, Option(help="Parser for the parser feature, as for ds.")] = None,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
@@ -79,7 +75,7 @@ def from_dataset_command(
 def check_command(
     nbest: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="N-best lists: Moses format, JSON or tables with several outputs per source, or plain text; "
             "- for stdin.",
             metavar="NBEST",
@@ -102,10 +98,8 @@ def check_command(
 
 @app.command("merge")
 def merge_command(
-    nbest: Annotated[
-        list[str], typer.Argument(help="N-best lists with the same sentences and features.", metavar="NBEST")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", metavar="FILE")],
+    nbest: Annotated[list[str], Argument(help="N-best lists with the same sentences and features.", metavar="NBEST")],
+    output: Annotated[Path, Option("--output", "-o", help="Output file.")],
     form: OutputForm = "table",
 ) -> None:
     """Merge n-best lists.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import typer
+from typer import Option
 
 from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
 from ranker.errors import OptionError
@@ -49,10 +50,9 @@ DocumentFormat = Literal["table", "json"]
 LevelName = Literal["segment", "document", "system", "corpus"]
 """Names of levels, including what other programs call them."""
 MOST_RESAMPLES, MOST_SEARCHES = 1_000_000, 100_000
-SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
+SeedOption = Annotated[int, Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads),
+    int | None, Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads)
 ]
 _LP = typer.Option(
     "--lp",
@@ -63,7 +63,7 @@ _LP = typer.Option(
 LpOption = Annotated[list[str] | None, _LP]
 KindOption = Annotated[
     str,
-    typer.Option(
+    Option(
         "--kind",
         help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..., or a column of the data; "
         "NAME:lower or NAME:higher sets which values are better.",
@@ -73,7 +73,7 @@ KindOption = Annotated[
 ]
 ReferencesAsCandidatesOption = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--references-as-candidates",
         help="Treat references as additional candidates that are better than every system output, and score each "
         "against all references of its source, as Ye et al. (2007) do. Not available for preferences.",
@@ -81,19 +81,18 @@ ReferencesAsCandidatesOption = Annotated[
 ]
 ExcludeSelfOption = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--exclude-self",
         help="Score references that are candidates without themselves: against the other references of their source, "
         "and with a language model of all other references.",
     ),
 ]
 EachOption = Annotated[
-    int | None,
-    typer.Option("--per-source", help="Number of consecutive lines of plain text per source.", metavar="N", min=1),
+    int | None, Option("--per-source", help="Number of consecutive lines of plain text per source.", min=1)
 ]
 ModelOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--model",
         "-M",
         help="Trained ranker: a file written by ranker train, or an included ranker such as full.",
@@ -135,7 +134,7 @@ class Corpora:
 
     data: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--data",
             "-d",
             help="Corpus name, file (JSON, CSV, SGML, ...), directory, or - for stdin; may be repeated, or a list "
@@ -183,7 +182,10 @@ class Corpora:
         if note:
             print_note(note)
         if kind is not None and len(corpora) > 1:
-            _print_unused(corpora, dataset, kind)
+            from ranker.corpora.judgements import resolve_kind
+
+            for unused in unused_notes(corpora, resolve_kind(dataset, kind)):
+                print_note(unused)
         if parts is not None:
             parts.extend(corpora)
         checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
@@ -209,28 +211,24 @@ class Input(Corpora):
 
     given: Annotated[
         list[str],
-        typer.Option(
-            "--given",
+        Option(
             help="File with the scores that a model or metric reads as given[name=NAME]; may be repeated.",
             metavar="NAME=FILE",
         ),
     ] = field(default_factory=list)
-    source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.", metavar="FILE"),
-    ] = None
+    source: Annotated[Path | None, Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.")] = (
+        None
+    )
     references: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             "--references", "-r", help="Reference translations, one per line: one or more files.", metavar="FILE..."
         ),
     ] = field(default_factory=list)
-    no_references: Annotated[bool, typer.Option("--no-references", help="Ignore references in the data.")] = False
+    no_references: Annotated[bool, Option("--no-references", help="Ignore references in the data.")] = False
     translations: Annotated[
         list[Path],
-        typer.Option(
-            "--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."
-        ),
+        Option("--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."),
     ] = field(default_factory=list)
 
     @property
@@ -271,15 +269,16 @@ TextInput = Annotated[Input, Without(["no_references"])]
 """The input of commands that have nothing to do without references."""
 
 
-def _print_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
-    from ranker.corpora.judgements import Kind, kinds, rating_names, resolve_kind
+def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:
+    """Yield a note for each of several corpora without judgements of a `kind` that others have."""
+    from ranker.corpora.judgements import Kind, kinds, rating_names
 
-    used = Kind.parse(resolve_kind(together, kind)).name
-    for corpus in corpora:
+    used = Kind.parse(kind).name
+    for corpus in corpora if len(corpora) > 1 else ():
         available = kinds(corpus)
         if used not in (*available, *rating_names(corpus)):
             holds = f"it has {', '.join(available)}" if available else "it has none"
-            print_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
+            yield f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})"
 
 
 @contextmanager

@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.output import print_note
 from ranker.errors import OptionError
 
 HtmlOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--html",
         help="Also write a report as one self-contained HTML file, complete before the result is.",
-        metavar="FILE",
     ),
 ]
-OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in a web browser.")]
+OpenOption = Annotated[bool, Option("--open", help="Open the report in a web browser.")]
 
 
 def check_page(html: Path | None, plots: Path | None = None, *, opened: bool) -> None:

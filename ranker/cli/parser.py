@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import JobsOption, OutputForm, SeedOption, working
@@ -22,10 +22,10 @@ def _group() -> None:
 @app.command()
 def train(
     treebank: Annotated[
-        Path, typer.Argument(help="Treebank: a *-train.conllu file (or .gz), or a directory that contains one.")
+        Path, Argument(help="Treebank: a *-train.conllu file (or .gz), or a directory that contains one.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Output directory for the parser.", metavar="DIR")],
-    language: Annotated[str, typer.Option("--language", help="ISO language code; determines the tokenizer.")] = "en",
+    output: Annotated[Path, Option("--output", "-o", help="Output directory for the parser.", metavar="DIR")],
+    language: Annotated[str, Option(help="ISO language code; determines the tokenizer.")] = "en",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",

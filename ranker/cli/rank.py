@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
 from ranker.cli.output import emit, print_table, say_signatures, show
@@ -23,7 +24,7 @@ def command(
     metric: MetricOption = None,
     contributions: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--contributions",
             help="Add the contributions of features to the score: by feature group (words, fluency, ...), and also "
             "individually in formats other than table.",

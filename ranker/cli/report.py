@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.options import MOST_RESAMPLES, Input, JobsOption, KindOption, ModelOption, SeedOption, working
 from ranker.cli.output import print_note, print_pending_notes, say
@@ -18,20 +18,14 @@ def command(
     inputs: Input,
     model: ModelOption = None,
     comparison: Annotated[
-        Path | None,
-        typer.Option(
-            "--comparison", help="JSON output of ranker compare to report on instead of a model.", metavar="FILE"
-        ),
+        Path | None, Option(help="JSON output of ranker compare to report on instead of a model.")
     ] = None,
-    html: Annotated[Path, typer.Option("--html", help="Output file.", metavar="FILE")] = Path("report.html"),
-    plots: Annotated[
-        Path | None, typer.Option("--plots", help="Directory for the plots, in SVG and PNG.", metavar="DIR")
-    ] = None,
+    html: Annotated[Path, Option(help="Output file.")] = Path("report.html"),
+    plots: Annotated[Path | None, Option(help="Directory for the plots, in SVG and PNG.", metavar="DIR")] = None,
     kind: KindOption = "auto",
     examples: Annotated[
         int,
-        typer.Option(
-            "--examples",
+        Option(
             help="Examples of each type: worst, best, random; without judgements, largest differences and random.",
             min=0,
             max=1000,
@@ -39,12 +33,7 @@ def command(
     ] = 10,
     resamples: Annotated[
         int,
-        typer.Option(
-            "--resamples",
-            help="Bootstrap samples for the 95% confidence intervals (0: no intervals).",
-            min=0,
-            max=MOST_RESAMPLES,
-        ),
+        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
     ] = 1000,
     opened: OpenOption = False,
     seed: SeedOption = 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from ranker.cli.options import EachOption, JobsOption, working
 from ranker.cli.output import emit, print_note, print_text, say
@@ -27,7 +27,7 @@ Form = Literal["text", "json", "jsonl"]
 def command(
     nbest: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="N-best list: Moses format, output of fairseq, JSON or a table with several outputs per source, or "
             "plain text with the same number of lines per source; - for stdin.",
             metavar="NBEST",
@@ -36,13 +36,11 @@ def command(
     each: EachOption = None,
     weights: Annotated[
         Path | None,
-        typer.Option(
-            "--weights", "-w", help="Choose with these weights: a file in JSON or Moses format.", metavar="FILE"
-        ),
+        Option("--weights", "-w", help="Choose with these weights: a file in JSON or Moses format."),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--model",
             "-M",
             help="Choose with a trained ranker, against --references unless it needs none, as consensus.",
@@ -51,32 +49,25 @@ def command(
     ] = None,
     oracle: Annotated[
         str | None,
-        typer.Option(
-            "--oracle",
+        Option(
             help="Choose the hypothesis that scores best in this metric against --references, or in "
             "given[file=FILE], which has one score per line of the list.",
             metavar="METRIC",
         ),
     ] = None,
     mbr: Annotated[
-        str | None,
-        typer.Option("--mbr", help="Choose by minimum Bayes risk, with this metric as the gain.", metavar="METRIC"),
+        str | None, Option(help="Choose by minimum Bayes risk, with this metric as the gain.", metavar="METRIC")
     ] = None,
     scale: Annotated[
         float | None,
-        typer.Option(
-            "--scale",
-            help="With --mbr: scale applied to model scores (from --weights or the list) to obtain probabilities.",
-        ),
+        Option(help="With --mbr: scale applied to model scores (from --weights or the list) to obtain probabilities."),
     ] = None,
     refs: RefsOption = None,
     source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="Source sentences, for metrics that use them.", metavar="FILE"),
+        Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")
     ] = None,
     report: Annotated[
-        list[str] | None,
-        typer.Option("--report", help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC"),
+        list[str] | None, Option(help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC")
     ] = None,
     jobs: JobsOption = None,
     form: Form = "text",

@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from ranker.cli.commands import OutputOption, written_to
 from ranker.cli.options import JobsOption, LevelName, ModelOption, TextInput, level_of, working
@@ -36,14 +36,13 @@ def command(
     metric: MetricsOption = None,
     level: Annotated[
         LevelName | None,
-        typer.Option(
-            "--level",
+        Option(
             help="Level to score: segment, document or system (also called corpus).",
             show_default="segment; mtme: all available",
         ),
     ] = None,
     percent: Annotated[
-        bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
+        bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
     jobs: JobsOption = None,
     form: Form = "table",

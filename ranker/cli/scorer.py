@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.options import Input
 from ranker.cli.output import print_note
@@ -24,13 +24,11 @@ if TYPE_CHECKING:
 
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--metric", "-m", help="Metric to use instead of a model, such as bleu[smoothing=exp].", metavar="METRIC"
-    ),
+    Option("--metric", "-m", help="Metric to use instead of a model, such as bleu[smoothing=exp].", metavar="METRIC"),
 ]
 MetricsOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--metric",
         "-m",
         help="Metrics, separated by commas, such as bleu[smoothing=exp],ter; may be repeated.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.options import Input, working
 from ranker.cli.output import emit, print_note, say, say_progress, say_signatures
@@ -34,18 +34,15 @@ class ShardOptions:
 
     workers: Annotated[
         int | None,
-        typer.Option(
-            "--workers",
+        Option(
             help="Process shards in N processes of this machine (needs mt-ranker[dask]).",
-            metavar="N",
             min=1,
             rich_help_panel=SHARDS,
         ),
     ] = None
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            "--scheduler",
+        Option(
             help="Process shards on the cluster of a running Dask scheduler, such as tcp://host:8786.",
             metavar="ADDRESS",
             rich_help_panel=SHARDS,
@@ -53,8 +50,7 @@ class ShardOptions:
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
+        Option(
             help="Directory for one result file (Parquet) per shard and results.json. If it has results of an "
             "interrupted run, the run continues.",
             metavar="DIR",

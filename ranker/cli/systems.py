@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Option
 
 from ranker.cli.options import MOST_RESAMPLES, JobsOption, KindOption, ModelOption, SeedOption, TextInput, working
 from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
@@ -27,34 +28,25 @@ def command(
     metric: MetricsOption = None,
     model: ModelOption = None,
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline", help="System that the others are compared with (default: the first).", metavar="SYSTEM"
-        ),
+        str | None, Option(help="System that the others are compared with (default: the first).", metavar="SYSTEM")
     ] = None,
-    test: Annotated[
-        SystemTest, typer.Option("--test", help="Paired bootstrap (bs) or approximate randomisation (ar).")
-    ] = "bs",
+    test: Annotated[SystemTest, Option(help="Paired bootstrap (bs) or approximate randomisation (ar).")] = "bs",
     correction: Annotated[
-        Correction, typer.Option("--correction", help="Multiple-testing correction for all pairs of systems.")
+        Correction, Option(help="Multiple-testing correction for all pairs of systems.")
     ] = "westfall-young",
     resamples: Annotated[
         int | None,
-        typer.Option(
-            "--resamples",
+        Option(
             help="Number of bootstrap samples or random swaps.",
             min=1,
             max=MOST_RESAMPLES,
             show_default="bs: 1000; ar: 10000",
         ),
     ] = None,
-    parity: Annotated[
-        Parity | None,
-        typer.Option("--parity", help="Compute uncorrected p-values exactly as this program does."),
-    ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Print one row per pair of systems instead.")] = False,
+    parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
+    pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of systems instead.")] = False,
     percent: Annotated[
-        bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
+        bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
     kind: KindOption = "auto",
     seed: SeedOption = 0,

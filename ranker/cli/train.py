@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from ranker.cli.options import (
     DocumentFormat,
@@ -19,6 +19,8 @@ from ranker.cli.options import (
     SeedOption,
     Without,
     check_exclude_self,
+    listed_paths,
+    unused_notes,
     working,
 )
 from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
@@ -26,6 +28,7 @@ from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
     from ranker.evaluation.cross_validation import CrossValidation
     from ranker.ranking import Ranker
 
@@ -34,7 +37,7 @@ def command(
     inputs: Annotated[Input, Without(["given"])],
     features: Annotated[
         str,
-        typer.Option(
+        Option(
             "--features",
             "-F",
             help="Features of the ranker (see ranker features); auto: the standard set for the language.",
@@ -43,7 +46,7 @@ def command(
     ] = DEFAULTS.features,
     base: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             help="Model file or included ranker to adapt: its features are kept, its weights change only as far as the "
             "judgements require.",
@@ -52,51 +55,51 @@ def command(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model", "-M", help="Output file (default: NAME.model, after the first corpus).", metavar="FILE"
-        ),
+        Option("--model", "-M", help="Output file (default: NAME.model, after the first corpus)."),
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[
-        str,
-        typer.Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.", metavar="X|auto"),
+        str, Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.", metavar="X|auto")
     ] = str(DEFAULTS.C),
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = DEFAULTS.loss,
+    loss: Annotated[Loss, Option(help="Loss per pair.")] = DEFAULTS.loss,
     pairs: Annotated[
         PairCounting,
-        typer.Option(
-            "--pairs",
+        Option(
             help="How preferences become training pairs: one per judgement; one per pair of candidates (aggregated); "
-            "or aggregated with the same total weight per language pair (balanced).",
+            "or aggregated with the same total weight per language pair (balanced)."
         ),
     ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
-    folds: Annotated[
-        int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
-    ] = FOLDS,
+    folds: Annotated[int, Option(help="Folds of the final cross-validation (0: none).", min=0)] = FOLDS,
+    compare: Annotated[
+        list[str] | None,
+        Option(
+            help="Also compare with these rankers in the cross-validation: names or files, separated by commas.",
+            metavar="FILE|NAME",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormat = "table",
 ) -> None:
     """Learn a ranker from human judgements.
 
-    Training ends with a cross-validation: agreement on sources that were not used for training, compared with chrF and
-    the included ranker.
+    Training ends with a cross-validation: agreement on sources that were not used for training, compared with chrF, and
+    with the rankers that --compare names.
 
     With --from, the weights of another ranker are the starting point. They change only as far as cross-validation over
     sources shows an improvement of more than two standard errors.
 
     Example: ranker train --data sample --model sample.model
     """
-    from ranker.ranking import Ranker
-
     check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
+    from ranker.ranking import Ranker, make_scorer
     from ranker.storage.model_files import check_target
 
     ranker = Ranker(
@@ -110,25 +113,28 @@ def command(
         exclude_self=exclude_self,
         base=base,
     )
-    dataset = inputs.read(ranker.feature_set.members, kind=kind)
+    rivals = {name: make_scorer(None, name) for name in listed_paths(compare)}
+    corpora: list[Dataset] = []
+    dataset = inputs.read(ranker.feature_set.members, parts=corpora)
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
     with working("training"):
         table = ranker.fit_table(dataset)
         ranker.save(target)
-        direction = direction_note(ranker, dataset, seed=seed)
-    language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
     notes = [
+        *unused_notes(corpora, table.kind),
         *ranker.training_notes,
-        *filter(None, [language, ranker.weight_sets.note(table.whole, table.rows), direction]),
+        english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset),
+        ranker.weight_sets.note(table.whole, table.rows),
+        direction_note(ranker, table, seed=seed),
     ]
     cross_validation = None
     if folds and len(table.blocks) < 2:
         notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):
-            cross_validation = cross_validate(ranker, table, folds=folds, seed=seed)
-    for note in notes:
+            cross_validation = cross_validate(ranker, table, rivals=rivals, folds=folds, seed=seed)
+    for note in filter(None, notes):
         print_note(note)
     _print(ranker, target, cross_validation, form)
 

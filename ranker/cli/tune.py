@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from ranker.cli.options import MOST_SEARCHES, DocumentFormat, JobsOption, SeedOption
 from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
@@ -21,101 +22,60 @@ if TYPE_CHECKING:
 
 RefsOption = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--references",
-        "-r",
-        help="References, one per line: one or more files.",
-        metavar="FILE...",
-    ),
+    Option("--references", "-r", help="References, one per line: one or more files.", metavar="FILE..."),
 ]
 
 
 def command(
-    nbest: Annotated[
-        Path | None, typer.Option("--nbest", help="N-best list in Moses format to tune on.", metavar="FILE")
-    ] = None,
+    nbest: Annotated[Path | None, Option(help="N-best list in Moses format to tune on.")] = None,
     refs: RefsOption = None,
     source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="Source sentences, for metrics that use them.", metavar="FILE"),
+        Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")
     ] = None,
     metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", help="Metric to tune to, such as bleu[order=4].", metavar="METRIC"),
+        list[str] | None, Option("--metric", "-m", help="Metric to tune to, such as bleu[order=4].", metavar="METRIC")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-M", help="Tune to a trained ranker instead.", metavar="FILE")
-    ] = None,
-    start: Annotated[
-        Path | None, typer.Option("--start", help="Initial weights (default: all equal).", metavar="FILE")
-    ] = None,
+    model: Annotated[Path | None, Option("--model", "-M", help="Tune to a trained ranker instead.")] = None,
+    start: Annotated[Path | None, Option(help="Initial weights (default: all equal).")] = None,
     fix: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fix", help="Keep the weight of a feature or column fixed, at VALUE if given.", metavar="NAME[=VALUE]"
-        ),
+        Option(help="Keep the weight of a feature or column fixed, at VALUE if given.", metavar="NAME[=VALUE]"),
     ] = None,
     bounds: Annotated[
-        list[str] | None,
-        typer.Option("--bounds", help="Bounds for the weights of a feature or column.", metavar="NAME=LOW:HIGH"),
+        list[str] | None, Option(help="Bounds for the weights of a feature or column.", metavar="NAME=LOW:HIGH")
     ] = None,
-    restarts: Annotated[
-        int, typer.Option("--restarts", help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)
-    ] = 20,
-    directions: Annotated[
-        int, typer.Option("--directions", help="Random search directions per round.", min=0, max=MOST_SEARCHES)
-    ] = 5,
+    restarts: Annotated[int, Option(help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)] = 20,
+    directions: Annotated[int, Option(help="Random search directions per round.", min=0, max=MOST_SEARCHES)] = 5,
     tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", help="Stop the search when a round improves the score by less than this.", min=0),
+        float, Option(help="Stop the search when a round improves the score by less than this.", min=0)
     ] = 1e-6,
     decoder: Annotated[
-        str | None,
-        typer.Option(
-            "--decoder", help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD"
-        ),
+        str | None, Option(help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD")
     ] = None,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Time limit per decoder call, in seconds.")
-    ] = 86_400.0,
+    time_limit: Annotated[float, Option(help="Time limit per decoder call, in seconds.")] = 86_400.0,
     iterations: Annotated[
         int | None,
-        typer.Option(
-            "--iterations",
-            help="Maximum number of iterations (default 1, or 25 with --decoder).",
-            min=1,
-            max=MOST_SEARCHES,
-        ),
+        Option(help="Maximum number of iterations (default 1, or 25 with --decoder).", min=1, max=MOST_SEARCHES),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(
-            "--state",
+        Option(
             help="Directory for resuming an interrupted run (default with --decoder: PREFIX.state).",
             metavar="DIRECTORY",
         ),
     ] = None,
     weights: Annotated[
         Path,
-        typer.Option(
-            "--weights", "-w", help="Write weights to PREFIX.json, and to PREFIX.ini for Moses.", metavar="PREFIX"
-        ),
+        Option("--weights", "-w", help="Write weights to PREFIX.json, and to PREFIX.ini for Moses.", metavar="PREFIX"),
     ] = Path("tuned"),
     report: Annotated[
-        list[str] | None,
-        typer.Option("--report", help="Additional metrics to score the translations with.", metavar="METRIC"),
+        list[str] | None, Option(help="Additional metrics to score the translations with.", metavar="METRIC")
     ] = None,
-    test_nbest: Annotated[
-        Path | None,
-        typer.Option("--test-nbest", help="N-best list of held-out sentences, for scoring only.", metavar="FILE"),
-    ] = None,
+    test_nbest: Annotated[Path | None, Option(help="N-best list of held-out sentences, for scoring only.")] = None,
     test_refs: Annotated[
-        list[Path] | None,
-        typer.Option("--test-references", help="Reference files for --test-nbest.", metavar="FILE..."),
+        list[Path] | None, Option("--test-references", help="Reference files for --test-nbest.", metavar="FILE...")
     ] = None,
-    test_source: Annotated[
-        Path | None, typer.Option("--test-source", help="Source sentences for --test-nbest.", metavar="FILE")
-    ] = None,
+    test_source: Annotated[Path | None, Option(help="Source sentences for --test-nbest.")] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormat = "table",

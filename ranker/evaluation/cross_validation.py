@@ -1,16 +1,17 @@
-"""How well a trained ranker would rank sources that it did not learn from, beside chrF and the included ranker.
+"""How well a trained ranker would rank sources that it did not learn from, compared with chrF and other rankers.
 
 The sources are divided into folds, evenly for every language pair; those with the same text are in one. Each fold is
 scored by weights learnt from the others, with the features that the ranker was trained on, standardised again, and the
 ranker's C times total pair weight; those of an adapted ranker stay near the weights of its base, with the base's means
-and scales. No feature is
-extracted again: extractors that learn from the training data (`paraphrase`, `semantic[idf=true]`) are cross-fitted as
-in training, and language models of references contain the references of all folds, as they do when all sources are
-ranked together. The judgements of a held-out source influence its scores only through the choice of C.
+and scales. The features are those of the training table: extractors that learn from the training data (`paraphrase`,
+`semantic[idf=true]`) are cross-fitted as in training, and language models of references contain the references of all
+folds, as they do when all sources are ranked together. The judgements of a held-out source influence its scores only
+through the choice of C.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -24,9 +25,8 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.included_models import default_model
-from ranker.ranking import Ranker, RankerScorer
+from ranker.extractors.scorers import Scorer
+from ranker.ranking import Ranker, make_scorer
 from ranker.settings import FOLDS, Loss
 from ranker.training_data import TrainingTable, standardiser, stratified_folds
 
@@ -62,9 +62,15 @@ class CrossValidation:
 
 
 def cross_validate(
-    ranker: Ranker, table: TrainingTable, *, folds: int = FOLDS, resamples: int = 1000, seed: int = 0
+    ranker: Ranker,
+    table: TrainingTable,
+    *,
+    rivals: Mapping[str, Scorer] | None = None,
+    folds: int = FOLDS,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> CrossValidation:
-    """Cross-validate a trained ranker."""
+    """Cross-validate a trained ranker, and compare it with chrF, if there are references, and with `rivals`."""
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
@@ -74,14 +80,14 @@ def cross_validate(
         what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"
         raise DataError(what, file=table.dataset.name)
     parts = min(folds, judged_sources)
+    has_references = bool((np.diff(table.dataset.reference_offsets)[table.group] > 0).all())
+    baseline = {BASELINE: make_scorer(BASELINE, None)} if has_references else {}
+    compared = {**baseline, **(rivals or {})}
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
-    note = None
-    if _can_be_scored(FeatureSet.parse(BASELINE), table):
-        scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
-    included = Ranker.load(default_model(table.dataset))
-    if _can_be_scored(included, table):
-        scored.append(CandidateScores(default_model(table.dataset), included.candidate_scores(table.whole, table.rows)))
-        note = RankerScorer(included).trained_on(table.dataset)
+    scored += [
+        CandidateScores(name, scorer.candidate_scores(table.whole, table.rows)) for name, scorer in compared.items()
+    ]
+    notes = {name: scorer.trained_on(table.dataset) for name, scorer in compared.items()}
     comparison = compare(
         [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
     )
@@ -92,10 +98,8 @@ def cross_validate(
         comparison.main_scope.sources,
         resamples,
         seed,
-        tuple(
-            _row(comparison, metric.name, None if metric.name in (THIS_MODEL, BASELINE) else note) for metric in scored
-        ),
-        tuple(_verdicts(comparison, [metric.name for metric in scored[1:] if not (note and metric.name != BASELINE)])),
+        tuple(_row(comparison, metric.name, notes.get(metric.name)) for metric in scored),
+        tuple(_verdicts(comparison, [name for name, note in notes.items() if not note])),
     )
 
 
@@ -134,21 +138,8 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     return scores
 
 
-def _can_be_scored(by: FeatureSet | Ranker, table: TrainingTable) -> bool:
-    """Return whether a data set has the references, or the candidates, that scores by features or a ranker need."""
-    try:
-        if isinstance(by, Ranker):
-            by.weight_sets.choose(table.whole, table.rows)
-        else:
-            by.check_references(table.dataset)
-    except DataError:
-        return False
-    return True
-
-
 def _row(comparison: Comparison, name: str, note: str | None) -> HeldOut:
-    tau, rho = (_estimate(comparison, statistic, name) for statistic in (TAU, SPEARMAN))
-    return HeldOut(name, tau, rho or Estimate(float("nan"), float("nan"), float("nan")), note)
+    return HeldOut(name, _estimate(comparison, TAU, name), comparison.estimate(SPEARMAN, metric=name), note)
 
 
 def _estimate(comparison: Comparison, statistic: str, name: str) -> Estimate | None:
@@ -169,7 +160,7 @@ def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
         baseline = _estimate(comparison, statistic, name)
         if own is None or baseline is None or not baseline.value > own.value:
             continue
-        title = "chrF" if name == BASELINE else f"the included model {name}"
+        title = "chrF" if name == BASELINE else f"the model {name}"
         figures = f"{_TITLES[statistic]} {_figure(baseline.value)} against {_figure(own.value)}"
         if tests is not None and tests.ahead[names.index(name)][names.index(THIS_MODEL)]:
             verdicts.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, Kind, human_scores, judged
-from ranker.errors import ModelError
+from ranker.corpora.judgements import PREFERENCES, Kind, human_scores
 from ranker.extractors.direction import opposed_to_chrf
 
 if TYPE_CHECKING:
     from ranker.ranking import Ranker
+    from ranker.training_data import TrainingTable
+
+_SCORE = "score"
 
 
-def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | None:
-    """Return what to tell the user if a ranker is opposed to chrF on the candidates of `dataset` it learnt from."""
-    training = ranker.training
-    if training is None:
-        raise ModelError("the ranker is not trained; call fit or load")
-    kind = Kind.parse(training.kind).directed()
-    share = opposed_to_chrf(dataset, ranker.candidate_scores, judged(dataset, str(kind)), seed=seed)
+def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> str | None:
+    """Return what to tell the user if a ranker is opposed to chrF on the candidates of `table` that it learnt from."""
+    weights = ranker.weight_sets.of_candidates(table.whole, table.rows)
+    candidates = table.dataset.candidates.assign(**{_SCORE: (weights * table.columns).sum(axis=1)})
+    scored = replace(table.dataset, candidates=candidates)
+    share = opposed_to_chrf(scored, lambda part, rows: part.candidates[_SCORE].to_numpy()[rows], seed=seed)
     if share is None:
         return None
     what = f"the model prefers candidates with lower chrF in {share:.0%} of the training sources"
     if ranker.settings.exclude_self:
         return f"{what}; references match each other less than outputs match them; train without --exclude-self"
-    return f"{what}; {_advice(kind)}"
+    return f"{what}; {_advice(Kind.parse(table.kind).directed())}"
 
 
 def judgements_note(dataset: Dataset, kind: str, *, seed: int = 0) -> str | None:

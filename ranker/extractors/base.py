@@ -74,6 +74,9 @@ class Extractor(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        # before the decorator of dataclasses gives the class one that lists all its fields
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Extractor.__repr__  # type: ignore[method-assign]
         if not cls.__module__.startswith("ranker."):
             for name in _SHAPES.keys() & vars(cls).keys():
                 _check_results(cls, name)
@@ -81,6 +84,10 @@ class Extractor(ABC):
     def __str__(self) -> str:
         """Write the notation of this extractor: what differs from the defaults."""
         return notation.describe(self)
+
+    def __repr__(self) -> str:
+        """Write the notation."""
+        return str(self)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from ranker.evaluation.cross_validation import (
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranking import Ranker
+from ranker.ranking import Ranker, scorer_of
 from ranker.training_data import TrainingTable
 from tests.datasets import dataset_of
 from tests.evaluation.made import preferred
@@ -141,13 +141,13 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
 def test_a_model_worse_than_chrf_and_the_included_ranker_is_told_so():
     data = planted("chrf")
     ranker = Ranker("length", C=1.0)
-    validation = cross_validate(ranker, ranker.fit_table(data), resamples=200)
+    validation = cross_validate(ranker, ranker.fit_table(data), rivals={"full": scorer_of("full")}, resamples=200)
     assert [row.name for row in validation.rows] == [THIS_MODEL, "chrf", "full"]
     assert validation.rows[1].spearman.value == pytest.approx(1.0)
     chrf, full = validation.verdicts
     better = "ranks these held-out sources significantly better than the new model (Spearman "
     assert chrf.startswith(f"chrF {better}1.000 against ")
-    assert full.startswith(f"the included model full {better}.")
+    assert full.startswith(f"the model full {better}.")
 
 
 def test_a_difference_that_may_be_chance_is_called_so():
@@ -193,9 +193,10 @@ def test_the_included_ranker_is_marked_where_it_was_trained_on_these_data(monkey
     data = planted("chrf", name="mine")
     ranker = Ranker("length", C=1.0)
     table = ranker.fit_table(data)
-    assert [row.note for row in cross_validate(ranker, table, resamples=100).rows] == [None, None, None]
+    rivals = {"full": scorer_of("full")}
+    assert [row.note for row in cross_validate(ranker, table, rivals=rivals, resamples=100).rows] == [None, None, None]
     monkeypatch.setattr(Ranker, "seen", lambda self, dataset: 0.25)
-    validation = cross_validate(ranker, table, resamples=100)
+    validation = cross_validate(ranker, table, rivals=rivals, resamples=100)
     assert [row.note for row in validation.rows] == [None, None, "was trained on 25% of the sources of mine"]
     assert len(validation.verdicts) == 1
     assert validation.verdicts[0].startswith("chrF")
@@ -215,13 +216,16 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
         cross_validate(Ranker("chrf"), table)
 
 
-def test_data_without_references_is_compared_with_the_ranker_that_needs_none(monkeypatch):
+def test_data_without_references_is_compared_with_rankers_that_need_none_only(monkeypatch):
     data = planted("bleu")
     monkeypatch.setattr(Bleu, "needs_references", False)
     no_references = dataclasses.replace(data, references=data.references.iloc[:0])
     ranker = Ranker("bleu", C=1.0)
-    validation = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
+    table = ranker.fit_table(no_references)
+    validation = cross_validate(ranker, table, rivals={"consensus": scorer_of("consensus")}, resamples=10)
     assert [row.name for row in validation.rows] == [THIS_MODEL, "consensus"]
+    with pytest.raises(DataError, match="has no reference"):
+        cross_validate(ranker, table, rivals={"chrf": scorer_of("chrf")})
 
 
 def test_rows_of_one_text_are_never_in_two_folds():

@@ -11,9 +11,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Kind, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
-from ranker.errors import ModelError
 from ranker.evaluation.direction import direction_note, judgements_note
 from ranker.extractors.direction import opposed_to_chrf
+from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 from tests.datasets import part_of_corpus
 
@@ -41,7 +41,8 @@ def made(kind: str, sign: int, sources: int = 30, references: int = 1) -> Datase
 )
 def test_a_ranker_upside_down_is_noted(kind: str, sign: int, asked: str, advice: str) -> None:
     dataset = made(kind, sign)
-    note = direction_note(Ranker("bleu[order=1]", kind=asked).fit(dataset), dataset)
+    ranker = Ranker("bleu[order=1]", kind=asked)
+    note = direction_note(ranker, ranker.fit_table(dataset))
     assert note == f"the model prefers candidates with lower chrF in 100% of the training sources; {advice}"
     kind = "x:lower" if asked == "x:lower" else kind
     assert (
@@ -52,30 +53,22 @@ def test_a_ranker_upside_down_is_noted(kind: str, sign: int, asked: str, advice:
 
 def test_the_right_way_up_and_without_references_nothing_is_said() -> None:
     dataset = made("x", 1)
-    assert direction_note(Ranker("bleu[order=1]").fit(dataset), dataset) is None
+    ranker = Ranker("bleu[order=1]")
+    assert direction_note(ranker, ranker.fit_table(dataset)) is None
     assert judgements_note(dataset, "x") is None
     assert judgements_note(made("x", -1, references=0), "x") is None
-    bare = made("x", -1, references=0)
-    assert direction_note(Ranker("bleu[order=1]").fit(dataset), bare) is None
-    with pytest.raises(ModelError, match="not trained"):
-        direction_note(Ranker(), dataset)
+    ranker = Ranker("consensus")
+    assert direction_note(ranker, ranker.fit_table(made("x", -1, references=0))) is None
 
 
-def test_few_pairs_of_much_data_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_features_of_training_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = made("x", -1, sources=600)
-    ranker = Ranker("bleu[order=1]").fit(dataset)
-    scored: list[int] = []
-    score = Ranker.candidate_scores
-
-    def counted(self: Ranker, part: Dataset, rows: np.ndarray) -> np.ndarray:
-        scored.append(len(part.sources))
-        return score(self, part, rows)
-
-    monkeypatch.setattr(Ranker, "candidate_scores", counted)
-    notes = [direction_note(ranker, dataset, seed=seed) for seed in (1, 1, 2)]
+    ranker = Ranker("bleu[order=1]")
+    table = ranker.fit_table(dataset)
+    monkeypatch.setattr(FeatureSet, "transform", None)
+    notes = [direction_note(ranker, table, seed=seed) for seed in (1, 1, 2)]
     assert notes[0] == notes[1]
     assert all(note and "100%" in note for note in notes)
-    assert scored == [500, 500, 500]
 
 
 def test_preferences_upside_down_are_noted() -> None:

@@ -52,6 +52,12 @@ def test_a_view_is_made_once_for_a_data_set_and_its_options():
     assert len(CALLS) == 4
 
 
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_an_extractor_is_shown_as_its_notation(name):
+    assert repr(make(name)) == str(make(name)) == name
+    assert repr([make_metric("bleu[order=2,smoothing=none]")]) == "[bleu[order=2,smoothing=none]]"
+
+
 @pytest.mark.parametrize(
     "derive",
     [

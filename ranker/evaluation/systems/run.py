@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
 from ranker.corpora.own_references import without_only_references
+from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
@@ -31,7 +33,10 @@ from ranker.evaluation.systems.result import (
     SystemsResult,
     SystemsSettings,
 )
+from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
+from ranker.frames.labelled import Candidates, candidate_rows
+from ranker.ranking import Ranker, scorer_of
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION
@@ -41,8 +46,8 @@ RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
 
 
 def compare_systems(
-    dataset: Dataset,
-    scorers: Mapping[str, Scorer],
+    candidates: Candidates,
+    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer],
     *,
     baseline: str | None = None,
     test: SystemTest = "bs",
@@ -55,7 +60,55 @@ def compare_systems(
     power: float = 0.8,
     statistics: Mapping[str, FloatArray] | None = None,
 ) -> SystemsResult:
-    """Compare the systems of every language pair with a baseline and with each other."""
+    """Compare the systems of every language pair with a baseline and with each other.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        One translation of every source by every system; see `ranker.ranking.Ranker.score` for the forms.
+    scorers : list of str, Path, Metric or Ranker
+        Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
+        A mapping gives them other names.
+    baseline : str, optional
+        System that the others are compared with; by default the first.
+    test : {"bs", "ar"}
+        Paired bootstrap or approximate randomisation.
+    correction : {"westfall-young", "holm", "none"}
+        Multiple-testing correction for the p-values of all pairs of systems.
+    resamples : int, optional
+        By default 1,000, or 10,000 for approximate randomisation.
+    seed : int, default 0
+    parity : {"sacrebleu"}, optional
+        Count uncorrected p-values exactly as this program does.
+    kind : str
+        Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`.
+    alpha : float, default 0.05
+        A corrected p-value below it is a significant difference.
+    power : float, default 0.8
+        Probability of significance that the number of sources needed is for.
+    statistics : mapping of str to array, optional
+        Statistics of the candidates by every scorer, if they are known.
+
+    Returns
+    -------
+    SystemsResult
+        ``to_frame()`` has one row per language pair, metric and system.
+
+    Raises
+    ------
+    DataError
+        If a system has no translation of a source, or several.
+    OptionError
+        For an unknown metric or option, or fewer than two systems.
+
+    Examples
+    --------
+    >>> from ranker import compare_systems, from_texts
+    >>> data = from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"])
+    >>> result = compare_systems(data, ["bleu[order=1]", "chrf"], resamples=100)
+    >>> result.to_frame()[["metric", "system", "rank"]].values.tolist()
+    [['bleu[order=1]', 'A', 1], ['bleu[order=1]', 'B', 2], ['chrf', 'A', 1], ['chrf', 'B', 2]]
+    """
     for name, value, known in (
         ("test", test, get_args(SystemTest)),
         ("correction", correction, get_args(Correction)),
@@ -67,6 +120,9 @@ def compare_systems(
     if number < 1:
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    dataset = candidate_rows(candidates).dataset
+    if not isinstance(scorers, Mapping):
+        scorers = _by_name(scorers)
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
@@ -96,6 +152,18 @@ def compare_systems(
         human,
         (*filter(None, [left_out]), *notes, *dict.fromkeys(filter(None, few))),
     )
+
+
+def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
+    """Return scorers by their names, rankers that are read from a file by the name of the file."""
+    named = []
+    for each in scorers:
+        scorer = scorer_of(each)
+        is_file = scorer.kind == "ranker" and isinstance(each, str | Path)
+        named.append((Path(str(each)).name if is_file else scorer.name, scorer))
+    if (twice := first_repeated([name for name, _ in named])) is not None:
+        raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
+    return dict(named)
 
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:

@@ -13,7 +13,8 @@ from ranker.corpora.schema import table
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking import make_scorer
+from ranker.extractors.registry import make_metric
+from ranker.ranking import Ranker, make_scorer
 from tests.datasets import dataset_of
 from tests.evaluation.made import graded
 
@@ -44,6 +45,24 @@ def sample():
 
 
 SYSTEMS = {"bad": 0.5, "good": 0.1, "fair": 0.25, "also fair": 0.25}
+
+
+def test_metrics_and_rankers_are_given_by_name_or_as_they_are_and_data_in_any_form():
+    frame = made(SYSTEMS, sources=40).to_frame()
+    result = compare_systems(frame, ["bleu", make_metric("ter")], resamples=20)
+    by_scorer = compare_systems(frame, scorers("bleu", "ter"), resamples=20)
+    assert result.comparisons == by_scorer.comparisons
+    with pytest.raises(OptionError, match="'bleu' is given twice"):
+        compare_systems(frame, ["bleu", "bleu"])
+    with pytest.raises(OptionError, match="did you mean 'bleu'"):
+        compare_systems(frame, ["bley"])
+
+
+def test_a_ranker_is_called_as_its_file(tmp_path):
+    ranker = Ranker("bleu", C=0.01).fit(catalogue.load("sample"))
+    ranker.save(tmp_path / "mine.model")
+    result = compare_systems("sample", [tmp_path / "mine.model", ranker, "full-any"], resamples=20)
+    assert [metric.name for metric in result.metrics] == ["mine.model", "ranker", "full-any"]
 
 
 @pytest.mark.parametrize("test", ["bs", "ar"])
