@@ -20,8 +20,8 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import resolve_kind
-from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
-from ranker.errors import ModelError, OptionError, counted
+from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
+from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
@@ -151,6 +151,15 @@ class Ranker(LabelledScores):
     def fit_table(self, dataset: Dataset) -> TrainingTable:
         """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
+        seen = self.feature_set.pretraining_sources
+        known = among(dataset, seen)
+        if known.any():
+            # features of what an encoder learnt from look better than those of new data ever will
+            what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
+            if known.all():
+                raise DataError(f"the encoder was trained on {what}; nothing is left to learn from", file=dataset.name)
+            notes.append(f"{what} left out: the encoder was trained on them")
+            dataset = dataset.select_sources(~known)
         scored = with_given_scores(dataset, self.feature_set.members)
         kind = resolve_kind(scored, settings.kind)
         if settings.references_as_candidates:
@@ -169,7 +178,7 @@ class Ranker(LabelledScores):
             table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
         )
         self.training_notes = (*notes, *filter(None, [note]))
-        self._sources = short_keys(table.dataset)
+        self._sources = np.union1d(short_keys(table.dataset), seen)
         self._stored = None
         return table
 

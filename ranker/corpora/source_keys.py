@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import Int64Array
+from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 
 UInt32Array = npt.NDArray[np.uint32]
@@ -29,10 +29,16 @@ def short_keys(dataset: Dataset) -> UInt32Array:
     return np.unique(_short(keys[keys != _NONE]))
 
 
+def among(dataset: Dataset, known: UInt32Array) -> BoolArray:
+    """Return the mask of the sources whose `short_keys` are among the `known`."""
+    keys = _keys(dataset)
+    return np.asarray((keys != _NONE) & np.isin(_short(keys), known))
+
+
 def share_among(dataset: Dataset, known: UInt32Array) -> float:
     """Return the share of the sources with candidates whose `short_keys` are among the `known`."""
-    keys = _keys(dataset)[np.unique(dataset.candidate_source)]
-    return float(((keys != _NONE) & np.isin(_short(keys), known)).mean()) if len(keys) else 0.0
+    used = np.unique(dataset.candidate_source)
+    return float(among(dataset, known)[used].mean()) if len(used) else 0.0
 
 
 def _short(keys: npt.NDArray[np.uint64]) -> UInt32Array:

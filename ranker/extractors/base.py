@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.text_pairs import TextPairs
@@ -143,6 +144,11 @@ class Extractor(ABC):
         """
         fitted = self.fit(dataset)
         return fitted, fitted.transform(dataset)
+
+    @property
+    def pretraining_sources(self) -> UInt32Array | None:
+        """The `short_keys` of judged sources that it learnt from before training, whose columns look too good."""
+        return None
 
     def with_files(self, files: Mapping[str, str]) -> Extractor:
         """Return this extractor with the files of scores from elsewhere, by their names, that it asks for."""

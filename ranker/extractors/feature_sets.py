@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation, share
-from ranker.arrays import BoolArray, FloatArray
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import references_among_candidates, scored_apart
+from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
@@ -27,6 +28,8 @@ from ranker.storage.plain_data import parse_toml
 _LOG = note_logger(__name__)
 _KEPT_ROWS = 20_000
 """Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
+_PART = 10_000
+"""Candidates of larger ones whose columns are computed together."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,12 @@ class FeatureSet:
         """Whether it says where scores from elsewhere are, which models must not: they keep the names of scores."""
         return any(given_files(self.members).values())
 
+    @property
+    def pretraining_sources(self) -> UInt32Array:
+        """The `short_keys` of judged sources that extractors learnt from before training."""
+        keys = (part.pretraining_sources for part in self.members)
+        return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
+
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
         """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""
         return FeatureSet(tuple(extractor.with_files(files) for extractor in self.extractors))
@@ -198,7 +207,23 @@ class FeatureSet:
         if not partial:
             self.check_references(dataset if rows is None else dataset.select_candidates(rows))
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
-        return self._matrix(dataset, [None] * len(self.extractors), is_used, rows)
+        known = [None] * len(self.extractors)
+        if len(dataset) <= _KEPT_ROWS or not all(extractor.by_shards for extractor in self.extractors):
+            return self._matrix(dataset, known, is_used, rows)
+        # vectors of texts that several extractors use are kept for a part only
+        dataset = with_given_scores(dataset, self.members)
+        selected = np.ones(len(dataset), dtype=bool) if rows is None else rows
+        parts = []
+        for part in np.split(np.arange(len(dataset.sources)), self._cuts(dataset)):
+            chosen = np.isin(np.arange(len(dataset.sources)), part)
+            mask = selected[chosen[dataset.candidate_source]]
+            parts.append(self._matrix(dataset.select_sources(chosen), known, is_used, mask))
+        return np.concatenate(parts)
+
+    @staticmethod
+    def _cuts(dataset: Dataset) -> Int64Array:
+        """Return the sources at which parts of about `_PART` candidates begin, but the first."""
+        return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
     def _matrix(
         self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None

@@ -162,3 +162,23 @@ def test_equal_tables_give_equal_scores_however_they_were_selected() -> None:
     assert features.transform(part).tobytes() == features.transform(alike).tobytes()
     ranker = Ranker.load("full-any")
     assert ranker.candidate_scores(part).tobytes() == ranker.candidate_scores(alike).tobytes()
+
+
+def test_large_data_are_computed_in_parts(sample, monkeypatch):
+    features = FeatureSet.parse("bleu,ribes,consensus[trust=source].weighted")
+    rows = np.arange(len(sample)) % 5 != 1
+    whole, selected = features.transform(sample), features.transform(sample, rows=rows)
+    monkeypatch.setattr("ranker.extractors.feature_sets._KEPT_ROWS", 100)
+    monkeypatch.setattr("ranker.extractors.feature_sets._PART", 37)
+    sizes, matrix = [], FeatureSet._matrix
+    monkeypatch.setattr(
+        FeatureSet, "_matrix", lambda self, part, *rest: sizes.append(len(part)) or matrix(self, part, *rest)
+    )
+    np.testing.assert_array_equal(features.transform(sample), whole)
+    assert max(sizes) < 60
+    assert len(sizes) > 10
+    np.testing.assert_array_equal(features.transform(sample, rows=rows), selected)
+    sizes.clear()
+    # what learns from all that is ranked cannot be taken apart
+    FeatureSet.parse("consensus.weighted").transform(sample)
+    assert sizes == [len(sample)]

@@ -12,6 +12,7 @@ from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.own_references import references_among_candidates
+from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
@@ -20,7 +21,7 @@ from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
-from ranker.extractors.consensus.votes import COLUMNS, NormalisedSimilarity, count_votes
+from ranker.extractors.consensus.votes import COLUMNS, WORDING, NormalisedSimilarity, count_votes
 from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
@@ -82,7 +83,10 @@ class Consensus(Extractor):
     * ``independent``: as ``weighted``, less what voter and candidate have in common because they are relatives;
     * ``independent_near``: as ``near``, after the same is taken off;
     * ``quality``: as ``independent``, better voters weighing more, :math:`w_j \exp(z_j / 2)` with the standardised
-      ``independent`` :math:`z_j` of the voter.
+      ``independent`` :math:`z_j` of the voter;
+    * ``diverse``: as ``mean``, with weights :math:`1 / \sum_k c_{jk}^8`, so that voters of like wording share a vote
+      (Henikoff and Henikoff 1994); :math:`c_{jk}` is the chrF of two voters over that of each with itself, whatever
+      the metric.
 
     Relatives are found by their mean similarity over whatever is ranked, for each language pair; see
     `ranker.extractors.consensus.relatives` for the derivation. With ``trust=source``, or more than 500 systems, they
@@ -110,7 +114,7 @@ class Consensus(Extractor):
     Notes
     -----
     Features: ``consensus.mean``, ``consensus.distinct``, ``consensus.near``, ``consensus.weighted``,
-    ``consensus.independent``, ``consensus.independent_near``, ``consensus.quality``.
+    ``consensus.independent``, ``consensus.independent_near``, ``consensus.quality``, ``consensus.diverse``.
     """
 
     name: ClassVar[str] = "consensus"
@@ -161,6 +165,11 @@ class Consensus(Extractor):
     def english_only(self) -> tuple[str, ...]:
         """The metric, if it is for English only."""
         return ("metric",) if self._compared.english_only else ()
+
+    @property
+    def pretraining_sources(self) -> UInt32Array | None:
+        """The sources that the encoder of `semantic` was trained on."""
+        return self._compared.pretraining_sources
 
     def check_ready(self) -> None:
         """Raise an error if what the metric needs is missing."""
@@ -226,6 +235,15 @@ class Consensus(Extractor):
         stored = _kept_blocks(dataset, self.metric, self.limit)
         return iter(stored) if stored is not None else _make_blocks(dataset, self._similarity, self.limit)
 
+    def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[Block, FloatArray]]:
+        """Yield the similarities as `_blocks` does, and how like the wording of the same candidates is."""
+        if self.metric == WORDING:
+            made = ((block, block) for block in self._blocks(dataset))
+        else:
+            made = zip(self._blocks(dataset), Consensus(limit=self.limit)._blocks(dataset), strict=True)
+        for block, wording in made:
+            yield block, NormalisedSimilarity.of(wording.similarity, lower=False).values
+
     def _relations(self, dataset: Dataset) -> SystemRelations:
         pairs = source_language_pairs(dataset)[dataset.candidate_source]
         systems = dataset.candidates["system"].to_numpy(object)
@@ -281,7 +299,7 @@ class FittedConsensus(Consensus, FittedExtractor):
         return self
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 7)."""
+        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 8)."""
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row
@@ -290,7 +308,7 @@ class FittedConsensus(Consensus, FittedExtractor):
             [self.learnt is not None and lp in self.learnt.language_pairs for lp in source_language_pairs(dataset)]
         )
         done = 0
-        for block in self._blocks(dataset):
+        for block, wording in self._compared_blocks(dataset):
             normalised = NormalisedSimilarity.of(block.similarity, lower=self._lower)
             by_system = known[dataset.candidate_source[block.rows[:, 0]]]
             for chosen, systems in ((by_system, True), (~by_system, False)):
@@ -308,7 +326,13 @@ class FittedConsensus(Consensus, FittedExtractor):
                     related = relatives(part.values, pairs)
                     relation, excess = related.relation, related.excess
                 result[rows] = count_votes(
-                    block.similarity[chosen], relation, part.scaled(excess), text[rows], voting[rows], self.neighbours
+                    block.similarity[chosen],
+                    relation,
+                    part.scaled(excess),
+                    text[rows],
+                    voting[rows],
+                    wording[chosen],
+                    self.neighbours,
                 )
             done += block.rows.size
             progress.report("candidates compared", done, len(dataset))
@@ -318,6 +342,7 @@ class FittedConsensus(Consensus, FittedExtractor):
                 dataset,
                 source,
                 self._similarity,
+                _similarity_of(WORDING),
                 self._compared if self.aggregate and isinstance(self._compared, Metric) else None,
                 lower=self._lower,
                 limit=self.limit,

@@ -10,7 +10,14 @@ from ranker.extractors.base import Metric
 from ranker.extractors.consensus.relatives import relation_to, relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
-from ranker.extractors.consensus.votes import COLUMNS, NormalisedSimilarity, nearest, quality, weighted_mean
+from ranker.extractors.consensus.votes import (
+    COLUMNS,
+    NormalisedSimilarity,
+    nearest,
+    quality,
+    shared_votes,
+    weighted_mean,
+)
 from ranker.extractors.text.text_pairs import TextPairs
 
 _AT_ONCE = 1000
@@ -20,6 +27,7 @@ def large_source(
     dataset: Dataset,
     source: int,
     similarity: Similarity,
+    wording: Similarity,
     aggregated: Metric | None,
     *,
     lower: bool,
@@ -46,6 +54,10 @@ def large_source(
     vote = vote_weights(relations.relation)
     others = ~np.eye(len(voters), dtype=bool)
     independent = weighted_mean(among - normalised.scaled(relations.excess), vote[:, np.newaxis] * others)
+    copies_share = shared_votes(
+        NormalisedSimilarity.of(_rectangle(texts, voters, voters, wording), lower=False).values,
+        np.ones(len(voters), dtype=bool),
+    )
     better = vote * quality(independent, np.ones(len(voters), dtype=bool))
     features = np.zeros((number, len(COLUMNS)))
     for start in range(0, number, _AT_ONCE):
@@ -67,6 +79,7 @@ def large_source(
                 weighted_mean(rest, vote[:, np.newaxis] * others),
                 nearest(rest, others, neighbours),
                 weighted_mean(rest, better[:, np.newaxis] * others),
+                weighted_mean(values, copies_share[:, np.newaxis] * others),
             ],
             axis=1,
         )

@@ -13,13 +13,14 @@ import pandas as pd
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_vectors
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
-from ranker.learning.encoder.files import INCLUDED, SMALL
+from ranker.learning.encoder.files import INCLUDED, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.row_cache import RowCache
 
@@ -85,6 +86,11 @@ class Semantic(FittedExtractor):
     def english_only(self) -> tuple[str, ...]:
         """The encoder, if it is one that was trained on English."""
         return ("encoder",) if self.encoder in (INCLUDED, SMALL) else ()
+
+    @property
+    def pretraining_sources(self) -> UInt32Array | None:
+        """The sources that the encoder was trained on."""
+        return find(self.encoder).training_sources
 
     def check_ready(self) -> None:
         """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""

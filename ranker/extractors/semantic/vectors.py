@@ -12,8 +12,8 @@ from ranker.arrays import Int64Array
 from ranker.extractors.semantic.matching import TextVectors
 from ranker.learning.encoder.encoder import Embeddings, Encoder, Pieces
 
-_KEPT = 300_000_000
-"""Bytes of vectors that are kept: about 7,000 sentences of an encoder with 384 numbers for each sub-word."""
+_KEPT = 600_000_000
+"""Bytes of vectors that are kept: about 15,000 sentences of an encoder with 384 numbers for each sub-word."""
 Vectors = OrderedDict[bytes, TextVectors]
 
 

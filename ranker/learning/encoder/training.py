@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from ranker import progress
 from ranker.arrays import Float32Array, FloatArray, Int64Array, offsets_of
@@ -52,7 +53,11 @@ _WARM_UP, _LEAST_RATE = 0.05, 0.02
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How an encoder is trained; `batch` counts sub-words, `candidates` is the most that is taken of a source."""
+    """How an encoder is trained.
+
+    `batch` counts sub-words, `candidates` is the most that is taken of a source, and `sources` is about how many are
+    drawn, 0 for all.
+    """
 
     layer: int = 5
     epochs: int = 1
@@ -60,6 +65,7 @@ class TrainingSettings:
     head_rate: float = 3e-2
     batch: int = 3000
     candidates: int = 8
+    sources: int = 0
     seed: int = 0
     precision: Precision = "float32"
     check_every: int = 2000
@@ -97,6 +103,15 @@ def _pairs(dataset: Dataset, kind: str) -> PreferencePairs:
     pairs = ordered_pairs(human, dataset.candidate_offsets)
     margin = human[pairs.better] - human[pairs.worse]
     return PreferencePairs(pairs.better, pairs.worse, margin / margin.mean() if len(margin) else margin)
+
+
+def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
+    """Draw at least `number` sources, all with the same first reference together, so that the rest shares no text."""
+    first = dataset.references["text"].to_numpy(object)[dataset.reference_offsets[:-1]]
+    codes, texts = pd.factorize(first)
+    order = np.random.default_rng(seed).permutation(len(texts))
+    drawn = np.cumsum(np.bincount(codes)[order])
+    return dataset.select_sources(np.isin(codes, order[: np.searchsorted(drawn, number) + 1]))
 
 
 def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSettings) -> list[Example]:
@@ -304,6 +319,13 @@ def train(
         raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
     check_output(folder)
     encoder = load(start)
+    if settings.sources:
+        kind = resolve_kind(dataset, kind)
+        rows = judged(dataset, kind)
+        used = np.bincount(dataset.candidate_source[rows], minlength=len(dataset.sources)) > 1
+        dataset = draw(
+            dataset.select_sources(used & (np.diff(dataset.reference_offsets) > 0)), settings.sources, settings.seed
+        )
     items = examples(dataset, encoder, kind, settings)
     kept = examples(aside, encoder, kind, settings) if aside is not None else []
     generator = random.Random(settings.seed)

@@ -183,7 +183,7 @@ def test_columns_of_odd_candidates(small, caplog):
     alone = small.candidate_offsets[18]
     assert (columns[alone] == 0).all()
     nothing = small.select_candidates(np.zeros(len(small), dtype=bool))
-    assert make("consensus").fit(nothing).transform(nothing).shape == (0, 7)
+    assert make("consensus").fit(nothing).transform(nothing).shape == (0, 8)
     assert make("consensus").note(small).startswith(f"{int((np.diff(small.candidate_offsets) == 1).sum())} source")
 
 
@@ -215,7 +215,7 @@ def test_ten_thousand_candidates_of_one_source():
     data = dataset_of([([], [*texts, *[""] * 10])])
     start = time.perf_counter()
     columns = make("consensus[limit=50]").fit(data).transform(data)
-    assert columns.shape == (10_000, 7)
+    assert columns.shape == (10_000, 8)
     assert np.isfinite(columns).all()
     assert time.perf_counter() - start < 60
 
@@ -235,7 +235,7 @@ def test_references_are_not_looked_at_and_do_not_vote(small):
     chrf = make_metric("chrf")
     wanted = np.mean([chrf.transform(dataset_of([([text], ["the old cat"])]))[0, 0] for text in texts[0]])
     assert columns[0, 0] == pytest.approx(wanted)
-    assert columns.shape == (2 * len(texts), 7)
+    assert columns.shape == (2 * len(texts), 8)
 
 
 def test_semantic_matching_as_similarity(small, monkeypatch):
@@ -280,7 +280,7 @@ def test_which_texts_of_many_are_compared_does_not_depend_on_their_order():
         ("consensus[limit=1]", "consensus[limit=1]: expected a whole number from 2"),
         ("consensus[metric=perp]", "expected a metric without training, or semantic"),
         ("consensus[metric=nothing]", "unknown metric or feature 'nothing'"),
-        ("consensus[metric=semantic[idf=true]]", "candidates have no weights"),
+        ("consensus[metric=semantic[against=source]]", "candidates are not compared with the source"),
         ("consensus[trust=nobody]", "trust"),
     ],
 )
@@ -341,3 +341,26 @@ def test_variants_of_one_system_are_a_majority_among_few_systems_too():
     note = make("consensus[trust=source]").note(assemble(records, "variants"))
     assert note is not None
     assert note.startswith("de-en: 4 of 5 systems are related (m, m1, ...) and agree with each other, right or wrong")
+
+
+@pytest.mark.parametrize("metric", ["chrf", "bleu[smoothing=add-one]"])
+def test_candidates_of_like_wording_share_a_vote(metric):
+    texts = ["the cat sat on the mat", "the cat sat on the mats", "a cat was on the rug", "dogs bark", "a cat was there"]
+    chrf, gain = make_metric("chrf"), make_metric(metric)
+
+    def alike(one, other):
+        both, alone = (chrf([one], [other]), chrf([other], [one])), (chrf([one], [one]), chrf([other], [other]))
+        return np.mean([each.corpus for each in both]) / np.sqrt(np.prod([each.corpus for each in alone]))
+
+    weights = [1 / sum(alike(text, other) ** 8 for other in texts) for text in texts]
+    wanted = [
+        np.average(
+            [gain([text], [other]).segments[0] for place, other in enumerate(texts) if place != number],
+            weights=[weight for place, weight in enumerate(weights) if place != number],
+        )
+        for number, text in enumerate(texts)
+    ]
+    data = dataset_of([(["unused"], texts)])
+    np.testing.assert_allclose(column(f"consensus[metric={metric},trust=source]", data, "diverse"), wanted)
+    # the two that are nearly equal have little more than one vote together
+    assert sum(weights[:2]) < 1.4

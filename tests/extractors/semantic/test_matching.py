@@ -59,7 +59,7 @@ PIECES = Pieces(
 class _Encoder:
     """Gives the vectors that it has, and counts the texts that it is asked for."""
 
-    class files:  # noqa: N801
+    class files:
         digest = "of a test"
 
     def __init__(self, vectors):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from ranker import from_frame, load_dataset
 from ranker.corpora.selection import without_references
+from ranker.corpora.source_keys import among
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors import registry
 from ranker.learning.encoder import training
 from ranker.learning.encoder.encoder import Encoder, load
-from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, examples, train
+from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, draw, examples, train
+from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 SETTINGS = TrainingSettings(layer=1, batch=200, rate=1e-3, check_every=20)
 WORDS = [*"abcdefghijklmnopqrstuvwxyz"]
@@ -102,9 +106,36 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, judged, tmp_
     checks = train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS)
     assert checks[-1].sources == sum(map(len, steps))
     files = {path.name for path in (tmp_path / "cut").iterdir()}
-    assert files == {"model.onnx", "config.json", "tokenizer.json"}
+    assert files == {"model.onnx", "config.json", "tokenizer.json", "sources.npy"}
     for name in files:
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=20), st.integers(1, 25), st.integers(0, 9))
+def test_sources_with_one_reference_are_drawn_together(references, number, seed):
+    data = dataset_of(([text], ["x", "y"]) for text in references)
+    drawn = draw(data, number, seed).references["text"].tolist()
+    assert len(drawn) >= min(number, len(references))
+    assert Counter(drawn) == Counter(text for text in references if text in drawn)
+    # without the last text that was drawn there were too few
+    assert len(drawn) - max(Counter(drawn).values()) < number
+
+
+def test_a_ranker_does_not_learn_from_the_sources_that_its_encoder_saw(start, judged, tmp_path):
+    train(judged, start, tmp_path, kind="fluency", settings=dataclasses.replace(SETTINGS, sources=20))
+    features = f"semantic[encoder={tmp_path}],bleu,consensus[metric=semantic[encoder={tmp_path}]].weighted"
+    ranker = Ranker(features, C=1.0, kind="fluency").fit(judged)
+    seen = int(among(judged, load(str(tmp_path)).files.training_sources).sum())
+    assert 20 <= seen < 30
+    assert ranker.training.sources == 60 - seen
+    assert ranker.training_notes[0] == f"{seen} of 60 sources left out: the encoder was trained on them"
+    assert ranker.seen(judged) == 1
+    train(judged, start, tmp_path, kind="fluency", settings=SETTINGS)
+    with pytest.raises(DataError, match="the encoder was trained on 60 of 60 sources; nothing is left to learn from"):
+        Ranker(features, kind="fluency").fit(judged)
+    np.save(tmp_path / "sources.npy", np.zeros(3))
+    with pytest.raises(ModelError, match=r"the encoder cannot be loaded: sources\.npy holds float64 of 1 dimensions"):
+        Ranker(features, kind="fluency").fit(judged)
 
 
 @pytest.mark.parametrize("left", [b"", b"x" * 99, "other seed"])
