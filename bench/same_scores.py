@@ -23,9 +23,9 @@ from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 
-MODELS = ("full", "full-any", "full-semantic", "consensus")
+MODELS = ("full", "full-any", "full-lexical", "consensus")
 SETS = (
-    *("lexical", "word-order", "full", "full-semantic", "full-any", "reference-free"),
+    *("lexical", "word-order", "full", "full-lexical", "full-any", "reference-free"),
     *("ye07", "ye07-order", "standard", "standard-any"),
 )
 CANDIDATES = 2_000

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -12,16 +11,13 @@ import pytest
 from ranker import included_models, load_dataset
 from ranker.cli.main import run
 from ranker.corpora.selection import without_references
-from ranker.errors import MissingError, ModelError
+from ranker.errors import ModelError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.ngram.features import NgramAgreement
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of, part_of_corpus, shuffled
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
 GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
-
-WITH_ENCODER = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
 
 
 def command(*words: str) -> None:
@@ -63,7 +59,7 @@ def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need()
 
 
 def test_what_ships():
-    assert included_models.names() == ["consensus", "full", "full-any", "full-semantic"]
+    assert included_models.names() == ["consensus", "full", "full-any", "full-lexical"]
 
 
 @pytest.mark.parametrize("name", included_models.names())
@@ -87,7 +83,7 @@ def test_agreement_is_never_a_reason_against_a_candidate(name):
     assert (ranker.weight_sets.weights[0, agreement] > 0).all()
 
 
-@pytest.mark.parametrize("name", ["full", "full-any", pytest.param("full-semantic", marks=WITH_ENCODER)])
+@pytest.mark.parametrize("name", ["full", "full-any", "full-lexical"])
 def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     sample = load_dataset("sample")
     some = np.arange(len(sample.sources)) < 8
@@ -97,7 +93,7 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
 
 
-INCLUDED = ["full", "full-any", "consensus", pytest.param("full-semantic", marks=WITH_ENCODER)]
+INCLUDED = ["full", "full-any", "full-lexical", "consensus"]
 
 
 @pytest.mark.parametrize("name", INCLUDED)
@@ -142,17 +138,6 @@ def test_full_any_sees_words_where_there_are_no_spaces(reference, better, worse)
     assert columns[1, words] < 0.1
     assert np.diff(ranker.candidate_scores(data)) < 0
     assert not ranker.note(data) or "written without spaces" not in ranker.note(data)
-
-
-def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
-    ranker, example = Ranker.load("full-semantic"), dataset(ENGLISH)
-    if importlib.util.find_spec("torch") is None:
-        # before the other columns, which take their time
-        monkeypatch.setattr(NgramAgreement, "transform", None)
-        with pytest.raises(MissingError, match=r"ranker\[semantic-train\]"):
-            ranker.candidate_scores(example)
-    else:
-        assert (np.diff(ranker.candidate_scores(example).reshape(-1, 2), axis=1) < 0).all()
 
 
 def test_a_file_goes_before_a_name(tmp_path, monkeypatch):

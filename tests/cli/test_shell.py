@@ -199,7 +199,7 @@ def test_completion_completes_without_anything_heavy(words, number, completed):
         ("score", "-m", "ble", ["bleu"]),
         ("score", "-m", "bleu,ch", ["bleu,chrf"]),
         ("train", "-F", "bleu1", ["bleu1-4"]),
-        ("rank", "-M", "full-", ["full-any", "full-semantic"]),
+        ("rank", "-M", "full-", ["full-any", "full-lexical"]),
         ("rank", "-d", "samp", ["sample"]),
         ("rank", "named_data", "samp", ["sample"]),
         ("rank", "named_data", "c", []),

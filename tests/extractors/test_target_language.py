@@ -217,7 +217,7 @@ def test_a_model_knows_the_language_it_learnt_from(tmp_path):
     assert several.note(german("en-fr")) is None
 
 
-@pytest.mark.parametrize("name", ["full", "full-semantic"])
+@pytest.mark.parametrize("name", ["full", "full-lexical"])
 def test_included_models_for_english_say_so_elsewhere(name):
     ranker = Ranker.load(name)
     assert MADE_FOR.format("en", "de", "full-any") in ranker.note(german(times=100))
