@@ -16,7 +16,7 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ranker.arrays import BoolArray
+    from ranker.arrays import BoolArray, FloatArray
     from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
@@ -149,6 +149,14 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | N
     notes = [scorer.note(dataset, rows) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
         print_note(note)
+
+
+def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
+    """Tell the user on stderr if almost all candidates of a source have the same score."""
+    from ranker.corpora.sanity import tied_scores
+
+    for note in tied_scores(dataset, scores, f"score by {scorer.name if scorer.kind == 'metric' else 'the model'}"):
+        print_note(str(note))
 
 
 def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str]) -> dict[str, Scorer]:
