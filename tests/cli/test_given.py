@@ -53,7 +53,8 @@ def test_scores_in_the_wrong_direction_are_noted(
     assert notes("given[file=llm.tsv,direction=lower]") == [f"given[name=llm,direction=lower]: {opposed}"]
     Path("llm.tsv").rename("errors.tsv")
     assert notes("given[file=errors.tsv]") == [
-        f"given[name=errors]: lower is taken to be better, because of its name; otherwise add direction=higher; {opposed}"
+        "given[name=errors]: lower is taken to be better, because of its name; otherwise add direction=higher; "
+        f"{opposed}"
     ]
 
 
