@@ -116,7 +116,7 @@ def check_target(path: Path) -> None:
 
 
 def models_in(folder: Path) -> dict[str, str]:
-    """Return the features of the models ``*.model`` in a folder, by the names of the files, sorted; no array is read."""
+    """Return the features of the models ``*.model`` in a folder, by the sorted names of the files; reads no array."""
     # a pipe would wait for ever
     features = {path.name: _features(path) for path in sorted(folder.glob("*.model")) if path.is_file()}
     return {name: notation for name, notation in features.items() if notation is not None}
@@ -125,7 +125,8 @@ def models_in(folder: Path) -> dict[str, str]:
 def _features(path: Path) -> str | None:
     """Return the features of a model, None if the file is none."""
     try:
-        features = parse_json(_Files(path).read(_MODEL, most=_LARGEST_TEXT)[_MODEL].decode(), _MODEL)["model"]["features"]
+        raw = _Files(path).read(_MODEL, most=_LARGEST_TEXT)[_MODEL]
+        features = parse_json(raw.decode("utf-8"), _MODEL)["model"]["features"]
     except (ModelError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return features if isinstance(features, str) else None
