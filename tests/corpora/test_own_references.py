@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -248,3 +249,12 @@ def test_a_candidate_that_is_the_only_reference_has_no_score_in_python(tmp_path:
     for scores in (ranker.candidate_scores(dataset), ranker.score(dataset), ranking):
         caplog.clear()
         assert noted(evaluate(dataset, scores, resamples=0)).estimate("segment.spearman").value == expected
+
+
+def test_a_model_scores_references_where_there_is_no_other_candidate(tmp_path: Path) -> None:
+    ranker = Ranker("chrf,bleu,consensus", C=1.0).fit(load("sample"))
+    alone = parallel(tmp_path, {"refB": REFERENCES["refB"]}, {"human": REFERENCES["refB"]})
+    assert alone.candidates["is_reference"].all()
+    unmarked = dataclasses.replace(alone, candidates=alone.candidates.assign(is_reference=False))
+    np.testing.assert_array_equal(ranker.score(alone)["score"], ranker.score(unmarked)["score"])
+    assert ranker.note(alone) == ranker.note(unmarked)
