@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -183,7 +183,7 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
     from ranker.corpora import sanity
     from ranker.corpora.shards.making import check_shards
 
-    rows, notes = [], []
+    rows, notes = list[dict[str, Any]](), list[sanity.Note]()
     with working("checking"):
         for shard, part in zip(shards.shards, check_shards(shards), strict=True):
             name = Path(shard.file).name
