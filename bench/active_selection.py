@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.common import INTO_ENGLISH, drawn_sources, locate
+from bench.common import INTO_ENGLISH, drawn_sources, locate, run_main
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.collect.figures import TOTAL_COST
 from ranker.collect.selection import choose, directions, posterior_of
@@ -146,4 +146,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

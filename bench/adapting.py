@@ -10,14 +10,13 @@ for each sample, for the other. Features, and the ranker trained without wmt14, 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from bench.board import Board, everything, read
-from bench.common import figure, row, say, table
+from bench.common import figure, row, run_main, say, table
 from bench.with_less import main_statistic
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -158,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.errors import RankerError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Cell
 
@@ -25,6 +27,15 @@ PEERS = {"bleu": "BLEU", "chrf": "CHRF", "ter": "TER"}
 def say(what: str) -> None:
     """Tell on stderr what is being done."""
     print(what, file=sys.stderr, flush=True)
+
+
+def run_main(main: Callable[[], int | None]) -> NoReturn:
+    """Run a bench; what is missing or wrong is said in one line."""
+    try:
+        raise SystemExit(main())
+    except RankerError as error:
+        say(f"error: {error}")
+        raise SystemExit(2) from None
 
 
 def locate(name: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from bench.board import Board, load, read
-from bench.common import INTO_ENGLISH, best_of, say, table
+from bench.common import INTO_ENGLISH, best_of, run_main, say, table
 from bench.with_less import ALONE, evaluated, rows_of
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
@@ -259,4 +258,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

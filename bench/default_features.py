@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from bench.common import INTO_ENGLISH, drawn_sources, locate, row, table
+from bench.common import INTO_ENGLISH, drawn_sources, locate, row, run_main, table
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
@@ -153,4 +152,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

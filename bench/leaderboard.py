@@ -19,7 +19,7 @@ import numpy as np
 
 from bench import system_accuracy, with_less
 from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read
-from bench.common import figure, say, table
+from bench.common import figure, run_main, say, table
 from bench.with_less import scope_of
 from ranker import included_models
 from ranker.corpora.dataset import Dataset
@@ -239,4 +239,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -8,14 +8,12 @@ the human judgements of each --test corpus, on the same candidates. Corpora are 
 from __future__ import annotations
 
 import argparse
-import sys
 
-from bench.common import PEERS, figure, locate, peer_scores
+from bench.common import PEERS, figure, locate, peer_scores, run_main
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
-from ranker.errors import RankerError
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 
@@ -68,8 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except RankerError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    run_main(main)

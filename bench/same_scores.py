@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import ranker
-from bench.common import locate
+from bench.common import locate, run_main
 from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError
 from ranker.extractors import registry
@@ -102,4 +102,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 
 import numpy as np
 
-from bench.common import PEERS, best_of, locate, peer_scores
+from bench.common import PEERS, best_of, locate, peer_scores, run_main
 from ranker.corpora import catalogue
 from ranker.corpora.judgements import judged
 from ranker.extractors.registry import make_metric
@@ -51,4 +50,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

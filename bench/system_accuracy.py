@@ -9,7 +9,7 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from bench.common import figure, locate, say, table
+from bench.common import figure, locate, run_main, say, table
 from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
@@ -88,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

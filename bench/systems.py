@@ -19,7 +19,7 @@ import numpy as np
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from bench.common import locate, row, table
+from bench.common import locate, row, run_main, table
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.selection import select_language_pairs
@@ -171,4 +171,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

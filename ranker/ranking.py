@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import resolve_kind
+from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
@@ -31,7 +32,7 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
-from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
+from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows, scored_apart_from_itself
 from ranker.included_models import UNREFERENCED, default_model, locate, names, standard_features
 from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
@@ -145,7 +146,7 @@ class Ranker(LabelledScores):
         DataError
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
-        self.fit_table(candidate_rows(candidates).dataset)
+        self.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
@@ -195,7 +196,8 @@ class Ranker(LabelledScores):
     def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what every column adds to the score of every row of a frame, else of every candidate.
 
-        The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly.
+        The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
+        candidate that is the only reference of its source.
 
         Raises
         ------
@@ -207,7 +209,10 @@ class Ranker(LabelledScores):
         weights, used = self.weight_sets.of_candidates(read.dataset, rows), self.weight_sets.used_in(read.dataset, rows)
         columns = self.feature_set.transform(read.dataset, partial=True, used=used, rows=rows)
         parts = weights * ((columns - self.mean) / self.scale)
-        return read.by_row(parts) if rows is None else parts
+        if rows is not None:
+            return parts
+        parts[only_references(read.dataset)] = np.nan
+        return read.by_row(parts)
 
     def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""

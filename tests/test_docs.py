@@ -18,6 +18,7 @@ from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet, feature_set_files
+from tests.effort import further
 from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,13 +57,25 @@ def test_everything_registered_is_in_the_reference(reference):
 
 
 @in_checkout
-def test_the_command_for_the_table_of_quality_says_which_corpus_is_missing(tmp_path):
-    """The page on quality prints this command, and most readers lack the corpora."""
+@pytest.mark.parametrize(
+    ("bench", "corpus"),
+    [
+        ("quality.py --features bleu1-4", "wmt12"),
+        further("leaderboard.py", "wmt12"),
+        further("system_accuracy.py", "wmt12-rr"),
+        further("consensus.py --work work", "wmt12"),
+        further("consensus.py --crowds --corpora wmt13 wmt14", "wmt13"),
+        further("consensus.py --speed", "wmt14"),
+    ],
+)
+def test_commands_for_tables_say_which_corpus_is_missing(bench, corpus, tmp_path):
+    """Pages print these commands, and most readers lack the corpora."""
     environment = os.environ | {"RANKER_SHARED": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "bench" / "quality.py"), "--features", "bleu1-4"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    script, *options = bench.split()
+    command = [sys.executable, str(ROOT / "bench" / script), *options]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: corpus 'wmt12' is not on this machine")
+    assert re.search(f"^error: .*'{corpus}' is n", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
 
 

@@ -178,6 +178,12 @@ def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, c
     command("train", "--data", "sample", "-F", "bleu", "-M", "mine.model", "--C", "1", "--folds", "0")
     assert note() == "choose another with --model mine.model (in this folder) or --metric"
     assert note("--metric", "bleu") is None
+    given = Ranker("bleu,given[name=adequacy]", C=1.0, kind="fluency").fit(load_dataset("sample"))
+    given.save("given.model")
+    other = "given.model --given adequacy=FILE"
+    assert note() == f"choose another with --model FILE (in this folder: {other}, mine.model) or --metric"
+    assert note("--no-references") == f"choose another with --model {other} (in this folder) or --metric"
+    (tmp_path / "given.model").unlink()
     for name in "abcdef":
         shutil.copy("mine.model", f"{name}.model")
     names = "a.model, b.model, c.model, d.model, e.model, ..."

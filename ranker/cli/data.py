@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -141,6 +141,7 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
     Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
 
     Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
+    Notes are about each shard by itself.
 
     Example: ranker data check candidates.json
     """
@@ -178,22 +179,28 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:
+    from ranker.corpora import sanity
     from ranker.corpora.shards.making import check_shards
 
+    rows, notes = list[dict[str, Any]](), list[sanity.Note]()
     with working("checking"):
-        rows = [
-            {
-                "shard": Path(shard.file).name,
-                "sources": len(part.sources),
-                "references": len(part.references),
-                "candidates": len(part),
-                "ratings": len(part.ratings),
-                "preferences": len(part.preferences),
-                "verified": shard.sha256 is not None,
-            }
-            for shard, part in zip(shards.shards, check_shards(shards), strict=True)
-        ]
-    emit_rows(form, rows, signature=f"{shards.name}: {counted(len(rows), 'shard')}")
+        for shard, part in zip(shards.shards, check_shards(shards), strict=True):
+            name = Path(shard.file).name
+            rows.append(
+                {
+                    "shard": name,
+                    "sources": len(part.sources),
+                    "references": len(part.references),
+                    "candidates": len(part),
+                    "ratings": len(part.ratings),
+                    "preferences": len(part.preferences),
+                    "verified": shard.sha256 is not None,
+                }
+            )
+            notes += [replace(note, text=f"{name}: {note.text}") for note in sanity.notes_of(part)]
+    signature = f"{shards.name}: {counted(len(rows), 'shard')}"
+    noted = "".join(f"\nnote: {note}" for note in notes)
+    emit_rows(form, rows, f"{signature}{noted}", document={"signature": signature, "rows": rows, "notes": notes})
 
 
 @app.command()

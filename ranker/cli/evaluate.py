@@ -22,7 +22,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit, interval, print_note, print_table, say_signatures
-from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
+from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, processed
 from ranker.signature import make_signature
 
@@ -86,15 +86,9 @@ def command(
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
-            comparisons = {
-                "": evaluate(
-                    judged_outputs,
-                    scorer.candidate_scores(dataset, rows),
-                    kind=kind,
-                    resamples=resamples,
-                    seed=seed,
-                )
-            }
+            scores = scorer.candidate_scores(dataset, rows)
+            print_tied(scorer, judged_outputs, scores)
+            comparisons = {"": evaluate(judged_outputs, scores, kind=kind, resamples=resamples, seed=seed)}
     trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
     if trained:
         print_note(f"this model {trained}, which it is evaluated on")

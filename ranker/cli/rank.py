@@ -10,7 +10,7 @@ from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
 from ranker.cli.output import emit, print_table, say_signatures, show
-from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
+from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_written_files, processed
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def command(
         scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)
         families = {} if matrix is None else by_family(matrix, scorer.families)
         ranking = rank_by(dataset, scores)
+        print_tied(scorer, dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)[ranking["candidate"]]
     rows: list[dict[Any, Any]] = ranking[["rank", "tied", "system", "score", "margin"]].to_dict("records")
     for row, candidate, text in zip(rows, ranking["candidate"], texts, strict=True):

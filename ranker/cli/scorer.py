@@ -16,7 +16,7 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ranker.arrays import BoolArray
+    from ranker.arrays import BoolArray, FloatArray
     from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
@@ -112,13 +112,31 @@ _SCOPES = {
 """What to know about included models before using them."""
 
 
+def _options(features: str, dataset: Dataset) -> str | None:
+    """Return the options that a model of these features needs with `dataset`, None if it is no use."""
+    from ranker.corpora.judgements import rating_names
+    from ranker.errors import RankerError
+    from ranker.extractors.feature_sets import FeatureSet
+    from ranker.extractors.given import given_files
+
+    try:
+        extractors = FeatureSet.parse(features)
+    except RankerError:
+        return None
+    if not len(dataset.references) and all(extractor.needs_references for extractor in extractors.extractors):
+        return None
+    lacking = given_files(extractors.members).keys() - {*rating_names(dataset)}
+    return "".join(f" --given {name}=FILE" for name in sorted(lacking))
+
+
 def suited_model(dataset: Dataset) -> str:
     """Return the name of the ranker that ships for such data, and tell the user."""
     from ranker import included_models
     from ranker.storage.model_files import models_in
 
     name = included_models.default_model(dataset)
-    own = [*map(printable, models_in(Path()))]
+    options = {name: _options(features, dataset) for name, features in models_in(Path()).items()}
+    own = [printable(f"{name}{option}") for name, option in options.items() if option is not None]
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     scope = _SCOPES.get(name, "")
@@ -147,6 +165,14 @@ def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | N
     notes = [scorer.note(dataset, rows) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
         print_note(note)
+
+
+def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
+    """Tell the user on stderr if almost all candidates of a source have the same score."""
+    from ranker.corpora.sanity import tied_scores
+
+    for note in tied_scores(dataset, scores, f"score by {scorer.name if scorer.kind == 'metric' else 'the model'}"):
+        print_note(str(note))
 
 
 def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str]) -> dict[str, Scorer]:

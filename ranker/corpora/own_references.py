@@ -100,23 +100,25 @@ def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
     return rows, own[rows]
 
 
-def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
-    """Return a data set without the candidates that are the only reference of their source, and what to tell the user.
+@view
+def only_references(dataset: Dataset) -> BoolArray:
+    """Return which candidates are the only reference of their source; none where there is no other candidate at all."""
+    alone = (own_references(dataset) >= 0) & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
+    return np.asarray(alone & ~alone.all())
 
-    They stay where there is no other candidate at all.
-    """
-    own = own_references(dataset) >= 0
-    alone = own & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
-    if alone.all():
-        return dataset, None
+
+def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
+    """Return a data set without its `only_references`, and what to tell the user."""
+    alone, apart = only_references(dataset), np.zeros(len(dataset), dtype=bool)
+    apart[scored_apart(dataset)[0]] = True
     notes = []
     if alone.any():
         notes.append(f"left out {_described(dataset, alone)}, each the only reference of its source")
-    if (own & ~alone).any():
+    if apart.any():
         what = "are references, scored against the others only: one reference fewer than outputs"
-        notes.append(f"{_described(dataset, own & ~alone)} {what}")
+        notes.append(f"{_described(dataset, apart)} {what}")
     note = f"{dataset.name}: {'; '.join(notes)}" if notes else None
-    return dataset.select_candidates(~alone), note
+    return dataset.select_candidates(~alone) if alone.any() else dataset, note
 
 
 def _described(dataset: Dataset, rows: BoolArray) -> str:

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, block_offsets, source_language_pairs, source_place, view
+from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.errors import counted
+from ranker.ranks import merge_ties
 
 FEWEST_SOURCES = 30
 _FEWEST = 5
@@ -427,12 +429,31 @@ def few_sources(dataset: Dataset) -> list[Note]:
 
 
 def almost_all_ties(dataset: Dataset) -> list[Note]:
-    """Find out whether almost all preferences are ties."""
-    relations = dataset.preferences["relation"]
-    ties = int((relations == "=").sum())
-    if len(relations) < _FEWEST or ties < _TIED * len(relations):
+    """Find out whether almost all judgements, of the kind that comes first, are ties."""
+    kind = next(iter(kinds(dataset)), None)
+    if kind is None:
         return []
-    return [Note(ties, "", f"{ties:,} of {len(relations):,} preferences are ties")]
+    if kind == PREFERENCES:
+        relations = dataset.preferences["relation"]
+        return _tied(int((relations == "=").sum()), len(relations), "preferences are ties")
+    ratings = ratings_of(dataset, kind)
+    return tied_scores(dataset, mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64)), kind)
+
+
+def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
+    """Find out whether almost all scores, one per candidate or NaN, are equal to the others of their source."""
+    known = ~np.isnan(scores)
+    source = dataset.candidate_source[known]
+    merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))
+    frame = pd.DataFrame({"source": source, "score": merged})
+    sizes = [frame.groupby(keys, sort=False).size().to_numpy() for keys in (["source"], ["source", "score"])]
+    pairs, ties = (int((size * (size - 1) // 2).sum()) for size in sizes)
+    return _tied(ties, pairs, f"pairs of candidates of a source have the same {what}")
+
+
+def _tied(ties: int, pairs: int, what: str) -> list[Note]:
+    few = pairs < _FEWEST or ties < _TIED * pairs
+    return [] if few else [Note(ties, "", f"{ties:,} of {pairs:,} {what}")]
 
 
 CHECKS: tuple[Check, ...] = (

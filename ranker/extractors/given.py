@@ -20,7 +20,7 @@ from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
-from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
 from ranker.extractors.direction import opposed_to_chrf
 from ranker.files import STDIN, printable
 from ranker.signature import escaped
@@ -107,13 +107,14 @@ class ExternalScores(SentenceMean):
 
     def metric_note(self, dataset: Dataset) -> str | None:
         """Return which scores are taken to be better, and whether they are opposed to chrF on `dataset`, or None."""
+        sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note
+        if opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows]) is None:
+            return note
+        opposed = "prefers candidates with lower chrF in most sources: check the direction"
+        if note or self.direction != "auto":
+            return f"{note or self}{';' if note else ':'} {opposed}"
         opposite = "lower" if self.higher_is_better else "higher"
-        sign, opposed = (1.0 if self.higher_is_better else -1.0), None
-        if opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows]) is not None:
-            opposed = f"{self}: prefers candidates with lower chrF in most sources: check the direction"
-        if opposed and self.direction == "auto":
-            opposed = f"{opposed}; if {opposite} scores are better, add direction={opposite}"
-        return join_notes([self.direction_note, opposed])
+        return f"{self}: {opposed}; if {opposite} scores are better, add direction={opposite}"
 
     @property
     def direction_note(self) -> str | None:

@@ -43,9 +43,10 @@ class AvailableInputs:
 
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
-    """Return what `dataset` offers; only candidates that are no references count."""
+    """Return what `dataset` offers; only candidates that are no references count, where there are others."""
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
+    candidates = np.maximum(candidates, np.diff(dataset.candidate_offsets) > 0)
     if not len(dataset):
         # sources to which the candidates come later
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)

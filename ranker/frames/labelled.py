@@ -17,6 +17,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import dataset_and_rows, from_records
+from ranker.corpora.own_references import only_references, without_only_references
 from ranker.errors import DataError, note_logger
 from ranker.extractors.scorers import rank_by
 
@@ -73,6 +74,14 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
             raise DataError(what, file="candidates")
         dataset = from_records(records)
     return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
+
+
+def scored_apart_from_itself(dataset: Dataset) -> Dataset:
+    """Return a data set without candidates that are the only reference of their source; a note in the log says so."""
+    dataset, note = without_only_references(dataset)
+    if note:
+        _LOG.warning("ranker: note: %s", note)
+    return dataset
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
@@ -136,7 +145,7 @@ class LabelledScores(ABC):
         DataFrame
             Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
             ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
-            is better, comparable inside one source only.
+            is better, comparable inside one source only; NaN of a candidate that is the only reference of its source.
 
         Raises
         ------
@@ -176,7 +185,7 @@ class LabelledScores(ABC):
         DataFrame
             Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
             share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). A
-            candidate of a frame has the index of its first row.
+            candidate of a frame has the index of its first row. Candidates without a score are left out.
 
         Raises
         ------
@@ -184,9 +193,10 @@ class LabelledScores(ABC):
             As `score`.
         """
         rows = self._read(candidates)
-        ranking = rank_by(rows.dataset, self.candidate_scores(rows.dataset))
+        ranked = ~only_references(rows.dataset)
+        ranking = rank_by(rows.dataset.select_candidates(ranked), self.candidate_scores(rows.dataset)[ranked])
         labels = rows.index[rows.first]
-        frame = labelled(rows.dataset).set_axis(labels).iloc[ranking["candidate"]]
+        frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
         figures = ("rank", "tied", "score", "margin")
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
@@ -217,7 +227,7 @@ class LabelledScores(ABC):
     def _read(self, candidates: Candidates) -> CandidateRows:
         """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
         rows = candidate_rows(candidates)
-        note = self.note(rows.dataset)
+        note = self.note(scored_apart_from_itself(rows.dataset))
         if note:
             _LOG.warning("ranker: note: %s", note)
         return rows

@@ -54,7 +54,7 @@ def test_scores_in_the_wrong_direction_are_noted(
     Path("llm.tsv").rename("errors.tsv")
     assert notes("given[file=errors.tsv]") == [
         "given[name=errors]: lower is taken to be better, because of its name; otherwise add direction=higher; "
-        f"given[name=errors]: {opposed}; if higher scores are better, add direction=higher"
+        f"{opposed}"
     ]
 
 

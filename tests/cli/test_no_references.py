@@ -70,7 +70,8 @@ def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
     scope = "whose scores depend on all the data that are ranked"
-    others = "choose another with --model FILE (in this folder: both.model, chrf.model) or --metric"
+    # the other model in this folder, of chrf alone, needs references
+    others = "choose another with --model both.model (in this folder) or --metric"
     assert err == f"ranker: note: using the included model consensus, {scope}; {others}\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]

@@ -80,6 +80,44 @@ def test_data_check_lists_all_notes_as_part_of_its_result(folder, capsys) -> Non
     }
 
 
+def test_data_check_looks_at_each_shard(folder, capsys) -> None:
+    command("data", "shard", "data.json", "--out", "shards", "--rows", "210")
+    capsys.readouterr()
+    command("data", "check", "shards")
+    out, err = capsys.readouterr()
+    assert not err
+    notes = [line for line in out.splitlines() if line.startswith("note: ")]
+    shards = [f"part-0000{number}.parquet" for number in range(2)]
+    assert notes[0].startswith(f"note: {shards[0]}: 30 outputs of source are copies of the source (first: ")
+    assert [sum(f"note: {shard}: " in line for line in notes) for shard in shards] == [5, 7]
+    command("data", "check", "shards", "-f", "json")
+    document = json.loads(capsys.readouterr().out)
+    assert [row["shard"] for row in document["rows"]] == shards
+    assert len(document["notes"]) == 12
+
+
+@pytest.mark.parametrize("words", [("rank",), ("evaluate", "--resamples", "0")])
+def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {"A": "yes it is", "B": "no"}
+    records = [
+        {
+            "source": f"Frage {row}",
+            "references": [f"a word and another, number {row}"],
+            "candidates": [
+                {"system": system, "text": f"{text} x{row}", "fluency": len(text)} for system, text in texts.items()
+            ],
+        }
+        for row in range(40)
+    ]
+    (tmp_path / "data.json").write_text(json.dumps(records))
+    note = "ranker: note: 40 of 40 pairs of candidates of a source have the same score by precision\n"
+    command(words[0], "data.json", *words[1:], "-m", "precision", "-f", "json")
+    assert capsys.readouterr().err.count(note) == 1
+    command(words[0], "data.json", *words[1:], "-m", "chrf", "-f", "json")
+    assert "pairs of candidates of a source" not in capsys.readouterr().err
+
+
 def test_clean_data_are_not_noted(folder, capsys) -> None:
     command("score", "-s", "src", "-r", "ref", "-t", "same", "-m", "chrf")
     assert not capsys.readouterr().err

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ranker import make_metric
+from ranker import evaluate, make_metric
 from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
@@ -215,3 +218,43 @@ def test_commands_leave_it_out_or_score_it_against_the_others(
     out, err = call("rank -d mqm.tsv --no-references -M consensus -f csv")
     assert "refA" in out, "without references nothing is compared with itself"
     assert "left out" not in err
+
+
+def test_a_candidate_that_is_the_only_reference_has_no_score_in_python(tmp_path: Path, caplog) -> None:
+    dataset = load(mqm(tmp_path, ["refA"]))
+    note = f"ranker: note: {dataset.name}: left out 12 candidates of refA, each the only reference of its source"
+    kept, _ = without_only_references(dataset)
+
+    def noted(result: Any) -> Any:
+        assert [record.getMessage() for record in caplog.records].count(note) == 1
+        caplog.clear()
+        return result
+
+    ranker = noted(Ranker("chrf,bleu", C=1.0).fit(dataset))
+    assert ranker.digest == Ranker("chrf,bleu", C=1.0).fit(kept).digest
+    frame = dataset.to_frame()[["source", "system", "text", "is_reference"]]
+    frame["reference"] = np.repeat(REFERENCES["refA"], 3)
+    frame = frame.sample(frac=1, random_state=1)
+    own = (frame["system"] == "refA").to_numpy()
+    for result in (ranker.score(frame), ranker.explain(frame)):
+        pd.testing.assert_index_equal(result.index, frame.index)
+        assert result["system"].tolist() == frame["system"].tolist()
+        assert result["score"].isna().tolist() == own.tolist()
+    np.testing.assert_array_equal(ranker.candidate_scores(frame), result["score"])
+    np.testing.assert_array_equal(noted(ranker.score(dataset))["score"].dropna(), ranker.score(kept)["score"])
+    ranking = noted(ranker.rank(dataset))
+    pd.testing.assert_frame_equal(ranking.reset_index(drop=True), ranker.rank(kept).reset_index(drop=True))
+    assert set(ranker.rank(frame).index) == set(frame.index[~own])
+    expected = evaluate(kept, ranker.candidate_scores(kept), resamples=0).estimate("segment.spearman").value
+    for scores in (ranker.candidate_scores(dataset), ranker.score(dataset), ranking):
+        caplog.clear()
+        assert noted(evaluate(dataset, scores, resamples=0)).estimate("segment.spearman").value == expected
+
+
+def test_a_model_scores_references_where_there_is_no_other_candidate(tmp_path: Path) -> None:
+    ranker = Ranker("chrf,bleu,consensus", C=1.0).fit(load("sample"))
+    alone = parallel(tmp_path, {"refB": REFERENCES["refB"]}, {"human": REFERENCES["refB"]})
+    assert alone.candidates["is_reference"].all()
+    unmarked = dataclasses.replace(alone, candidates=alone.candidates.assign(is_reference=False))
+    np.testing.assert_array_equal(ranker.score(alone)["score"], ranker.score(unmarked)["score"])
+    assert ranker.note(alone) == ranker.note(unmarked)

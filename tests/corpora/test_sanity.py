@@ -152,6 +152,19 @@ def test_preferences_that_are_ties_are_counted() -> None:
     assert not found(dataclasses.replace(tied, preferences=table("preferences", columns)))
 
 
+def test_ratings_and_scores_that_tie_are_counted() -> None:
+    outputs = from_texts({"A": CLEAN, "B": edited(REFERENCES, 4), "C": edited(REFERENCES, 5)}, REFERENCES, SOURCES)
+    grades = np.full(180, 2.0)
+    for equal, notes in ((58, ["176 of 180 pairs of candidates of a source have the same fluency"]), (30, [])):
+        grades[3 * equal :: 3] = 3.0
+        columns = {"candidate": np.arange(180), "kind": ["fluency"] * 180, "judge": [None] * 180, "value": grades}
+        assert found(dataclasses.replace(outputs, ratings=table("ratings", columns))) == notes
+    noise = np.where(np.arange(180) % 3, 1e-12, np.nan)
+    assert [note.count for note in sanity.tied_scores(outputs, noise, "score")] == [60]
+    assert not sanity.tied_scores(outputs, np.arange(180.0), "score")
+    assert not sanity.tied_scores(outputs, np.full(180, np.nan), "score")
+
+
 @pytest.mark.parametrize("size", range(1, 5))
 def test_nothing_is_said_of_fewer_than_five_outputs(size: int) -> None:
     assert not list(sanity.notes_of(data(REFERENCES[:size])))

@@ -8,12 +8,13 @@ import pandas as pd
 
 from ranker.arrays import FloatArray
 from ranker.corpora.judgements import AUTO
+from ranker.corpora.own_references import only_references
 from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.compare.statistics import TAUS
-from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows
+from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows, scored_apart_from_itself
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
@@ -44,7 +45,7 @@ def evaluate(
         With human judgements; see `ranker.ranking.Ranker.score` for the forms.
     scores : array-like, shape (candidates,), Series or DataFrame
         Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates.
-        Only candidates that people judged count.
+        Only candidates that people judged count, and none that is the only reference of its source.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
@@ -75,7 +76,7 @@ def evaluate(
     rows = candidate_rows(candidates)
     candidate_scores = CandidateScores("scores", _in_order(scores, rows, "scores"))
     return compare(
-        [(rows.dataset, [candidate_scores])],
+        [(scored_apart_from_itself(rows.dataset), [candidate_scores])],
         kind=kind,
         levels=("segment",),
         resamples=resamples,
@@ -86,7 +87,7 @@ def evaluate(
 
 
 def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> FloatArray:
-    """Return scores in the order of the candidates."""
+    """Return scores in the order of the candidates, without those that are the only reference of their source."""
     if isinstance(scores, pd.DataFrame | pd.Series):
         scores = _by_label(scores, rows, name)
     try:
@@ -99,7 +100,7 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateR
         raise DataError(
             f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
         )
-    return np.asarray(by_row[rows.first])
+    return np.asarray(by_row[rows.first][~only_references(rows.dataset)])
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
@@ -117,9 +118,10 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
     if not (scores.index.is_unique and labels.is_unique):
         what = "the index has duplicate labels, which do not tell whose the scores are: use reset_index on the frame"
         raise DataError(what, file=name)
-    if len(scores) not in (len(labels), len(rows.index)) or not labels.isin(scores.index).all():
+    needed = labels[~only_references(rows.dataset)]
+    if len(scores) not in (len(needed), len(labels), len(rows.index)) or not needed.isin(scores.index).all():
         raise DataError(f"{wanted} for the same candidates, or an array in their order", file=name)
-    of_candidate = scores.loc[labels]
+    of_candidate = scores.reindex(labels)
     return of_candidate if rows.candidate is None else of_candidate.iloc[rows.candidate]
 
 

@@ -105,13 +105,19 @@ def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:
 
 def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed: int) -> FloatArray:
     """Return the scores of all systems in bootstrap samples of sources, shape (resamples, systems)."""
-    sources, systems, width = statistics.shape
-    columns = statistics.reshape(sources, -1)
-    sample = np.empty((resamples, systems))
-    for start, weights in index_draws(sources, resamples, seed):
-        sums = (weights @ columns).reshape(-1, systems, width)
-        sample[start : start + len(weights)] = score(sums)
+    sample = np.empty((resamples, statistics.shape[1]))
+    for start, weights in index_draws(len(statistics), resamples, seed):
+        sample[start : start + len(weights)] = score(_weighted_sums(weights, statistics))
     return sample
+
+
+def _weighted_sums(weights: FloatArray, statistics: FloatArray) -> FloatArray:
+    """Return the weighted sums over sources, shape (samples, systems, width).
+
+    Each system has a product of its own: in one of all systems, its last bit would depend on the others.
+    """
+    sums = weights @ np.ascontiguousarray(statistics.swapaxes(0, 1))
+    return np.ascontiguousarray(sums.swapaxes(0, 1))
 
 
 def swapped_differences(
@@ -127,11 +133,11 @@ def swapped_differences(
 
     The swaps are random unless all are given, by `every_swap`.
     """
-    sources, systems, width = statistics.shape
-    columns, total = statistics.reshape(sources, -1), statistics.sum(axis=0)
+    sources, _, width = statistics.shape
+    total = statistics.sum(axis=0)
     differences = np.empty((resamples if exact is None else 2 ** (sources - 1) - 1, len(pairs[0])))
     for start, draws in swap_draws(sources, resamples, seed) if exact is None else exact:
-        own = (draws @ columns).reshape(-1, systems, width)
+        own = _weighted_sums(draws, statistics)
         # what a system gets from another for the sources that are swapped
         rest = total - own
         step = max(1, _CHUNK // (len(draws) * width))
