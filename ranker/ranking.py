@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import html
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,22 +17,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.source_keys import UInt32Array, share_among, short_keys
-from ranker.errors import ModelError, OptionError, counted
+from ranker.errors import ModelError, OptionError, counted, note_logger
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
+from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
-from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows
+from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows, labelled
 from ranker.included_models import UNREFERENCED, default_model, locate, names, standard_features
 from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
@@ -41,12 +43,13 @@ from ranker.storage.plain_data import record
 from ranker.training_data import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.version import VERSION
 
+_LOG = note_logger(__name__)
 _SOURCES = "sources"
 _FAR = 3.0
 """Standard deviations from the mean in training beyond which the median of given scores is far outside."""
 
 
-class Ranker(LabelledScores):
+class Ranker:
     """A metric learnt from human rankings.
 
     Parameters
@@ -133,6 +136,15 @@ class Ranker(LabelledScores):
             f"({counted(training.sources, 'source')}, {counted(training.candidates, 'candidate')})>"
         )
 
+    def _repr_html_(self) -> str:
+        """Return what it is, and the features with the largest weights, for a notebook."""
+        summary = f"<p>{html.escape(repr(self))}</p>"
+        weights = self.weights_by_feature()
+        if not weights:
+            return summary
+        table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
+        return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
+
     def weights_by_feature(self) -> dict[str, float]:
         """Return the weight of every feature by name; nothing before it is trained."""
         return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
@@ -173,6 +185,95 @@ class Ranker(LabelledScores):
         self._stored = None
         return table
 
+    def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
+        """Return what `score` does as an array: one score per row of a frame, else per candidate.
+
+        With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
+        """
+        return np.asarray(self.contributions(candidates, rows).sum(axis=1))
+
+    def score(self, candidates: Candidates) -> pd.DataFrame:
+        """Score candidate translations.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+            A data set; a frame or records, as `ranker.from_frame` and `ranker.from_records` take them; or the name
+            or path of a corpus.
+
+        Returns
+        -------
+        DataFrame
+            Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
+            ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
+            is better, comparable inside one source only.
+
+        Raises
+        ------
+        DataError
+            If the candidates are not of the form they should be, or a feature needs a reference that is missing.
+        MissingError
+            If there is no corpus of that name or path.
+
+        Examples
+        --------
+        >>> from ranker import Ranker, from_records
+        >>> learnt = Ranker("bleu", C=0.01).fit(from_records([{"source": "eins", "references": ["number one"],
+        ...     "candidates": [{"system": "A", "text": "number one", "human": {"adequacy": 5}},
+        ...                    {"system": "B", "text": "a number", "human": {"adequacy": 3}}]}]))
+        >>> new = {"source": "zwei", "references": ["number two"], "candidates": ["two two", "number two"]}
+        >>> learnt.score([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score']
+        >>> learnt.rank([new])["text"].tolist()
+        ['number two', 'two two']
+        >>> learnt.explain([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score', 'bleu']
+        """
+        rows = self._read(candidates)
+        scores = self.candidate_scores(rows.dataset)
+        return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
+
+    def rank(self, candidates: Candidates) -> pd.DataFrame:
+        """Rank the candidate translations of every source; candidates and errors are those of `score`.
+
+        Returns
+        -------
+        DataFrame
+            Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
+            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). A
+            candidate of a frame has the index of its first row.
+        """
+        rows = self._read(candidates)
+        ranking = rank_by(rows.dataset, self.candidate_scores(rows.dataset))
+        labels = rows.index[rows.first]
+        frame = labelled(rows.dataset).set_axis(labels).iloc[ranking["candidate"]]
+        figures = ("rank", "tied", "score", "margin")
+        return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
+
+    def explain(self, candidates: Candidates) -> pd.DataFrame:
+        """Say what every feature adds to the scores, which are exactly the sums of these contributions.
+
+        Candidates and errors are those of `score`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `score`, then one for every feature, in the unit of the score.
+        """
+        rows = self._read(candidates)
+        parts = self.contributions(rows.dataset)
+        frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
+        features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
+        return rows.frame_by_row(pd.concat([frame, features], axis=1))
+
+    def _read(self, candidates: Candidates) -> CandidateRows:
+        """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
+        rows = candidate_rows(candidates)
+        note = self.note(rows.dataset)
+        if note:
+            _LOG.warning("ranker: note: %s", note)
+        return rows
+
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that were learnt from.
 
@@ -187,11 +288,6 @@ class Ranker(LabelledScores):
         """Return what every column adds to the score of every row of a frame, else of every candidate.
 
         The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly.
-
-        Raises
-        ------
-        DataError
-            If a source lacks what all features need.
         """
         self._trained()
         read = candidate_rows(candidates)

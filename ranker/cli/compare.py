@@ -269,15 +269,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "scope": cell.scope,
                 "data": scopes[cell.scope].data or None,
                 "lp": scopes[cell.scope].lp or None,
-                "statistic": cell.statistic,
-                "metric": cell.metric,
-                "value": cell.value,
-                "low": cell.low,
-                "high": cell.high,
-                "rank": cell.rank,
-                "cluster": cell.cluster,
-                "count": cell.count,
-                "undefined": cell.undefined,
+                **{name: value for name, value in vars(cell).items() if name != "detail"},
                 "epsilon": cell.detail.get("epsilon"),
                 "ahead_of": "; ".join(
                     metric.name for metric, won in zip(comparison.metrics, ahead, strict=False) if won

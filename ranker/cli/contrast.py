@@ -50,8 +50,7 @@ def command(
         Option("--metric", "-m", help="Metric to score segments with.", metavar="METRIC", show_default=_METRIC),
     ] = None,
     train_text: Annotated[
-        Path | None,
-        Option(help="Text for word frequencies, one sentence per line (default: the references)."),
+        Path | None, Option(help="Text for word frequencies, one sentence per line (default: the references).")
     ] = None,
     parser: Annotated[
         str, Option(help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR")

@@ -200,8 +200,7 @@ def stanojevic14(
     lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
-        Path | None,
-        Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot),
+        Path | None, Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot)
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,

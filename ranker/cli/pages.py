@@ -12,10 +12,7 @@ from ranker.errors import OptionError
 
 HtmlOption = Annotated[
     Path | None,
-    Option(
-        "--html",
-        help="Also write a report as one self-contained HTML file, complete before the result is.",
-    ),
+    Option("--html", help="Also write a report as one self-contained HTML file, complete before the result is."),
 ]
 OpenOption = Annotated[bool, Option("--open", help="Open the report in a web browser.")]
 

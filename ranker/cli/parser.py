@@ -42,13 +42,7 @@ def train(
     with working("training"):
         scores = train_parser(treebank, output, language=language, seed=seed, report=say_progress)
     rows: list[dict[str, object]] = [
-        {
-            "file": part,
-            "on": on,
-            "tags": 100 * scores.tags,
-            "UAS": 100 * scores.uas,
-            "LAS": 100 * scores.las,
-        }
+        {"file": part, "on": on, "tags": 100 * scores.tags, "UAS": 100 * scores.uas, "LAS": 100 * scores.las}
         for part, by_form in scores.items()
         for on, scores in by_form.items()
     ]

@@ -35,8 +35,7 @@ def command(
     ],
     each: EachOption = None,
     weights: Annotated[
-        Path | None,
-        Option("--weights", "-w", help="Choose with these weights: a file in JSON or Moses format."),
+        Path | None, Option("--weights", "-w", help="Choose with these weights: a file in JSON or Moses format.")
     ] = None,
     model: Annotated[
         Path | None,

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from ranker.cli.options import MOST_RESAMPLES, JobsOption, KindOption, ModelOption, SeedOption, TextInput, working
+from ranker.cli.options import (
+    MOST_RESAMPLES,
+    JobsOption,
+    KindOption,
+    ModelOption,
+    PercentOption,
+    SeedOption,
+    TextInput,
+    working,
+)
 from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
@@ -45,9 +54,7 @@ def command(
     ] = None,
     parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
     pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of systems instead.")] = False,
-    percent: Annotated[
-        bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
-    ] = False,
+    percent: PercentOption = False,
     kind: KindOption = "auto",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
