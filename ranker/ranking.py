@@ -116,7 +116,7 @@ class Ranker:
         self.base: ParentModel | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
-        self._sources: UInt32Array | None = None
+        self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
         self._stored: StoredModel | None = None
         if self.settings.base is not None:
             base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
@@ -275,13 +275,8 @@ class Ranker:
         return rows
 
     def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that were learnt from.
-
-        Models of before sources were kept only know whether they learnt from just this data set: 1, else 0.
-        """
-        training = self._trained()
-        if self._sources is None:
-            return float(training.data_hash == dataset.fingerprint)
+        """Return the share of the sources of `dataset` that were learnt from."""
+        self._trained()
         return share_among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
@@ -401,12 +396,9 @@ class Ranker:
             if not isinstance(model["features"], str):
                 raise TypeError
             columns = model["columns"]
-            # files of before there was a record of settings say what was done
-            given = model.get("settings")
-            settings = Settings.read(given) if given else training.settings(model["features"])
             # the list: feature sets may have other names now, or hold something else
             ranker = cls(model["features"])
-            ranker.settings = settings
+            ranker.settings = Settings.read(model["settings"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
@@ -416,8 +408,8 @@ class Ranker:
             # larger numbers could overflow to infinite scores
             values = np.concatenate([*numbers.values()])
             sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
-            known = stored.arrays.get(_SOURCES, {}).get(_SOURCES)
-            if not sound or not (known is None or (known.dtype == np.uint32 and known.ndim == 1)):
+            known = stored.arrays[_SOURCES][_SOURCES]
+            if not sound or known.dtype != np.uint32 or known.ndim != 1:
                 raise ValueError
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None
@@ -474,8 +466,8 @@ class Ranker:
     def _content(self) -> StoredModel:
         """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
         if self._stored is None:
-            sources = {} if self._sources is None else {_SOURCES: {_SOURCES: self._sources}}
-            self._stored = StoredModel(self._document(), {**self.feature_set.states(), **sources})
+            arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
+            self._stored = StoredModel(self._document(), arrays)
         return self._stored
 
     def _document(self) -> dict[str, Any]:

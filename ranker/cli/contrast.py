@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
 from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import print_notes, result_signature, single, supplied
 from ranker.errors import OptionError, counted
 
@@ -137,10 +137,7 @@ def command(
         say_signatures(signature)
 
     emit(form, {"signature": signature, **asdict(result)}, _rows(result), show, _lines(result))
-    if html is not None:
-        print_note(f"written: {html}")
-        if opened:
-            open_page(html)
+    show_page(html, opened=opened)
 
 
 def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:

@@ -37,6 +37,14 @@ def write_html(html: Path, page: str) -> None:
     write_bytes(html, page.encode())
 
 
+def show_page(html: Path | None, *, opened: bool) -> None:
+    """Tell the user that a page is written, and open it in a web browser if that is asked for."""
+    if html is not None:
+        print_note(f"written: {html}")
+        if opened:
+            open_page(html)
+
+
 def open_page(html: Path) -> None:
     """Open a page in a web browser, or tell the user that there is none."""
     import webbrowser

@@ -18,7 +18,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
@@ -116,10 +116,7 @@ def command(
     if form != "table":
         for note in result.notes:
             print_note(note)
-    if html is not None:
-        print_note(f"written: {html}")
-        if opened:
-            open_page(html)
+    show_page(html, opened=opened)
 
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
