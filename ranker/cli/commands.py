@@ -120,6 +120,8 @@ class Commands(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]},
+            # a group with one command is a group too
+            callback=lambda: None,
         )
 
     def command(

@@ -19,14 +19,13 @@ from ranker.cli.options import (
     unused_notes,
     working,
 )
-from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
+from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
 from ranker.cli.scorer import MetricOption, chosen, print_notes, result_signature, single
 from ranker.cli.sharded import ShardOptions, processed
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
     from ranker.extractors.scorers import Scorer
 
@@ -175,19 +174,15 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {"lp": row["name"], "sources": row["sources"], "undefined": row["undefined"]}
     for form, estimate in row["spearman"].items():
-        flat.update(_parts(f"spearman.{form}", estimate))
+        flat.update(estimate_columns(f"spearman.{form}", estimate))
         flat[f"spearman.{form}.variance"] = row["spearman_variance"][form]
     for form, estimate in row["kendall"].items():
-        flat.update(_parts(f"kendall.{form}", estimate))
+        flat.update(estimate_columns(f"kendall.{form}", estimate))
     for selection, variants in row["tau"].items():
         flat[f"pairs.{selection}"] = row["pairs"][selection]
         for variant, estimate in variants.items():
-            flat.update(_parts(f"tau.{selection}.{variant}", estimate))
+            flat.update(estimate_columns(f"tau.{selection}.{variant}", estimate))
     return flat
-
-
-def _parts(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

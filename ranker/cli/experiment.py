@@ -109,11 +109,6 @@ AlignCandidatesOption = Annotated[
 ]
 
 
-@app.callback()
-def _group() -> None:
-    pass
-
-
 @app.command()
 def ye07(
     train: TrainOption,

@@ -302,6 +302,12 @@ def show(value: object) -> str:
     return f"{plain + 0.0:.4f}" if isinstance(plain, float) else str(plain)
 
 
+def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:
+    """Return a figure and its interval as columns of a row, None where there is none."""
+    low, high = (None, None) if estimate is None else (estimate.low, estimate.high)
+    return {name: estimate and estimate.value, f"{name}.low": low, f"{name}.high": high}
+
+
 def interval(estimate: Estimate) -> str:
     """Write a figure with its interval."""
     if estimate.value != estimate.value:

@@ -17,7 +17,17 @@ from ranker.cli.options import (
     TextInput,
     working,
 )
-from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
+from ranker.cli.output import (
+    emit,
+    estimate_columns,
+    print_note,
+    print_table,
+    print_text,
+    say,
+    say_signatures,
+    show,
+    win_rows,
+)
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
@@ -25,11 +35,12 @@ from ranker.evaluation.choices import Correction, Parity, SystemTest
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
-    from ranker.evaluation.systems.result import SystemComparison, SystemsResult
+    from ranker.evaluation.systems.result import ComparedSystem, SystemComparison, SystemPair, SystemsResult
 
 Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
 """Forms of output: those of all commands, and tables for papers."""
 _FOR_PEOPLE = ("table", "latex", "markdown")
+_TESTS = ("p", "adjusted", "needed")
 
 
 def command(
@@ -135,12 +146,8 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
             "rank.high": each.high,
             "cluster": each.cluster,
             "baseline": comparison.baseline,
-            "difference": each.difference and each.difference.value,
-            "difference.low": each.difference and each.difference.low,
-            "difference.high": each.difference and each.difference.high,
-            "p": each.p,
-            "adjusted": each.adjusted,
-            "needed": each.needed,
+            **estimate_columns("difference", each.difference),
+            **{name: getattr(each, name) for name in _TESTS},
             "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
         }
@@ -160,9 +167,7 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
             "difference": pair.difference.value,
             "low": pair.difference.low,
             "high": pair.difference.high,
-            "p": pair.p,
-            "adjusted": pair.adjusted,
-            "needed": pair.needed,
+            **{name: getattr(pair, name) for name in _TESTS},
         }
         for comparison in result.comparisons
         for pair in comparison.pairs
@@ -217,14 +222,8 @@ def _print_systems(result: SystemsResult, comparison: SystemComparison, title: s
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
-        row |= {
-            "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
-            "p": show(each.p),
-            "adjusted": show(each.adjusted),
-            "needed": "-" if each.needed is None else f"{each.needed:,}",
-        }
-        rows.append(row)
-    print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
+        rows.append(row | _tested(each, scale))
+    print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:
         typer.echo(
             f"agreement with human scores, {comparison.judged} systems: Kendall's tau {show(comparison.kendall)}, "
@@ -258,19 +257,19 @@ def _print_wins(comparison: SystemComparison, alpha: float) -> None:
 
 
 def _print_pairs(comparison: SystemComparison, title: str, scale: float) -> None:
-    rows = [
-        {
-            "better": pair.better,
-            "worse": pair.worse,
-            "difference": _figure(pair.difference, scale, "+"),
-            "p": show(pair.p),
-            "adjusted": show(pair.adjusted),
-            "needed": "-" if pair.needed is None else f"{pair.needed:,}",
-        }
-        for pair in comparison.pairs
-    ]
+    rows = [{"better": pair.better, "worse": pair.worse, **_tested(pair, scale)} for pair in comparison.pairs]
     print_table(rows, title, keys=["better", "worse"])
     typer.echo("")
+
+
+def _tested(each: ComparedSystem | SystemPair, scale: float) -> dict[str, str]:
+    """Return a difference and its tests as people read them."""
+    return {
+        "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
+        "p": show(each.p),
+        "adjusted": show(each.adjusted),
+        "needed": "-" if each.needed is None else f"{each.needed:,}",
+    }
 
 
 def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:

@@ -168,5 +168,3 @@ def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
         else:
             verdicts.append(f"the new model is not significantly different from {title} ({figures})")
     return verdicts
-
-
