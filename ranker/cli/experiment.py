@@ -60,7 +60,6 @@ def _check_plot(path: Path | None) -> Path | None:
 
 
 Form = Literal["table", "json", "csv", "markdown"]
-"""Forms of output."""
 TrainOption = Annotated[
     list[str], Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
 ]

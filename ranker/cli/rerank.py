@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 Form = Literal["text", "json", "jsonl"]
-"""Forms of output."""
 
 
 def command(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ranker.arrays import BoolArray
-    from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
