@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import ranker
-from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric
+from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric, ranking
 from ranker.corpora import catalogue
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.compare import evaluation
-from ranker.frames import included, labelled
+from ranker.evaluation.systems import run
 
 RECORDS = [
     {
@@ -150,7 +150,7 @@ def test_what_are_no_candidates_is_said(learnt):
 def test_rank_chooses_an_included_ranker(data, learnt, tmp_path, monkeypatch):
     learnt.save(tmp_path / "mine.model")
     frame = data.to_frame().set_axis([*"abcdefghi"])
-    monkeypatch.setattr(included, "default_model", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
+    monkeypatch.setattr(ranking, "default_model", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
     chosen = ranker.rank(frame)
     pd.testing.assert_frame_equal(chosen, learnt.rank(frame))
     pd.testing.assert_frame_equal(ranker.rank(frame, model=tmp_path / "mine.model"), chosen)
@@ -216,7 +216,7 @@ def test_public_names_are_listed():
     assert "errors" in dir(ranker)
 
 
-@pytest.mark.parametrize("module", [ranker, labelled, evaluation])
+@pytest.mark.parametrize("module", [ranker, ranking, evaluation, run])
 def test_the_examples_of_the_docstrings(module, monkeypatch):
     result = doctest.testmod(module)
     assert result.attempted
