@@ -177,10 +177,7 @@ def _judged_before(
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
 ) -> None:
-    """Store an answer of a judge to one of the judge's assignments. Earlier answers stay in the history.
-
-    The same answer from the same form, as after a double click, is stored once.
-    """
+    """Store an answer of a judge to one of the judge's assignments, once; earlier answers stay in the history."""
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))
     last = _last(connection, assignment)

@@ -154,11 +154,7 @@ def _rows(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
-    """Return the items of one source: groups of outputs that are judged together, in random order.
-
-    Of more outputs than are ranked at a time, every one is in a group, and the last group is filled up from the
-    others, which connects the groups.
-    """
+    """Return the items of one source: groups of outputs in random order, connected where there are several."""
     order = generator.sample(outputs, len(outputs))
     if not kind.compares:
         return [[output] for output in order]

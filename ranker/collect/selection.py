@@ -49,11 +49,7 @@ class Posterior:
 
 
 def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
-    """Return the pairs of candidates of one source that judgements of `kind` put in an order.
-
-    Of preferences the majority, as `ranker.corpora.judgements.preference_pairs` aggregates them; of scores every two
-    candidates whose mean standardised scores differ. None before the first judgement.
-    """
+    """Return the pairs of candidates of one source that judgements of `kind` put in an order; None before the first."""
     if kind == PREFERENCES or not len(ratings_of(dataset, kind)):
         return preference_pairs(dataset, aggregated=True)
     return ordered_pairs(human_scores(dataset, kind), dataset.candidate_offsets)
@@ -115,10 +111,7 @@ def choose(
     items: Sequence[tuple[Int64Array, Int64Array]],
     count: int,
 ) -> list[int]:
-    """Return the places of the items with the largest expected gain, the most useful first.
-
-    An item is given by the rows of `columns`, which are `directions`, that a judgement of it compares with each other.
-    """
+    """Return the places of the items, given by the rows of `columns` they compare, by expected gain, largest first."""
     sizes = np.array([len(first) for first, _ in items], dtype=np.int64)
     if not sizes.sum():
         return []

@@ -206,11 +206,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
 
 
 def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> TuningRun:
-    """Find the weights that `metric` likes best on the tuning side.
-
-    Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
-    iteration alone (Cer, Manning and Jurafsky 2010, section 3).
-    """
+    """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
     began = time.process_time()
     problem = pair.tuning.problem(metric)
     space = weight_space(pair.nbest.layout, equal_weights(pair))

@@ -77,10 +77,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
 
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
-    """Write the list, and beside it its references ``STEM.ref0``, ``STEM.ref1``, ... and sources ``STEM.src``.
-
-    Where a sentence has fewer references than others, its lines in the last files are empty.
-    """
+    """Write the list, its references ``STEM.ref0``, ..., lines empty where there are fewer, and ``STEM.src``."""
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
     references = selection.references.references

@@ -65,10 +65,7 @@ def declared_encoding(raw: bytes) -> str | None:
 
 
 def common_encoding(raws: Sequence[bytes], encodings: Sequence[str]) -> str | None:
-    """Return the first of `encodings` that all `raws` fit into, or None.
-
-    Several files tell more than one: the two bytes of a Chinese character in GB2312 can also be a letter of UTF-8.
-    """
+    """Return the first of `encodings` that all `raws` fit into, or None."""
     return next((name for name in encodings if all(map(_fits(name), raws))), None)
 
 

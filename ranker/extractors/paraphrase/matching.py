@@ -218,10 +218,7 @@ def substitute(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> Float32Array:
-    """Match the words that `match_words` left free by the table: the most alike first, of equals the nearest.
-
-    `partner`, `kind` and `taken` are filled up in place.
-    """
+    """Match words left free, in place in `partner`, `kind` and `taken`: the most alike first, of equals the nearest."""
     size, length = len(candidate), len(reference)
     similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)

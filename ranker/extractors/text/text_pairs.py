@@ -70,10 +70,7 @@ def _take(column: pd.Series, rows: Int64Array) -> pd.Series:
 
 
 def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64Array:
-    """Count the n-grams that the two texts of every pair share, each as often as the text has it that has it less.
-
-    Equal to `ranker.extractors.text.ngrams.ngram_matches` of the pairs, but every text is read once.
-    """
+    """Count the n-grams that the two texts of every pair share, as `ngram_matches` does, reading every text once."""
     source = batch.candidate_source[pairs.reference]
     sources = np.unique(source)
     bounds = np.append(np.searchsorted(source, sources), len(source))
