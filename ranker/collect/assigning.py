@@ -20,12 +20,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return the position of an item in the queue, lowest first; None if it needs no further judge.
-
-    ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` first completes the items
-    that already have some of their judges. ``active`` is like ``uniform``, except that `ranker.collect.selection` moves
-    items to the front, at positions below 0.
-    """
+    """Return an item's position in the queue, lowest first, None if it needs no judge; `active` ones are below 0."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":

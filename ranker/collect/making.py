@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Counts of a new campaign, and the links of its owner and judges by code, which are not stored.
-
-    `passed_over` is the number of sources that were skipped because they have fewer than two different outputs.
-    """
+    """Counts of a new campaign, sources without two outputs `passed_over`, and its links, which are not stored."""
 
     items: int
     gold: int

@@ -68,10 +68,7 @@ def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:
 
 
 def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Posterior:
-    """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression.
-
-    A row of `differences` is `directions` of the better output less those of the worse, observed `weights` times.
-    """
+    """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression on differences."""
     rows = np.asarray(differences, dtype=np.float64)
     counts = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
     size = rows.shape[1]

@@ -154,11 +154,7 @@ def needs_alignments(metrics: Sequence[Metric]) -> bool:
 
 
 def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
-    """Make both sides of every language pair of a corpus.
-
-    Documents are drawn for the tuning side until it has half of the sources, the same ones in all language pairs; a
-    source without a document is one by itself. Where there are fewer than two documents sources are drawn.
-    """
+    """Make both sides of every language pair, by the same documents, or sources where there are none."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 

@@ -48,11 +48,7 @@ class Selection:
 
 
 def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Selection:
-    """Make the n-best list of a corpus: sentences are its sources with outputs, in order.
-
-    References among the candidates are left out, white space around and between words becomes a space where the text
-    has line breaks, and ``|||`` becomes ``| | |``.
-    """
+    """Make the n-best list of a corpus: its sources with outputs, in order, without references among the candidates."""
     options = options or FeatureOptions()
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     source = np.unique(outputs.candidate_source)

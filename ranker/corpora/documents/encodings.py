@@ -30,12 +30,7 @@ class Lines:
 
 
 def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
-    """Return the encodings that text of `language` may have where it is not UTF-8, the first to be tried first.
-
-    Chinese is GB18030, English and its western neighbours are CP1252. Translations from the Chinese are tried as
-    GB2312 first, because systems leave words that they do not know in the bytes of the source. Of other languages
-    nothing is supposed.
-    """
+    """Return the encodings of `language` to try after UTF-8, GB2312 first for what was translated from Chinese."""
     language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
     if language == "zh":
         return ("gb18030",)
