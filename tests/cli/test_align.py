@@ -127,63 +127,6 @@ def test_a_model_that_does_not_say_how_words_were_made(refused: Refused, folder:
     refused(*command, says="numbers.align: the aligner does not record its tokenizer")
 
 
-def test_help_ends_with_an_example(ranker: Ranker) -> None:
-    for command in ("train", "apply"):
-        assert f"Example: ranker align {command}" in ranker("align", command, "--help")
-
-
-def test_refusals_of_train(ranker: Ranker, refused: Refused, folder: Path) -> None:
-    (folder / "gap").write_text((folder / "en").read_text().replace("Anna sees the book yesterday, 1\n", "\n"))
-    (folder / "zh").write_text("句子没有空格\n" * len(SENTENCES))
-    base = ["align", "train", "--model", "m"]
-    refused(*base, says="nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
-    refused(*base, "-s", "de", says="nothing to align")
-    refused(*base, "-s", "de", "-t", "en", "gap", says="-t: expected one file, found 2")
-    refused(*base, "-s", "de", "-t", "en", "-d", "corpus.json", says="not both")
-    refused(*base, "-s", "de", "-t", "two", says="two:2: has 2 lines, expected 24 as in de")
-    refused(*base, "-s", "de", "-t", "gap", says="gap:2: the translation has no words, expected at least one")
-    refused(*base, "-s", "gap", "-t", "en", says="gap:2: the source has no words, expected at least one")
-    refused(*base, "-s", "zh", "-t", "en", says="zh: the sources have 0.14 words per word of their translations")
-    refused(*base, "-d", "pairs.json", says="pairs: contains the language pairs cs-en, de-en; an aligner is for one")
-    refused(*base, "-d", "empty.json", says=r"empty\[de-en:1\]: the source has no words")
-    refused(*base, "-d", "no-reference.json", says="no-reference: no translations to train on")
-    refused(*base, "-s", "de", "-t", "en", "--null-probability", "1", says="null probability 1.0, expected")
-    refused(*base, "-s", "de", "-t", "en", "--ibm1", "0", "--hmm", "0", says="expected two numbers from 0, not both 0")
-    refused("align", "train", "--model", "directory", "-s", "de", "-t", "en", says="directory: is a directory")
-    refused(
-        "align",
-        "train",
-        "--model",
-        "notes.txt",
-        "-s",
-        "de",
-        "-t",
-        "en",
-        says="notes.txt: already exists and is not a model",
-    )
-
-
-def test_refusals_of_apply(ranker: Ranker, refused: Refused) -> None:
-    ranker("align", "train", "--data", "corpus.json", "--model", "m")
-    base = ["align", "apply", "--model", "m"]
-    corpus = [*base, "-d", "corpus.json"]
-    refused("align", "apply", "--model", "x", "-s", "de", "-t", "en", says="x: no such aligner; train one with: ranker")
-    refused("align", "apply", "--model", "notes.txt", "-s", "de", "-t", "en", says="notes.txt: is not a model file")
-    refused(*base, says="nothing to align")
-    refused(*corpus, "--system", "a", says="corpus: no candidates by system 'a'")
-    refused(*corpus, "--reference", "3", says="corpus: no source has 3 references")
-    refused(*corpus, "--reference", "1", "--system", "A", says="give --system or --reference, not both")
-    refused(
-        *base, "-s", "de", "-t", "en", "--system", "A", says="--system and --reference select translations from --data"
-    )
-    refused(*corpus, "--threshold", "0", says="threshold 0.0, expected a number above 0")
-
-
-def test_the_language_pair_is_chosen(ranker: Ranker) -> None:
-    printed = ranker("align", "train", "--data", "pairs.json", "--lp", "cs-en", "--model", "m")
-    assert "2 sentence pairs" in printed
-
-
 def test_given_counts_of_equal_pairs(ranker: Ranker) -> None:
     dataset = read_dataset("corpus.json").select_candidates([True, False, False] * len(SENTENCES))
     assert learn_aligner(dataset, candidates=True).pairs == learn_aligner(dataset).pairs

@@ -78,23 +78,3 @@ def test_one_feature_can_be_the_metric(capsys, tmp_path):
         run(["rank", str(data), "--metric", "consensus.independent", "--format", "json"])
     assert exit_info.value.code == 0
     assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
-
-
-@pytest.mark.parametrize(
-    ("metric", "says"),
-    [
-        (
-            "consensus",
-            "'consensus' has 7 columns; choose one of them as the metric: consensus.mean, consensus.distinct,",
-        ),
-        ("consensus[metric=perp].mean", "expected a metric without training, or semantic"),
-        ("consensus[metric=given[name=x]].mean", "has scores only for the candidates of a data set"),
-    ],
-)
-def test_what_is_no_metric_is_refused(capsys, metric, says):
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", "sample", "--metric", metric])
-    assert exit_info.value.code == 2
-    err = capsys.readouterr().err
-    assert says in err
-    assert err.count("\n") == 1

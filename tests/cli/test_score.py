@@ -154,16 +154,6 @@ def test_several_target_languages_are_signed(score: Score) -> None:
     assert "sacrebleu" not in signature
 
 
-def test_percent_is_of_tables_and_fractions(score: Score) -> None:
-    table = [line.split() for line in score("-m", "bleu,nist,ter", "--level", "system", "--percent").splitlines()]
-    plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-f", "json"))
-    assert table[0] == ["lp", "system", "segments", "bleu", "%", "nist", "ter", "%"]
-    for shown, row in zip(table[1:3], plain, strict=True):
-        assert [float(item) for item in shown[-3:]] == pytest.approx(
-            [100 * row["bleu"], row["nist"], 100 * row["ter"]], abs=5e-5
-        )
-
-
 def read_scores(path: Path) -> dict[str, list[float | None]]:
     return {
         system: [value for value, _ in values] for system, values in parse_scores(path.read_text(), str(path)).items()
@@ -245,37 +235,6 @@ def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("ranker.cli.output._LONG", 3)
     print_table(items)
     assert capsys.readouterr().out == short
-
-
-REFUSALS = {
-    "score no-document.json -m bleu --level document": r"no-document\[de-en:1\] has no document.*\(1 of 1 sources",
-    "score good.json -m bleu --level document": r"\(3 of 3 sources have none\): add doc to every source",
-    "score good.json -m bleu,bleu": "metric 'bleu' is given twice",
-    "score good.json -m bleu -m ter,bleu": "metric 'bleu' is given twice",
-    "score good.json -m bleu,nope": "unknown metric or feature 'nope'",
-    "score good.json -m bleu,ds": "'ds' has 15 columns; choose one of them as the metric: ds.agent",
-    "score good.json -m bleu,": "does not have the form name",
-    "score good.json -m bleu -f mtme": "--format mtme writes several files: give -o DIRECTORY",
-    "score good.json -m bleu -f csv --percent": "--percent applies to tables only; --format csv contains fractions",
-    "score good.json -m bleu -f mtme -o two": "two.*cannot create the directory",
-    "score blank.json -m bleu -f mtme -o x": "blank: system 'a b': expected a name without white space",
-    "score good.json -m bleu -f xml": "'--format'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
-    "score rankings.csv -m bleu": "contains relative rankings without texts; expected a corpus.*--judgements "
-    "rankings.csv",
-    "score -s two -r two -t set.xml -m bleu": "set.xml: contains no <doc>, expected at least one",
-}
-
-
-@pytest.mark.parametrize("words", REFUSALS)
-def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    single = {"lp": "de-en", "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"a b": "t"}}
-    (folder / "no-document.json").write_text(json.dumps([single]))
-    (folder / "blank.json").write_text(json.dumps([single]))
-    (folder / "rankings.csv").write_text(
-        "srclang,trglang,srcIndex,judgeID,system1Id,system1rank,system2Id,system2rank\n"
-    )
-    (folder / "set.xml").write_text("<mteval></mteval>")
-    refused(*words.split(), says=REFUSALS[words])
 
 
 @pytest.mark.parametrize(
