@@ -14,7 +14,7 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.cli.main import run
 from ranker.learning.aligner.training import train
-from tests.golden_commands import FOLDER
+from tests.golden_examples import FOLDER
 
 RATED = json.loads((FOLDER / "files" / "good.json").read_text(encoding="utf-8"))
 

@@ -10,7 +10,7 @@ import shlex
 import pytest
 
 from tests.command_line import Command
-from tests.golden_commands import FOLDER, examples
+from tests.golden_examples import FOLDER, examples
 
 
 @pytest.mark.usefixtures("folder")
@@ -19,7 +19,7 @@ def test_commands_print_what_they_printed(
     name: str, command: Command, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    for example in examples("output", name):
+    for example in examples(f"output/{name}"):
         caplog.clear()
         printed = command(*shlex.split(example.line))
         example.check("\n".join([*caplog.messages, printed.err + printed.out]))

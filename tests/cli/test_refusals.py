@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Refused
-from tests.golden_commands import Example, examples
+from tests.golden_examples import Example, examples
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def with_models(folder: Path, models: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_models")
-@pytest.mark.parametrize("example", examples("refusals"), ids=str)
+@pytest.mark.parametrize("example", examples("refusals/*"), ids=str)
 def test_a_refusal_says_what_is_wrong_in_one_line(example: Example, refused: Refused, folder: Path) -> None:
     line, _, stdin = example.line.partition(" < ")
     message = refused(*shlex.split(line), stdin=(folder / stdin).read_bytes() if stdin else b"")

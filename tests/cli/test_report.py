@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import webbrowser
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from ranker.cli.main import run
 from tests.command_line import Command
 
 
-def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, command: Command) -> None:
-    (folder / "good.model").write_bytes(trained)
+def test_report_writes_a_page_and_its_plots(folder: Path, models: Path, command: Command) -> None:
+    shutil.copy(models / "good.model", folder)
     words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]
     out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
@@ -34,9 +35,9 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, comman
 
 
 def test_outputs_without_judgements_have_a_report_that_is_opened(
-    folder: Path, trained: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "good.model").write_bytes(trained)
+    shutil.copy(models / "good.model", folder)
     opened: list[str] = []
 
     def opens(address: str) -> bool:
