@@ -64,12 +64,6 @@ def test_train_says_what_it_learnt_and_writes_the_model(ranker, tmp_path, monkey
     assert facts["weights"][0]["weight"] > 0
 
 
-def test_same_input_same_bytes(ranker, folder):
-    for name in "ab":
-        ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "--model", name)
-    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
-
-
 def test_rank_orders_best_first_with_explicit_ties(ranker, model, candidates):
     printed = json.loads(ranker("rank", candidates, "--model", model, "--contributions", "--format", "json"))
     first, second = printed["sources"]
@@ -152,20 +146,6 @@ def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     assert "matches in reference 1: agent-verb(sat, cat)" in table
 
 
-def test_data_commands(ranker, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "acl05" in ranker("data", "list")
-    shown = ranker("data", "show", "acl05")
-    assert "Linguistic Data Consortium" in shown
-    assert "here: no" in shown
-    assert "Synthetic" in ranker("data", "show", "sample").splitlines()[0]
-    checked = json.loads(ranker("data", "check", "sample", "-f", "json"))
-    assert checked["rows"][0]["sources"] == 120
-    assert "written: out.csv" in ranker("data", "convert", "sample", "out.csv")
-    again = json.loads(ranker("data", "check", "out.csv", "-f", "json"))
-    assert again == checked
-
-
 PAIRS = [*(f"{language}-en" for language in ("cs", "de", "fi", "fr", "ru")), "en-ru"]
 
 
@@ -228,3 +208,9 @@ def test_nothing_heavy_is_imported_before_it_is_used(model, candidates):
     assert not imported_by("--help") & {"numpy", "pandas", "numba", "sklearn", "scipy", "spacy", "rich"}
     used = imported_by("rank", candidates, "--model", model)
     assert not used & {"sklearn", "spacy", "kenlm", "matplotlib"}
+
+
+def test_same_input_same_bytes(ranker, folder):
+    for name in "ab":
+        ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "--model", name)
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()

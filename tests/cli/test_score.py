@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 
 from ranker.cli.main import run
-from ranker.cli.output import print_table
 from ranker.corpora.catalogue import load
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.extractors.registry import make_metric
@@ -103,14 +100,6 @@ def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
             if segment["system"] == row["system"] and DOCUMENTS[int(segment["seg_id"]) - 1] == row["doc"]
         ]
         assert row["ranker"] == pytest.approx(sum(own) / len(own), abs=1e-12)
-
-
-def test_lists_of_metrics_in_one_notation(score: Score) -> None:
-    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-f", "csv")
-    result = list(csv.DictReader(io.StringIO(printed)))
-    assert list(result[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
-    lines = [json.loads(line) for line in score("-m", "bleu,ter", "-f", "jsonl").splitlines()]
-    assert [line["ter"] for line in lines] == [float(item["ter"]) for item in result]
 
 
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
@@ -226,15 +215,6 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     doubled = rows(score("-m", "bleu", "--level", "system", "-f", "json"))
     # a reference that is duplicated changes no clipped count
     assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
-
-
-def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    items = [{"a": "句子" * (index % 3), "b c": index / 7, "d": None if index % 2 else index} for index in range(9)]
-    print_table(items)
-    short = capsys.readouterr().out
-    monkeypatch.setattr("ranker.cli.output._LONG", 3)
-    print_table(items)
-    assert capsys.readouterr().out == short
 
 
 @pytest.mark.parametrize(

@@ -198,12 +198,6 @@ def test_data_and_metrics_are_named_in_the_same_ways(ranker, lines):
     assert len({ranker(line)[0] for line in lines}) == 1
 
 
-def test_data_that_must_be_given_are_taken_in_either_way(ranker):
-    assert "no data: give" in ranker("experiment isozaki10", code=2)[1]
-    for line in ("experiment isozaki10 none.json", "experiment isozaki10 -d none.json"):
-        assert "'none.json' is neither a file" in ranker(line, code=2)[1]
-
-
 def test_a_corpus_is_a_system_over_one_text(ranker):
     assert ranker("score c.json -m bleu --level corpus") == ranker("score c.json -m bleu --level system")
 
@@ -217,16 +211,6 @@ def test_no_source_file_is_needed_where_nothing_reads_it(ranker):
     assert without["rows"] == given["rows"]
     assert "the cat" in ranker("rank -r ref -t A -m chrf")[0]
     assert "require source sentences" in ranker("score -r ref -t A -m lrscore", code=2)[1]
-
-
-def test_test_sets_in_sgml_need_no_source_either(ranker):
-    for role in ("ref", "tst"):
-        Path(f"{role}.sgm").write_text(
-            f'<{role}set setid="x" srclang="de" trglang="en"><doc docid="d" sysid="{role}">'
-            f'<seg id="1">the cat sat</seg><seg id="2">it rains</seg></doc></{role}set>'
-        )
-    rows = json.loads(ranker("score -r ref.sgm -t tst.sgm -m chrf --json")[0])["rows"]
-    assert [(row["lp"], row["chrf"]) for row in rows] == [("de-en", 1.0), ("de-en", 1.0)]
 
 
 TABLES = {
@@ -248,20 +232,6 @@ def test_tables_as_people_have_them(ranker, name):
     rows = json.loads(ranker(f"score {name} -m chrf --json")[0])["rows"]
     assert [row["system"] for row in rows] == ["candidate1", "candidate1"]
     assert rows[0]["chrf"] < rows[1]["chrf"] == pytest.approx(1)
-
-
-def test_equal_references_without_sources_are_not_one_source(ranker):
-    Path("x.csv").write_text("mt,ref\nyes,yes\nno,yes\nyes,yes\n")
-    Path("x.jsonl").write_text("".join(f'{{"mt": "{mt}", "ref": "yes"}}\n' for mt in ("yes", "no", "yes")))
-    for name in ("x.csv", "x.jsonl"):
-        rows = json.loads(ranker(f"score {name} -m chrf --level corpus --json")[0])["rows"]
-        assert [(row["system"], row["segments"]) for row in rows] == [("candidate1", 3)]
-
-
-def test_outputs_of_a_source_without_systems_are_numbered(ranker):
-    Path("x.csv").write_text("src,mt,ref\na,yes,yes\na,no,yes\nb,yes,yes\n")
-    rows = json.loads(ranker("score x.csv -m chrf --json")[0])["rows"]
-    assert [row["system"] for row in rows] == ["candidate1", "candidate2", "candidate1"]
 
 
 def test_it_is_said_when_columns_may_be_separated_by_either(ranker, caplog):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import itertools
 import json
 import re
 import statistics
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from data.making import sample as simulation
 from data.making.errors import ERROR_TYPES, Token, Vocabulary, detokenise, singular, tokenise
@@ -34,14 +32,6 @@ def sentences() -> list[Sentence]:
 @pytest.fixture(scope="module")
 def records(sentences: list[Sentence]) -> list[dict]:
     return simulate(sentences)
-
-
-def words_of(text: str) -> set[str]:
-    return {token.key for token in tokenise(text)}
-
-
-def scores(record: dict, kind: str, judge: str) -> list[int]:
-    return [candidate["human"][kind][judge] for candidate in record["candidates"]]
 
 
 def test_shipped_file_is_what_the_command_writes(sentences: list[Sentence], tmp_path: Path) -> None:
@@ -96,28 +86,6 @@ def test_card_tells_the_truth(records: list[dict]) -> None:
         *(sizes[1], sizes[0], sizes[2], len(SYSTEMS), len(JUDGES)),
     ]
     assert card["facts"]["made by"].split()[:3] == ["python", "-m", simulation.__name__]
-
-
-def test_references_are_four_different_translations(sentences: list[Sentence]) -> None:
-    for sentence in sentences:
-        assert len({re.sub(r"\W", "", text).lower() for text in sentence.references}) == 4
-        for combination, right in itertools.combinations(map(words_of, sentence.references), 2):
-            assert len(combination & right) / len(combination | right) < 0.75, sentence.references
-        for text in sentence.references:
-            assert 8 <= sum(token.is_word for token in tokenise(text)) <= 30
-            assert re.fullmatch(r'["A-Z0-9].*[.?!]"?', text)
-    every = [text for sentence in sentences for text in (sentence.source, *sentence.references)]
-    assert len(set(every)) == len(every)
-
-
-def test_glossary_words_occur_where_they_should(sentences: list[Sentence]) -> None:
-    for sentence in sentences:
-        assert 3 <= len(sentence.glossary) <= 6
-        english = set().union(*map(words_of, sentence.references))
-        for word, chinese in sentence.glossary.items():
-            assert word in english
-            assert chinese in sentence.source
-        assert all(words_of(text) & set(sentence.glossary) for text in sentence.references)
 
 
 def test_tokens_join_to_the_text_they_came_from(sentences: list[Sentence]) -> None:
@@ -201,22 +169,6 @@ def test_error_type_makes_every_damage_it_can_and_no_other(error) -> None:
     assert tokens == tokenise(SENTENCE)
 
 
-@pytest.mark.parametrize("error", ERROR_TYPES, ids=lambda error: error.name)
-def test_error_type_leaves_spoiled_words_alone(error) -> None:
-    spoiled = tuple(Token(token.text, spoiled=True) for token in tokenise(SENTENCE))
-    assert error.apply(spoiled, VOCABULARY, np.random.Generator(np.random.PCG64(0))) is None
-
-
-def test_every_error_type_occurs_and_untranslated_words_show(sentences: list[Sentence]) -> None:
-    outputs = [output for row in translate(sentences, SYSTEMS, 0) for output in row]
-    result = collections.Counter(name for output in outputs for name in output.errors)
-    assert set(result) == {error.name for error in ERROR_TYPES}
-    assert min(result.values()) > 100
-    for output in outputs:
-        chinese = re.findall(r"[一-鿿]+", output.text)
-        assert len(chinese) == output.errors.count("untranslated")
-
-
 def test_system_without_errors_and_rewordings_repeats_a_reference(sentences: list[Sentence]) -> None:
     perfect = System("perfect", {}, rewording=0.0)
     outputs = [row[0] for row in translate(sentences, [perfect], 0)]
@@ -225,23 +177,6 @@ def test_system_without_errors_and_rewordings_repeats_a_reference(sentences: lis
     reworded = [row[0] for row in translate(sentences, [dataclasses.replace(perfect, rewording=5.0)], 0)]
     assert sum(output.text != right.text for output, right in zip(outputs, reworded, strict=True)) > 60
     assert {output.penalty(kind) for output in reworded for kind in KINDS} == {0}
-
-
-def test_profiles_show_in_the_errors(sentences: list[Sentence]) -> None:
-    rows = translate(sentences, SYSTEMS, 0)
-    counts = {
-        system.name: collections.Counter(name for row in rows for name in row[column].errors)
-        for column, system in enumerate(SYSTEMS)
-    }
-    for strong, weak, name in (
-        ("sys1", "sys2", "choice"),
-        ("sys2", "sys3", "dropped"),
-        ("sys3", "sys4", "order"),
-        ("sys4", "sys5", "untranslated"),
-        ("sys2", "sys6", "inflection"),
-        ("sys1", "sys7", "function"),
-    ):
-        assert counts[weak][name] > 2 * counts[strong][name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -256,42 +191,11 @@ def test_more_error_weight_means_lower_scores(kind: str, sentences: list[Sentenc
     assert means[4] < 2
 
 
-def test_penalty_is_relative_to_length() -> None:
-    output = simulation.Output("x", "", ("order", "dropped", "dropped"), 10)
-    weights = {error.name: error for error in ERROR_TYPES}
-    assert output.penalty("fluency") == pytest.approx(2 * (weights["order"].fluency + 2 * weights["dropped"].fluency))
-    assert output.penalty("adequacy") == pytest.approx(
-        2 * (weights["order"].adequacy + 2 * weights["dropped"].adequacy)
-    )
-
-
 @pytest.mark.parametrize(("bias", "expected"), [(0.0, 5), (-0.4, 5), (-0.6, 4), (-3.7, 1), (-9.0, 1), (9.0, 5)])
 def test_judge_rounds_and_clips(bias: float, expected: int) -> None:
     strict = simulation.Judge("strict", {"fluency": bias}, noise=0.0)
     output = simulation.Output("x", "Fine.", (), 1)
     assert simulation.judge(output, strict, "fluency", np.random.Generator(np.random.PCG64(0))) == expected
-
-
-def test_judges_agree_imperfectly_and_give_ties(records: list[dict]) -> None:
-    for kind in KINDS:
-        agreement = [
-            float(spearmanr(scores(record, kind, "judge1"), scores(record, kind, "judge2"))[0])
-            for record in records
-            if all(len(set(scores(record, kind, judge))) > 1 for judge in ("judge1", "judge2"))
-        ]
-        assert len(agreement) > 110
-        assert 0.5 < statistics.mean(agreement) < 0.7
-        assert all(len(set(scores(record, kind, "judge1"))) < 7 for record in records)
-
-
-def test_systems_are_separable_but_not_trivially(records: list[dict]) -> None:
-    def mean(record: dict, system: int) -> float:
-        return statistics.mean(record["candidates"][system]["human"]["fluency"].values())
-
-    means = [statistics.mean(mean(record, system) for record in records) for system in range(7)]
-    assert means == sorted(means, reverse=True)
-    upset = sum(mean(record, 6) >= mean(record, 0) for record in records)
-    assert 0 < upset < 40
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ranker.corpora.documents.manifest_schema import parse_manifest
 from ranker.corpora.documents.sgml import Document, Segment, format_document
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
-from ranker.errors import DataError, MissingError
+from ranker.errors import DataError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
 from tests.effort import thorough
 
@@ -165,14 +165,6 @@ def test_small_corpus(tmp_path) -> None:
     }
 
 
-def test_folder_file_and_working_directory_are_the_same_corpus(tmp_path, monkeypatch) -> None:
-    folder = write_corpus(tmp_path / "small")
-    monkeypatch.chdir(folder)
-    read = [catalogue.load(path) for path in (folder, str(folder / "manifest.toml"), ".", "manifest.toml")]
-    assert {item.name for item in read} == {"small"}
-    assert len({item.fingerprint for item in read}) == 1
-
-
 def test_holes_are_said_and_leave_the_rest(tmp_path) -> None:
     changes = {
         "ref.sgm": story("d1", "E01", "the library", " "),
@@ -273,14 +265,6 @@ def test_paths_and_patterns(path, ok, tmp_path) -> None:
             read_manifest(folder)
 
 
-def test_absolute_paths_and_patterns(tmp_path) -> None:
-    elsewhere = write_corpus(tmp_path / "elsewhere")
-    for path in ("E05", "E05/*", "E05/d1.sgm"):
-        manifest = MANIFEST.replace('"E05"', json.dumps(str(elsewhere / path)))
-        folder = write_corpus(tmp_path / "here", {"manifest.toml": manifest, "E05/d1.sgm": None})
-        assert outputs(read_manifest(folder))["d1:1", "E05"] == "library"
-
-
 def test_the_documented_manifest_is_one() -> None:
     document = Path(__file__).resolve().parents[3] / "docs" / "ldc.md"
     if not document.is_file():
@@ -298,13 +282,3 @@ def test_the_documented_manifest_is_one() -> None:
     ((_, layout),) = manifest.assessments
     assert layout.columns == {"judge": 1, "system": 2, "doc": 3, "segment": 4, "fluency": 6, "adequacy": 7}
     assert (layout.delimiter, layout.header, layout.scale, layout.missing) == ("\t", False, (1, 5), {"-1", "NA"})
-
-
-def test_missing_corpus_says_how_to_get_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
-    with pytest.raises(
-        MissingError, match=r"no manifest\.toml or acl05\.jsonl\.gz .*(?s:.)*write a manifest\.toml that"
-    ):
-        catalogue.load("acl05")
-    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml; expected a directory with it"):
-        catalogue.load(tmp_path)

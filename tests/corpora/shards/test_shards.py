@@ -45,16 +45,6 @@ def test_shards_of_any_format_are_the_corpus(tmp_path, sample, ending, rows):
     assert loaded.name == catalogue.load(data).name
 
 
-def test_jsonl_shards_keep_names_of_references(tmp_path):
-    record = {"source": "s", "references": ["r"], "reference_names": ["A"], "candidates": {"x": "a", "y": "b"}}
-    data = tmp_path / "corpus.jsonl"
-    data.write_text(f"{json.dumps(record)}\n" * 3, encoding="utf-8")
-    make_shards(str(data), tmp_path / "shards", 2, ending=".jsonl.gz")
-    loaded = catalogue.load(str(tmp_path / "shards"))
-    assert loaded.fingerprint == catalogue.load(str(data)).fingerprint
-    assert loaded.references["name"].tolist() == ["A"] * 3
-
-
 def test_sources_without_a_number_are_numbered_through(tmp_path):
     rows = [{"src": f"s{number // 3}", "ref": "r", "mt": f"t{number}"} for number in range(12)]
     data = tmp_path / "corpus.jsonl"
