@@ -97,16 +97,6 @@ def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monk
     assert ranker("rank", "-", "-M", model, "-f", "jsonl") == parallel
 
 
-def test_score_segments_and_systems(ranker, candidates):
-    rows = json.loads(ranker("score", candidates, "-m", "bleu", "-m", "bleu[order=1]", "-f", "json"))["rows"]
-    assert [row["system"] for row in rows] == ["A", "B", "A", "B", "C"]
-    assert rows[0]["bleu"] == pytest.approx(1, abs=1e-6)
-    printed = ranker("score", "sample", "-m", "bleu", "--level", "system", "-f", "csv")
-    systems = list(csv.DictReader(io.StringIO(printed)))
-    assert [row["segments"] for row in systems] == ["120"] * 7
-    assert float(systems[0]["bleu"]) > float(systems[-1]["bleu"])
-
-
 def test_evaluate_model_and_metric(ranker, model):
     table = ranker("evaluate", "--data", "sample", "--model", model, "--resamples", "50")
     assert "agreement with human fluency" in table
@@ -115,12 +105,6 @@ def test_evaluate_model_and_metric(ranker, model):
     assert row["name"] == "zh-en"
     assert row["spearman"]["tie-corrected"]["low"] < row["spearman"]["tie-corrected"]["value"]
     assert "seed:0" in document["signature"]
-
-
-def test_evaluate_says_when_it_was_trained_on_that(capsys, model):
-    with pytest.raises(SystemExit):
-        run(["evaluate", "--data", "sample", "--model", model, "--resamples", "0"])
-    assert "this model was trained on all sources of sample, which it is evaluated on" in capsys.readouterr().err
 
 
 def test_explain_weights_and_contributions(ranker, model, candidates):

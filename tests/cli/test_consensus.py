@@ -68,13 +68,3 @@ def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_
     assert [len(source["ranking"]) for source in ranks["sources"]] == [4, 1, 2, 2]
     assert ranks["sources"][2]["ranking"][0]["tied"]
     assert err.startswith("ranker: note: 3 of 4 sources with fewer than 3 candidates; their candidates tie\n")
-
-
-def test_one_feature_can_be_the_metric(capsys, tmp_path):
-    data = tmp_path / "candidates.json"
-    outputs = [{"system": str(place), "text": text} for place, text in enumerate(TEXTS)]
-    data.write_text(json.dumps([{"source": "x", "candidates": outputs}]))
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", str(data), "--metric", "consensus.independent", "--format", "json"])
-    assert exit_info.value.code == 0
-    assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"

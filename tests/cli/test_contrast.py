@@ -80,12 +80,6 @@ def test_all_forms_hold_the_same(printed: Printed) -> None:
     assert (len(short["first_ngrams"]), short["first_segments"]) == (1, [])
 
 
-def test_words_of_a_training_text(printed: Printed) -> None:
-    Path("train.txt").write_text("the the the the the\nit\n")
-    text = printed(*FILES, *QUICK, "--train-text", "train.txt", "--lowercase")
-    assert "F1 of words by how often train.txt has them" in text
-
-
 def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> None:
     hostile = "\x1b[31mthe\u202e end\u2028 of\u200b <script>alert(1)</script>"
     records = [

@@ -76,17 +76,6 @@ def test_the_included_ranker_needs_no_references(call, data):
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
 
-def test_other_languages_too(call, tmp_path):
-    texts = ["Die Katze saß auf der Matte", "Eine Katze saß auf der Matte", "Die Katze saß auf Matte", "Hunde liefen"]
-    (tmp_path / "de.json").write_text(
-        json.dumps([{"lp": "en-de", "source": "x", "tgt": dict(zip("ABCD", texts, strict=True))}])
-    )
-    code, out, err = call(f"rank {tmp_path / 'de.json'} -f json")
-    assert code == 0
-    assert json.loads(out)["sources"][0]["ranking"][-1]["system"] == "D"
-    assert "included model consensus" in err
-
-
 def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
     code, out, err = call("rank some.jsonl --model both.model --contributions -f json")
     assert code == 0

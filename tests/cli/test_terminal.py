@@ -169,14 +169,6 @@ def test_printed_csv_is_read_as_the_same_texts(folder: Path, capsys: pytest.Capt
     assert given[0] == given[1] != []
 
 
-def test_messages_name_the_file_and_line_of_a_source(folder: Path, refused) -> None:
-    (folder / "lines.jsonl").write_text(
-        '{"source": "x", "references": ["a"], "candidates": {"A": "a"}}\n{"source": "y", "candidates": {"A": "a"}}\n'
-    )
-    assert "no-reference.json:1: no-reference[1] has no reference" in refused("rank", "no-reference.json", "-m", "bleu")
-    assert "lines.jsonl:2: lines[2] has no reference" in refused("rank", "lines.jsonl", "-m", "bleu")
-
-
 def test_the_file_that_failed_is_blamed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,19 +90,6 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     assert err == "ranker: note: 1 sentence without hypotheses\n"
 
 
-def test_lists_are_checked_and_merged(call, dev):
-    out, _ = call("nbest", "check", "dev.nbest", "-f", "json")
-    row = json.loads(out)["rows"][0]
-    assert (row["sentences"], row["hypotheses"], row["columns"]) == (120, 840, 2)
-    Path("more").write_text("0 ||| new one ||| words= 2 agree_chrf= 0\n")
-    call("nbest", "merge", "dev.nbest", "more", "dev.nbest", "--output", "all.nbest.gz")
-    merged = json.loads(call("nbest", "check", "all.nbest.gz", "-f", "json")[0])["rows"][0]
-    texts = {
-        line.split(" ||| ", 1)[0] + line.split(" ||| ", 1)[1] for line in Path("dev.nbest").read_text().splitlines()
-    }
-    assert merged["hypotheses"] == len(texts) + 1
-
-
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
     words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-F", "lm"]
     _, err = call(*words, "--lm-data", "sample", code=2)
@@ -112,14 +99,3 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
     assert err == (
         "ranker: note: 480 of 680 sentences are references of sample; the language model did not learn from them\n"
     )
-
-
-def test_references_without_spaces_are_told(call):
-    texts = ["我很喜欢那只坐在垫子上的猫。", "它今天很安静，一点声音也没有。"]
-    Path("refs").write_text("".join(f"{text}\n" for text in texts))
-    Path("nbest").write_text("".join(f"{at} ||| {text} ||| f= {at} 1 ||| 0\n" for at, text in enumerate(texts)))
-    options = ["--nbest", "nbest", "--references", "refs", *EXTRA]
-    _, note = call("tune", *options, "-m", "bleu", "--report", "wer")
-    assert note.count("are Chinese, written without spaces") == 1
-    assert "Chinese" not in call("tune", *options, "-m", "bleu[tokenizer=zh]")[1]
-    assert "Chinese" in call("rerank", "nbest", "--references", "refs", "--oracle", "bleu")[1]

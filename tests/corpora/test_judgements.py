@@ -45,11 +45,6 @@ def test_fluency_is_standardised_per_judge_and_averaged():
     assert judged(data, "fluency").tolist() == [True, True, True, False]
 
 
-def test_a_judge_who_always_says_the_same_says_nothing():
-    data = dataset([[("fluency", "a", 3), ("fluency", "b", 1)], [("fluency", "a", 3), ("fluency", "b", 2)]])
-    np.testing.assert_allclose(human_scores(data, "fluency"), [-0.5, 0.5])
-
-
 def test_penalties_and_mean_ranks_are_turned_round():
     data = dataset([[("mqm_total", None, 5), ("rr_mean_rank", None, 1)], [("mqm_total", None, 0)]])
     assert human_scores(data, "mqm").tolist() == [-5, 0]

@@ -18,11 +18,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.corpora.documents.manifest_schema import parse_manifest
 from ranker.corpora.documents.sgml import Document, Segment, format_document
-from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
 from ranker.errors import DataError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
-from tests.effort import thorough
 
 SENTENCES = share.directory("data") / "sample" / "sentences.jsonl"
 
@@ -95,18 +93,6 @@ def test_same_bytes_for_the_same_seed_and_never_over_something(shaped, sentences
     assert "again: is not empty; choose another folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_shaped_corpus_in_other_formats(shaped, ending, tmp_path, caplog) -> None:
-    name, folder = shaped
-    dataset = catalogue.load(folder / name / "manifest.toml")
-    write_dataset(dataset, tmp_path / f"x{ending}")
-    read = catalogue.load(tmp_path / f"x{ending}")
-    if ending == ".jsonl":
-        assert read.fingerprint == dataset.fingerprint
-    assert outputs(read) == outputs(dataset)
-    assert len(read.ratings) == len(dataset.ratings)
-
-
 @pytest.fixture
 def ranker(monkeypatch, command) -> Callable[..., str]:
     def call(*arguments: str) -> str:
@@ -127,19 +113,6 @@ def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
     ranked = ranker("rank", "mtc03", "--model", model, "--format", "csv")
     assert len(ranked.splitlines()) > 400
     assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
-
-
-@thorough
-def test_experiment_across_years(ranker, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
-    for name in SHAPES:
-        assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
-    done = ranker("experiment", "ye07", "--train", "acl05", "--test", "mtc03", "--format", "json")
-    tables = {table["title"]: table["rows"] for table in json.loads(done)["tables"]}
-    crossed = next(rows for title, rows in tables.items() if title.startswith("cross-year, trained on acl05"))
-    assert [row["features"] for row in crossed] == ["BLEU", "DS", "PERP", "BLEU+DS", "BLEU+PERP", "PERP+DS", "All"]
-    assert all(row["sources"] + row["undefined"] == 60 for row in crossed)
-    assert all(row["tie-corrected mean"] > 0.5 for row in crossed)
 
 
 def test_small_corpus(tmp_path) -> None:
