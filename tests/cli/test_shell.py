@@ -62,18 +62,6 @@ def test_help_names_values_by_what_they_are_not_by_their_type(ranker):
     assert "--jobs N " in text
 
 
-def test_help_lists_commands_by_what_people_do_in_whole_lines(ranker, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    printed, _ = ranker("--help")
-    assert "Score and rank translations:\n  score " in printed
-    assert "Commands:" not in printed
-    assert "..." not in printed.partition("Score and rank")[2]
-    assert max(map(len, printed.splitlines())) <= 80
-    for name, command in COMMANDS.items():
-        if hasattr(command, "commands"):
-            assert "..." not in ranker(f"{name} -h".strip())[0].partition("[ARGS]...")[2], name
-
-
 def test_a_letter_means_the_same_everywhere():
     meanings: dict[str, set[str]] = {}
     for command in COMMANDS.values():

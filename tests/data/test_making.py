@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from data.making import sample as simulation
-from data.making.errors import ERROR_TYPES, Token, Vocabulary, detokenise, singular, tokenise
+from data.making.errors import Token, detokenise, tokenise
 from data.making.sample import JUDGES, KINDS, SYSTEMS, Sentence, System, simulate, translate
 from ranker import files, share
 from ranker.errors import DataError, OptionError
@@ -77,66 +77,6 @@ def test_tokens_join_to_the_text_they_came_from(sentences: list[Sentence]) -> No
 )
 def test_detokenise(words: list[str], text: str) -> None:
     assert detokenise(tuple(map(Token, words))) == text
-
-
-@pytest.mark.parametrize(
-    ("plural", "expected"),
-    [
-        ("berries", "berry"),
-        ("coaches", "coach"),
-        ("tomatoes", "tomato"),
-        ("clothes", "clothe"),
-        ("nets", "net"),
-    ],
-)
-def test_singular(plural: str, expected: str) -> None:
-    assert singular(plural) == expected
-
-
-VOCABULARY = Vocabulary({"library": "图书馆"}, {"library": "图书馆", "market": "市场"})
-SENTENCE = "In the morning the library was opened for the readers of a city."
-DAMAGED = {
-    "order": {
-        "The library in the morning was opened for the readers of a city.",
-        "In the morning was opened the library for the readers of a city.",
-        "In the morning the library for the readers was opened of a city.",
-        "In the morning the library was opened of a city for the readers.",
-    },
-    "choice": {SENTENCE.replace(*pair) for pair in (("library", "market"), ("opened", "drove"))}
-    | {SENTENCE.replace("readers", "students")},
-    "untranslated": {SENTENCE.replace("library", "图书馆")},
-    "inflection": {
-        *(SENTENCE.replace(" was ", f" {form} ") for form in ("be", "is", "are", "were", "been", "being")),
-        *(SENTENCE.replace("opened", form) for form in ("open", "opens", "opening")),
-        *(SENTENCE.replace(*pair) for pair in (("library", "libraries"), ("city", "cities"))),
-    },
-    "function": {
-        *(f"{start} the" + SENTENCE[6:] for start in ("On", "At", "To")),
-        *(SENTENCE.replace("for the", f"{word} the") for word in ("to", "of")),
-        *(SENTENCE.replace("of a", f"{word} a") for word in ("from", "for", "in")),
-        *(SENTENCE.replace(f"{left} the ", f"{left} {word} ") for left in ("In", "for") for word in ("a", "this")),
-        *(SENTENCE.replace("morning the", f"morning {word}") for word in ("a", "this")),
-        SENTENCE.replace("of a", "of the"),
-    },
-    "dropped": {
-        *("The" + SENTENCE[6:], "In" + SENTENCE[6:]),
-        *(SENTENCE.replace(f" {word} ", " ", 1) for word in ("was", "for", "of", "a")),
-        *(SENTENCE.replace("morning the", "morning"), SENTENCE.replace("for the", "for")),
-    },
-}
-
-
-@pytest.mark.parametrize("error", ERROR_TYPES, ids=lambda error: error.name)
-def test_error_type_makes_every_damage_it_can_and_no_other(error) -> None:
-    tokens = tokenise(SENTENCE)
-    example = set()
-    for seed in range(300):
-        damaged = error.apply(tokens, VOCABULARY, np.random.Generator(np.random.PCG64(seed)))
-        if error.name != "dropped":
-            assert any(token.spoiled for token in damaged)
-        example.add(detokenise(damaged))
-    assert example == {text[0].upper() + text[1:] if text[0].isascii() else text for text in DAMAGED[error.name]}
-    assert tokens == tokenise(SENTENCE)
 
 
 def test_system_without_errors_and_rewordings_repeats_a_reference(sentences: list[Sentence]) -> None:

@@ -86,19 +86,6 @@ def test_a_flipped_bit_in_a_finished_part_is_noticed(command: Command, tmp_path,
     assert contents(tmp_path) == before
 
 
-def test_a_list_of_earlier_results_is_gone_before_the_first_part_is_replaced(tmp_path, shards_of, monkeypatch):
-    shards, named = Shards.open([shards_of(2)]), NamedScorers.of(["bleu"], None)
-    (tmp_path / "results.json").write_text("{}", encoding="utf-8")
-
-    def killed(part):
-        assert not (tmp_path / "results.json").exists()
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        process(shards, killed, named.signature(), tmp_path)
-    assert not (tmp_path / "results.json").exists()
-
-
 def test_a_shard_that_is_replaced_during_a_run_is_noticed(tmp_path, copy_of):
     data = copy_of(2)
     shards, named = Shards.open([str(data / "*.parquet")]), NamedScorers.of(["bleu"], None)

@@ -262,42 +262,6 @@ def test_records_of_one_candidate_are_grouped_by_source_references_and_ids(tmp_p
     assert dataset.ratings[["candidate", "kind", "value"]].to_numpy().tolist() == [[1, "fluency", 2.0]]
 
 
-def test_judges_in_tables(tmp_path: Path) -> None:
-    (tmp_path / "x.tsv").write_text(
-        "seg_id\tsource\treference2\tref1\tsystem\ttext\tjudge\tfluency\tadequacy\n"
-        "s\tx\ttwo\tone\tA\ta\tj1\t3\t\n"
-        "s\tx\ttwo\tone\tB\tb\tj1\t 4.5 \t1e1\n"
-        "s\tx\ttwo\tone\tA\ta\tj2\t2\t-1\n"
-    )
-    dataset = read_dataset(tmp_path / "x.tsv")
-    assert dataset.references["text"].tolist() == ["one", "two"]
-    assert dataset.ratings.to_numpy(object).tolist() == [
-        [0, "j2", "adequacy", -1.0],
-        [0, "j1", "fluency", 3.0],
-        [0, "j2", "fluency", 2.0],
-        [1, "j1", "adequacy", 10.0],
-        [1, "j1", "fluency", 4.5],
-    ]
-    (tmp_path / "x.json").write_text(
-        json.dumps(
-            {
-                "seg_id": "s",
-                "source": "x",
-                "references": ["one", "two"],
-                "candidates": [
-                    {"system": "A", "text": "a", "human": {"fluency": {"j1": 3, "j2": 2}, "adequacy": {"j2": -1}}},
-                    {
-                        "system": "B",
-                        "text": "b",
-                        "human": {"adequacy": {"j1": 10}, "fluency": {"j1": 4.5}, "mqm": None},
-                    },
-                ],
-            }
-        )
-    )
-    assert read_dataset(tmp_path / "x.json").fingerprint == dataset.fingerprint
-
-
 # pairs beside corpora ----------------------------------------------------------------------------------------------
 
 HEADER = "lp\tseg_id\tjudge\tsysA\tsysB\trelation\trankA\trankB\ttask\tprimary"
