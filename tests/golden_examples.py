@@ -42,11 +42,12 @@ class Example(NamedTuple):
         if self.printed and _fits(actual, self.printed):
             return
         if os.environ.get("RANKER_UPDATE_GOLDEN"):
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_text(encoding="utf-8").strip("\n")
             before, after = ("\n".join(filter(None, (self.head, shown))) for shown in (self.printed, actual))
-            self.path.write_text(text.replace(f"{before}\n", f"{after}\n"), encoding="utf-8")
+            text = f"\n\n{text}\n\n".replace(f"\n\n{before}\n\n", f"\n\n{after}\n\n").strip("\n")
+            self.path.write_text(f"{text}\n", encoding="utf-8")
         else:
-            assert actual == self.printed
+            assert actual == self.printed, f"printed:\n{actual}\n\nexpected:\n{self.printed}"
 
 
 def examples(name: str) -> list[Example]:
