@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import json
-import logging
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import pytest
 
 import ranker
 from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric, ranking
-from ranker.corpora import catalogue
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.compare import evaluation
 from ranker.evaluation.systems import run
@@ -107,17 +105,6 @@ def test_a_missing_text_is_refused_by_its_row(learnt, data, column, missing):
         scores(pd.Series(["a", np.nan]), pd.Series(["a", "b"]))
 
 
-def test_an_empty_text_is_no_missing_text(learnt, data):
-    frame = data.to_frame()
-    frame.loc[2, "text"] = ""
-    assert learnt.score(frame)["text"].tolist() == frame["text"].tolist()
-
-
-def test_it_learns_from_a_frame_too(learnt, data):
-    again = Ranker("bleu[order=1],chrf", C=0.1).fit(data.to_frame())
-    np.testing.assert_array_equal(again.weights, learnt.weights)
-
-
 def test_ranks_are_best_first(learnt, data):
     ranked = learnt.rank(data)
     assert ranked["system"].tolist() == ["B", "C", "A"] * 3
@@ -130,12 +117,6 @@ def test_explanations_add_up_to_scores(learnt, data):
     explained = learnt.explain(data)
     assert [*explained][-3:] == ["score", "bleu[order=1]", "chrf"]
     np.testing.assert_allclose(explained[["bleu[order=1]", "chrf"]].sum(axis=1), learnt.score(data)["score"])
-
-
-def test_notes_are_logged(learnt, caplog):
-    with caplog.at_level(logging.WARNING):
-        learnt.score([{**RECORDS[0], "lp": "en-de"}])
-    assert "these are in de" in caplog.text
 
 
 def test_what_are_no_candidates_is_said(learnt):
@@ -221,7 +202,3 @@ def test_the_examples_of_the_docstrings(module, monkeypatch):
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
-
-
-def test_the_sample_is_a_corpus_by_name(learnt):
-    assert len(learnt.score("sample")) == len(catalogue.load("sample"))

@@ -73,13 +73,6 @@ def test_garbage_is_replaced(content, caplog):
         assert cache.known([*ROWS]) == ROWS
 
 
-@pytest.mark.parametrize("name", [b"r\x17ws", b"r\xc5ws"])
-def test_a_damaged_schema_is_said_in_one_printable_line(name, caplog):
-    path = fill()
-    path.write_bytes(path.read_bytes().replace(b"tablerows", b"table" + name))
-    works_without(caplog, "created again")
-
-
 def test_every_truncation_gives_right_rows_and_heals(caplog):
     path = fill()
     whole = path.read_bytes()
@@ -154,15 +147,6 @@ def test_a_folder_without_write_permission(folder, caplog):
     path.parent.chmod(0o500)
     works_without(caplog, "continuing without it")
     path.parent.chmod(0o700)
-
-
-def test_rows_that_cannot_be_written(caplog):
-    path = fill()
-    with RowCache("things", "one") as cache:
-        cache._connection.execute("PRAGMA query_only=ON")
-        cache.keep({b"new": b"row"})
-    assert "readonly" in notes(caplog)[0]
-    assert path.is_file()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of files")

@@ -103,14 +103,6 @@ def test_ranges_are_checked_when_the_words_are_known(attached: Dataset) -> None:
         alignments_of(attached, reference_lengths=[3, 3, 2, 3])
 
 
-def test_a_column_that_holds_something_else() -> None:
-    dataset = corpus()
-    columns = dataset.candidates.assign(alignment=dataset.candidates["text"])
-    broken = Dataset("x", dataset.sources, dataset.references, columns, dataset.ratings, dataset.preferences)
-    with pytest.raises(DataError, match=r"x\[1\]: alignment of 'A': found 'one', expected links such as 0-0 1-2"):
-        alignments_of(broken)
-
-
 def test_alignments_come_and_go_with_json(tmp_path):
     from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.formats.writing import write_dataset
