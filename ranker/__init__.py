@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
     from ranker.frames.features import Features
-    from ranker.frames.included import rank
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking import Ranker
+    from ranker.ranking import Ranker, rank
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
@@ -43,7 +42,7 @@ _HOMES = {
     "group_scorer": "ranker.learning.svm.scoring:group_scorer",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
-    "rank": "ranker.frames.included:rank",
+    "rank": "ranker.ranking:rank",
 }
 
 __all__ = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import html
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,23 +17,24 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
-from ranker.errors import DataError, ModelError, OptionError, counted
+from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
+from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
-from ranker.frames.labelled import Candidates, LabelledScores, candidate_rows, scored_apart_from_itself
+from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows, labelled, scored_apart_from_itself
 from ranker.included_models import UNREFERENCED, default_model, locate, names, standard_features
 from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
@@ -42,12 +44,13 @@ from ranker.storage.plain_data import record
 from ranker.training_data import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.version import VERSION
 
+_LOG = note_logger(__name__)
 _SOURCES = "sources"
 _FAR = 3.0
 """Standard deviations from the mean in training beyond which the median of given scores is far outside."""
 
 
-class Ranker(LabelledScores):
+class Ranker:
     """A metric learnt from human rankings.
 
     Parameters
@@ -114,7 +117,7 @@ class Ranker(LabelledScores):
         self.base: ParentModel | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
-        self._sources: UInt32Array | None = None
+        self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
         self._stored: StoredModel | None = None
         if self.settings.base is not None:
             base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
@@ -133,6 +136,15 @@ class Ranker(LabelledScores):
             f"<Ranker {name}: {counted(len(self.weights), 'feature')}, trained on {training.kind} of {training.data} "
             f"({counted(training.sources, 'source')}, {counted(training.candidates, 'candidate')})>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return what it is, and the features with the largest weights, for a notebook."""
+        summary = f"<p>{html.escape(repr(self))}</p>"
+        weights = self.weights_by_feature()
+        if not weights:
+            return summary
+        table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
+        return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
     def weights_by_feature(self) -> dict[str, float]:
         """Return the weight of every feature by name; nothing before it is trained."""
@@ -183,14 +195,99 @@ class Ranker(LabelledScores):
         self._stored = None
         return table
 
-    def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that were learnt from.
+    def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
+        """Return what `score` does as an array: one score per row of a frame, else per candidate.
 
-        Models of before sources were kept only know whether they learnt from just this data set: 1, else 0.
+        With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
         """
-        training = self._trained()
-        if self._sources is None:
-            return float(training.data_hash == dataset.fingerprint)
+        return np.asarray(self.contributions(candidates, rows).sum(axis=1))
+
+    def score(self, candidates: Candidates) -> pd.DataFrame:
+        """Score candidate translations.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+            A data set; a frame or records, as `ranker.from_frame` and `ranker.from_records` take them; or the name
+            or path of a corpus.
+
+        Returns
+        -------
+        DataFrame
+            Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
+            ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
+            is better, comparable inside one source only; NaN of a candidate that is the only reference of its source.
+
+        Raises
+        ------
+        DataError
+            If the candidates are not of the form they should be, or a feature needs a reference that is missing.
+        MissingError
+            If there is no corpus of that name or path.
+
+        Examples
+        --------
+        >>> from ranker import Ranker, from_records
+        >>> learnt = Ranker("bleu", C=0.01).fit(from_records([{"source": "eins", "references": ["number one"],
+        ...     "candidates": [{"system": "A", "text": "number one", "human": {"adequacy": 5}},
+        ...                    {"system": "B", "text": "a number", "human": {"adequacy": 3}}]}]))
+        >>> new = {"source": "zwei", "references": ["number two"], "candidates": ["two two", "number two"]}
+        >>> learnt.score([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score']
+        >>> learnt.rank([new])["text"].tolist()
+        ['number two', 'two two']
+        >>> learnt.explain([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score', 'bleu']
+        """
+        rows = self._read(candidates)
+        scores = self.candidate_scores(rows.dataset)
+        return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
+
+    def rank(self, candidates: Candidates) -> pd.DataFrame:
+        """Rank the candidate translations of every source; candidates and errors are those of `score`.
+
+        Returns
+        -------
+        DataFrame
+            Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
+            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). A
+            candidate of a frame has the index of its first row. Candidates without a score are left out.
+        """
+        rows = self._read(candidates)
+        ranked = ~only_references(rows.dataset)
+        ranking = rank_by(rows.dataset.select_candidates(ranked), self.candidate_scores(rows.dataset)[ranked])
+        labels = rows.index[rows.first]
+        frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
+        figures = ("rank", "tied", "score", "margin")
+        return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
+
+    def explain(self, candidates: Candidates) -> pd.DataFrame:
+        """Say what every feature adds to the scores, which are exactly the sums of these contributions.
+
+        Candidates and errors are those of `score`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `score`, then one for every feature, in the unit of the score.
+        """
+        rows = self._read(candidates)
+        parts = self.contributions(rows.dataset)
+        frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
+        features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
+        return rows.frame_by_row(pd.concat([frame, features], axis=1))
+
+    def _read(self, candidates: Candidates) -> CandidateRows:
+        """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
+        rows = candidate_rows(candidates)
+        note = self.note(scored_apart_from_itself(rows.dataset))
+        if note:
+            _LOG.warning("ranker: note: %s", note)
+        return rows
+
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that were learnt from."""
+        self._trained()
         return share_among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
@@ -198,11 +295,6 @@ class Ranker(LabelledScores):
 
         The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
         candidate that is the only reference of its source.
-
-        Raises
-        ------
-        DataError
-            If a source lacks what all features need.
         """
         self._trained()
         read = candidate_rows(candidates)
@@ -319,12 +411,9 @@ class Ranker(LabelledScores):
             if not isinstance(model["features"], str):
                 raise TypeError
             columns = model["columns"]
-            # files of before there was a record of settings say what was done
-            given = model.get("settings")
-            settings = Settings.read(given) if given else training.settings(model["features"])
             # the list: feature sets may have other names now, or hold something else
             ranker = cls(model["features"])
-            ranker.settings = settings
+            ranker.settings = Settings.read(model["settings"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
@@ -334,8 +423,8 @@ class Ranker(LabelledScores):
             # larger numbers could overflow to infinite scores
             values = np.concatenate([*numbers.values()])
             sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
-            known = stored.arrays.get(_SOURCES, {}).get(_SOURCES)
-            if not sound or not (known is None or (known.dtype == np.uint32 and known.ndim == 1)):
+            known = stored.arrays[_SOURCES][_SOURCES]
+            if not sound or known.dtype != np.uint32 or known.ndim != 1:
                 raise ValueError
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None
@@ -392,8 +481,8 @@ class Ranker(LabelledScores):
     def _content(self) -> StoredModel:
         """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
         if self._stored is None:
-            sources = {} if self._sources is None else {_SOURCES: {_SOURCES: self._sources}}
-            self._stored = StoredModel(self._document(), {**self.feature_set.states(), **sources})
+            arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
+            self._stored = StoredModel(self._document(), arrays)
         return self._stored
 
     def _document(self) -> dict[str, Any]:
@@ -416,6 +505,40 @@ class Ranker(LabelledScores):
         if self.training is None:
             raise ModelError("the ranker is not trained; call fit or load")
         return self.training
+
+
+def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
+    """Rank the candidate translations of every source by an included ranker, or by one of yours.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        As of `Ranker.score`.
+    model : str or Path, optional
+        Name of an included ranker, or a model file; by default the one that suits the language of the translations.
+
+    Returns
+    -------
+    DataFrame
+        As `Ranker.rank`.
+
+    Raises
+    ------
+    DataError, MissingError
+        As `Ranker.score`.
+    ModelError
+        If `model` is neither a model file nor the name of an included ranker.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
+    >>> ranker.rank([candidates])["text"].tolist()
+    ['It rains.', 'It rain.']
+    """
+    rows = candidate_rows(candidates)
+    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset)
+    return ranking.set_axis(rows.index[rows.first][ranking.index])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ranker.errors import OptionError
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
@@ -90,21 +90,3 @@ class Training:
     references: int | None = None
     base: str | None = None
     gain: float | None = None
-
-    def settings(self, features: str) -> Settings:
-        """Return settings by which `features` are trained in the same way on the same data."""
-        return Settings(
-            features,
-            C=self.C if self.chosen_by == GIVEN else "auto",
-            loss=cast(Loss, self.loss),
-            kind=self.kind,
-            pairs=self.counting,
-            seed=self.seed or 0,
-            references_as_candidates=self.references is not None,
-            exclude_self=self.references is not None,
-        )
-
-    @property
-    def counting(self) -> PairCounting:
-        """How preferences were counted; for graded judgements the default, which changes nothing."""
-        return DEFAULTS.pairs if self.pairs == GRADED else cast(PairCounting, self.pairs)

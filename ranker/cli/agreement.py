@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import MOST_RESAMPLES, Corpora, JobsOption, KindOption, OutputForm, SeedOption, working
-from ranker.cli.output import emit, emit_rows, print_table, say
+from ranker.cli.options import Corpora, JobsOption, KindOption, OutputForm, ResamplesOption, SeedOption, working
+from ranker.cli.output import emit, print_table, say
 from ranker.evaluation.choices import RankingMethod
 from ranker.signature import make_signature
 
@@ -24,10 +24,7 @@ def command(
     systems: Annotated[
         RankingMethod | None, Option(help="Rank the systems by their human judgements instead.", show_default=False)
     ] = None,
-    resamples: Annotated[
-        int,
-        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
-    ] = 1000,
+    resamples: ResamplesOption = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",
@@ -80,23 +77,12 @@ def _rank_systems(
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     head = f"systems by {rankings[0].method if rankings else method}"
     signature = make_signature(head, {"data": signed_data, "resamples": resamples, "seed": seed})
-    emit_rows(form, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
+    emit(form, None, rows, signature=signature, title=f"{dataset.name}: systems as people rank them")
 
 
 def _figures(agreement: JudgesAgreement) -> list[dict[str, Any]]:
-    return [
-        {
-            "lp": agreement.lp,
-            "judges": agreement.judges,
-            "units": agreement.units,
-            "judgements": agreement.judgements,
-            "figure": name,
-            "value": figure.value,
-            "low": figure.low,
-            "high": figure.high,
-        }
-        for name, figure in agreement.figures.items()
-    ]
+    facts = {name: getattr(agreement, name) for name in ("lp", "judges", "units", "judgements")}
+    return [{**facts, "figure": name, **dataclasses.asdict(figure)} for name, figure in agreement.figures.items()]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

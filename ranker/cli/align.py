@@ -26,8 +26,7 @@ Tokens = Literal["13a", "none"]
 
 AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations"])]
 TargetOption = Annotated[
-    list[Path] | None,
-    Option("--target", "-t", help="Translations of the source sentences, one per line."),
+    list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")
 ]
 
 

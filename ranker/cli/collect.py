@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Corpora, OutputForm, SeedOption, working
-from ranker.cli.output import emit, emit_rows, print_note, print_table, say, say_progress
+from ranker.cli.output import emit, print_note, print_table, say, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError, nearest
 from ranker.files import printable
@@ -106,7 +106,7 @@ def new_command(
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     gold_note = f", {created.gold:,} gold items" if created.gold else ""
     note = f"{campaign}: {created.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
-    emit_rows(form, rows, signature=note)
+    emit(form, None, rows, signature=note)
 
 
 def _codes(judges: str) -> list[str]:
@@ -194,7 +194,7 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
         if value["value"] is not None:
             signature += f"\n{name}: {value['value']:.3f}"
     document = {"settings": asdict(settings), "progress": asdict(progress), **figures}
-    emit_rows(form, rows, signature, document=document)
+    emit(form, document, rows, signature=signature)
 
 
 @app.command("export")
@@ -203,9 +203,7 @@ def export_command(
     output: Annotated[
         Path,
         Option(
-            "--output",
-            "-o",
-            help="Output file, such as judgements.jsonl; preferences go to a second file next to it.",
+            "--output", "-o", help="Output file, such as judgements.jsonl; preferences go to a second file next to it."
         ),
     ],
     min_checks: Annotated[

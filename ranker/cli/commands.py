@@ -120,6 +120,8 @@ class Commands(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]},
+            # a group with one command is a group too
+            callback=lambda: None,
         )
 
     def command(
@@ -166,7 +168,7 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
         parameters[_LONG] = _option(_LONG, _LongOption, False)
     parameters[_QUIET] = _option(_QUIET, QuietOption, False)
     parameters[_NO_COLOR] = _option(_NO_COLOR, NoColorOption, False)
-    shown = [_with_completion(_with_metavar(parameter)) for parameter in parameters.values()]
+    shown = [_explained(parameter) for parameter in parameters.values()]
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
@@ -222,26 +224,17 @@ def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
     return _option(_FORM, Annotated[Literal[choices] | None, option], None)
 
 
-def _with_metavar(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return an option with a name for its value: its choices, or what `_VALUES` says of its type."""
+def _explained(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option with a name for its value: its choices, or what `_VALUES` says; a shell completes names."""
     info = _info(parameter)
-    if not isinstance(info, OptionInfo) or info.metavar is not None:
+    if not isinstance(info, ParameterInfo):
         return parameter
-    kind = get_args(parameter.annotation)[0]
-    named = copy(info)
-    named.metavar = "|".join(_allowed(kind)) or next((_VALUES[part] for part in _parts(kind) if part in _VALUES), None)
-    return parameter.replace(annotation=Annotated[kind, named])
-
-
-def _with_completion(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return an option or argument whose values a shell completes, if they are names."""
-    info = _info(parameter)
-    complete = completion(info.metavar) if isinstance(info, ParameterInfo) else None
-    if complete is None:
-        return parameter
-    completed: Any = copy(info)
-    completed.autocompletion = complete
-    return parameter.replace(annotation=Annotated[get_args(parameter.annotation)[0], completed])
+    kind, explained = get_args(parameter.annotation)[0], copy(info)
+    if isinstance(info, OptionInfo) and info.metavar is None:
+        by_type = (_VALUES[part] for part in _parts(kind) if part in _VALUES)
+        explained.metavar = "|".join(_allowed(kind)) or next(by_type, None)
+    explained.autocompletion = completion(explained.metavar) or info.autocompletion
+    return parameter.replace(annotation=Annotated[kind, explained])
 
 
 def _allowed(kind: Any) -> list[str]:

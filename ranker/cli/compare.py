@@ -23,7 +23,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
-from ranker.cli.scorer import MetricsOption, listed, supplied
+from ranker.cli.scorer import MetricsOption, by_unique_name, listed, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
@@ -141,10 +141,7 @@ def _metrics(texts: list[str]) -> dict[str, Scorer]:
     scorers = [make_scorer(text, None) for text in texts]
     in_files = [any(given_files(scorer.members).values()) for scorer in scorers]
     names = [scorer.name if inside else text for scorer, inside, text in zip(scorers, in_files, texts, strict=True)]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise OptionError(f"metric {twice[0]!r} is given twice")
-    return dict(zip(names, scorers, strict=True))
+    return by_unique_name(names, scorers)
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
@@ -183,6 +180,7 @@ def _wins_statistic(comparison: Comparison, wanted: str | None) -> str:
 
 def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
     """Print a table a scope and level, the win matrix of the widest scope, and the signatures."""
+    first = comparison.metrics[0].name
     for scope in comparison.scopes:
         covered = any(scope.id in other_scope.members for other_scope in comparison.scopes)
         if per_lp or scope.type == "mean" or not covered:
@@ -191,9 +189,7 @@ def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
                     statistic for statistic in comparison.statistics if statistic.level == level and statistic.shown
                 ]
                 _print_figures(
-                    comparison,
-                    scope,
-                    [entry for entry in shown if comparison.cell(entry.id, scope.id, _first(comparison))],
+                    comparison, scope, [entry for entry in shown if comparison.cell(entry.id, scope.id, first)]
                 )
     _print_wins(comparison, wins)
     for note in comparison.notes:
@@ -201,10 +197,6 @@ def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
     for metric in comparison.metrics:
         say_signatures(f"{metric.name}: {metric.signature}")
     say_signatures(comparison.signature)
-
-
-def _first(comparison: Comparison) -> str:
-    return comparison.metrics[0].name
 
 
 def _order(comparison: Comparison, statistic: str, scope: str) -> list[str]:
@@ -269,15 +261,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 "scope": cell.scope,
                 "data": scopes[cell.scope].data or None,
                 "lp": scopes[cell.scope].lp or None,
-                "statistic": cell.statistic,
-                "metric": cell.metric,
-                "value": cell.value,
-                "low": cell.low,
-                "high": cell.high,
-                "rank": cell.rank,
-                "cluster": cell.cluster,
-                "count": cell.count,
-                "undefined": cell.undefined,
+                **{name: value for name, value in vars(cell).items() if name != "detail"},
                 "epsilon": cell.detail.get("epsilon"),
                 "ahead_of": "; ".join(
                     metric.name for metric, won in zip(comparison.metrics, ahead, strict=False) if won

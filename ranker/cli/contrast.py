@@ -10,8 +10,8 @@ import typer
 from typer import Argument, Option
 
 from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
-from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
+from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import print_notes, result_signature, single, supplied
 from ranker.errors import OptionError, counted
 
@@ -50,8 +50,7 @@ def command(
         Option("--metric", "-m", help="Metric to score segments with.", metavar="METRIC", show_default=_METRIC),
     ] = None,
     train_text: Annotated[
-        Path | None,
-        Option(help="Text for word frequencies, one sentence per line (default: the references)."),
+        Path | None, Option(help="Text for word frequencies, one sentence per line (default: the references).")
     ] = None,
     parser: Annotated[
         str, Option(help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR")
@@ -138,10 +137,7 @@ def command(
         say_signatures(signature)
 
     emit(form, {"signature": signature, **asdict(result)}, _rows(result), show, _lines(result))
-    if html is not None:
-        print_note(f"written: {html}")
-        if opened:
-            open_page(html)
+    show_page(html, opened=opened)
 
 
 def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
@@ -203,8 +199,8 @@ def _rows(result: SystemContrast) -> list[dict[str, Any]]:
             rows.append(_row(breakdown.subject, breakdown.measure or bucket.name, bucket.name, bucket.size, bucket))
     for ngram in (*result.first_ngrams, *result.second_ngrams):
         matches = {"first": ngram.first, "second": ngram.second, "difference": ngram.first - ngram.second}
-        ratio = {"ratio": ngram.ratio.value, "ratio.low": ngram.ratio.low, "ratio.high": ngram.ratio.high}
-        rows.append({**_row("n-gram", "matches", ngram.ngram, ngram.first + ngram.second), **matches, **ratio})
+        row = _row("n-gram", "matches", ngram.ngram, ngram.first + ngram.second)
+        rows.append(row | matches | estimate_columns("ratio", ngram.ratio))
     for segment in (*result.first_segments, *result.second_segments):
         values = {"first": segment.first_score, "second": segment.second_score, "difference": segment.difference}
         facts = {name: getattr(segment, name) for name in ("lp", "doc", "source", "first_text", "second_text")}
@@ -215,13 +211,8 @@ def _rows(result: SystemContrast) -> list[dict[str, Any]]:
 def _row(subject: str, measure: str, name: str, size: int, bucket: Bucket | None = None) -> dict[str, Any]:
     row: dict[str, Any] = {"subject": subject, "measure": measure, "name": name, "size": size}
     for side in ("first", "second", "difference"):
-        estimate = getattr(bucket, side, None)
-        row[side] = estimate and estimate.value
-        row[f"{side}.low"], row[f"{side}.high"] = estimate and estimate.low, estimate and estimate.high
-    return {
-        **row,
-        **dict.fromkeys(("ratio", "ratio.low", "ratio.high", "lp", "doc", "source", "first_text", "second_text")),
-    }
+        row |= estimate_columns(side, getattr(bucket, side, None))
+    return row | estimate_columns("ratio") | dict.fromkeys(("lp", "doc", "source", "first_text", "second_text"))
 
 
 def _show(result: SystemContrast) -> None:

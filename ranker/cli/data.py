@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormat, LpOption, OutputForm, working
-from ranker.cli.output import emit, emit_rows, say
+from ranker.cli.output import emit, say
 from ranker.errors import counted
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ def list_(form: OutputForm = "table") -> None:
         }
         for card in catalogue.cards().values()
     ]
-    emit_rows(form, rows, signature=f"corpus directory: {catalogue.corpus_directory()}")
+    emit(form, None, rows, signature=f"corpus directory: {catalogue.corpus_directory()}")
 
 
 @app.command()
 def show(
-    name: Annotated[str, Argument(help="Name of a corpus.", metavar="CORPUS")],
-    form: DocumentFormat = "table",
+    name: Annotated[str, Argument(help="Name of a corpus.", metavar="CORPUS")], form: DocumentFormat = "table"
 ) -> None:
     """Describe a corpus: contents, licence and how to get it.
 
@@ -175,7 +174,7 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
         ]
     )
     document = {"signature": signature, "rows": rows, "notes": notes}
-    emit_rows(form, rows, f"{signature}{noted}", document=document)
+    emit(form, document, rows, signature=f"{signature}{noted}")
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:
@@ -200,7 +199,8 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
             notes += [replace(note, text=f"{name}: {note.text}") for note in sanity.notes_of(part)]
     signature = f"{shards.name}: {counted(len(rows), 'shard')}"
     noted = "".join(f"\nnote: {note}" for note in notes)
-    emit_rows(form, rows, f"{signature}{noted}", document={"signature": signature, "rows": rows, "notes": notes})
+    document = {"signature": signature, "rows": rows, "notes": notes}
+    emit(form, document, rows, signature=f"{signature}{noted}")
 
 
 @app.command()
@@ -232,7 +232,7 @@ def shard(
         manifest = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
     listed = [{"shard": entry.file, "sources": entry.sources, "candidates": entry.rows} for entry in manifest.shards]
     summary = f"{counted(manifest.rows, 'candidate')} in {counted(len(manifest.shards), 'shard')}: {out}"
-    emit_rows(form, listed, signature=summary)
+    emit(form, None, listed, signature=summary)
 
 
 @app.command()

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 from ranker.cli.options import (
-    MOST_RESAMPLES,
     ExcludeSelfOption,
     Input,
     JobsOption,
@@ -17,22 +13,21 @@ from ranker.cli.options import (
     ModelOption,
     OutputForm,
     ReferencesAsCandidatesOption,
+    ResamplesOption,
     SeedOption,
     check_exclude_self,
+    unused_notes,
     working,
 )
-from ranker.cli.output import emit, interval, print_note, print_table, say_signatures
+from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, processed
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.shards.shards import Shards
-    from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
     from ranker.extractors.scorers import Scorer
-    from ranker.scaling.tables import NamedScorers
 
 
 def command(
@@ -43,10 +38,7 @@ def command(
     kind: KindOption = "auto",
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
-    resamples: Annotated[
-        int,
-        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
-    ] = 1000,
+    resamples: ResamplesOption = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",
@@ -63,95 +55,66 @@ def command(
     check_exclude_self(references_as_candidates, exclude_self)
     unsuited = {"--references-as-candidates": references_as_candidates, "--exclude-self": exclude_self}
     shards = sharding.find(inputs, unsuited, must_write=False)
-    if shards is not None:
-        from ranker.scaling.tables import NamedScorers
-
-        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
-        _evaluate_shards(shards, sharding, named, kind, resamples, seed, form)
-        return
-    parts: list[Dataset] = []
-    read = functools.partial(inputs.read, kind=kind, parts=parts, conclusions=True)
-    scorer, dataset = chosen(model, metric, inputs, read)
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.direction import judgements_note
 
+    corpora: list[Dataset] = []
+    if shards is None:
+        read = functools.partial(inputs.read, parts=corpora, conclusions=True)
+        scorer, dataset = chosen(model, metric, inputs, read)
+    else:
+        from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores
+
+        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
+        scorer = named.scorers()[0]
+        with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
+            dataset, scores = judged_candidates(named, shards, parts)
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         rows = judged(dataset, kind)
-        judged_outputs = dataset.select_candidates(rows)
-        print_notes([scorer], dataset, rows)
-        if direction := judgements_note(judged_outputs, kind):
-            print_note(direction)
+        outputs = dataset.select_candidates(rows)
+        if shards is None:
+            for unused in unused_notes(corpora, kind):
+                print_note(unused)
+            print_notes([scorer], dataset, rows)
+            if direction := judgements_note(outputs, kind):
+                print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
-            scores = scorer.candidate_scores(dataset, rows)
-            print_tied(scorer, judged_outputs, scores)
-            comparisons = {"": evaluate(judged_outputs, scores, kind=kind, resamples=resamples, seed=seed)}
-    trained = next(filter(None, map(scorer.trained_on, [dataset, *parts])), None)
-    if trained:
-        print_note(f"this model {trained}, which it is evaluated on")
-    more: dict[str, object] = {"against": kind, "resamples": resamples}
-    if references_as_candidates:
-        more["references_as_candidates"] = "true"
-    if exclude_self:
-        more["exclude_self"] = "true"
-    signature = result_signature(
-        scorer, dataset, scored=(dataset, rows), **more, **({"seed": seed} if resamples else {})
-    )
-    _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
-
-
-def _evaluate_shards(
-    shards: Shards,
-    sharding: ShardOptions,
-    named: NamedScorers,
-    kind: str,
-    resamples: int,
-    seed: int,
-    form: OutputForm,
-) -> None:
-    from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.compare.evaluation import evaluate
-    from ranker.scaling.tables import judged_candidates, judged_scores
-
-    make = functools.partial(judged_scores, named)
-    with processed(shards, sharding, make, named, "judged scores") as (parts, signatures):
-        dataset, scores = judged_candidates(named, shards, parts)
-    with working("evaluating"):
-        kind = resolve_kind(dataset, kind, learnt=named.scorers()[0].learnt)
-        chosen = judged(dataset, kind)
-        judged_outputs = dataset.select_candidates(chosen)
-        comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
-    about = {"against": kind, "resamples": resamples, "seed": seed if resamples else None}
-    signature = make_signature(signatures[0], about)
-    _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
-
-
-def _print(
-    comparisons: dict[str, Comparison],
-    data: str,
-    kind: str,
-    resamples: int,
-    seed: int,
-    signature: str,
-    form: OutputForm,
-) -> None:
+            own = scorer.candidate_scores(dataset, rows) if shards is None else scores[rows]
+            if shards is None:
+                print_tied(scorer, outputs, own)
+            comparisons = {"": evaluate(outputs, own, kind=kind, resamples=resamples, seed=seed)}
+    about = {
+        "against": kind,
+        "resamples": resamples,
+        "references_as_candidates": "true" if references_as_candidates else None,
+        "exclude_self": "true" if exclude_self else None,
+        "seed": seed if resamples else None,
+    }
+    if shards is None:
+        trained = next(filter(None, map(scorer.trained_on, [dataset, *corpora])), None)
+        if trained:
+            print_note(f"this model {trained}, which it is evaluated on")
+        signature = result_signature(scorer, dataset, scored=(dataset, rows), **about)
+    else:
+        signature = make_signature(signatures[0], about)
     figures = {name: _rows(comparison) for name, comparison in comparisons.items()}
-    about = {"data": data, "kind": kind}
-    document = {name: {**about, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
-    rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
+    data = {"data": dataset.name, "kind": kind}
+    document = {name: {**data, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
+    flat = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
 
     def show() -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {resamples} resamples]" if resamples else ""
-            title = f"{data}: agreement with human {kind}{f', {name}' if name else ''}{note}"
+            title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
-            typer.echo("")
+            say("")
         say_signatures(signature)
 
-    emit(form, {"signature": signature, **document.get("", document)}, rows, show)
+    emit(form, {"signature": signature, **document.get("", document)}, flat, show)
 
 
 def _with_references(
@@ -213,19 +176,15 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {"lp": row["name"], "sources": row["sources"], "undefined": row["undefined"]}
     for form, estimate in row["spearman"].items():
-        flat.update(_parts(f"spearman.{form}", estimate))
+        flat.update(estimate_columns(f"spearman.{form}", estimate))
         flat[f"spearman.{form}.variance"] = row["spearman_variance"][form]
     for form, estimate in row["kendall"].items():
-        flat.update(_parts(f"kendall.{form}", estimate))
+        flat.update(estimate_columns(f"kendall.{form}", estimate))
     for selection, variants in row["tau"].items():
         flat[f"pairs.{selection}"] = row["pairs"][selection]
         for variant, estimate in variants.items():
-            flat.update(_parts(f"tau.{selection}.{variant}", estimate))
+            flat.update(estimate_columns(f"tau.{selection}.{variant}", estimate))
     return flat
-
-
-def _parts(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,6 @@ def _check_plot(path: Path | None) -> Path | None:
 
 
 Form = Literal["table", "json", "csv", "markdown"]
-"""Forms of output."""
 TrainOption = Annotated[
     list[str], Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
 ]
@@ -107,11 +106,6 @@ AlignCandidatesOption = Annotated[
     bool,
     Option("--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."),
 ]
-
-
-@app.callback()
-def _group() -> None:
-    pass
 
 
 @app.command()
@@ -200,8 +194,7 @@ def stanojevic14(
     lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
-        Path | None,
-        Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot),
+        Path | None, Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot)
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,

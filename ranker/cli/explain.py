@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
-from ranker.cli.output import emit, emit_rows, print_note, print_table, say, say_signatures
+from ranker.cli.output import emit, print_note, print_table, say, say_signatures, source_title
 from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
+    from ranker.arrays import Int64Array
+    from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.explanations.pairs import PairExplanation
     from ranker.extractors.feature_sets import FeatureSet
 
 
@@ -61,8 +63,8 @@ def command(
         _list_weights(model, form)
         return
     level = "feature" if every else by
-    from ranker.evaluation.explanations.pairs import check_pair, left_out
-    from ranker.evaluation.explanations.sources import explained_candidates, explained_pairs, sources_of
+    from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
+    from ranker.evaluation.explanations.sources import explain_candidate, source_facts, sources_of
     from ranker.ranking import Ranker
 
     loaded = Ranker.load(model) if model is not None else None
@@ -73,7 +75,7 @@ def command(
         check_pair(dataset, *pair)
     chosen = sources_of(dataset, seg_id)
     if not len(chosen):
-        raise _no_source(seg_id, dataset.name)
+        raise OptionError(f"--seg-id {seg_id}: no source of {dataset.name} has this seg_id")
     ranker = ranker or Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
@@ -81,20 +83,38 @@ def command(
     if note:
         print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
-    if pair is None:
+    if pair is not None:
+        rows = check_pair(dataset, *pair, chosen)
         with working("explaining"):
-            groups = [*explained_candidates(ranker, dataset, matrix, chosen)]
-        _print_candidates(groups, signature, _parts(ranker.feature_set, level or "family"), form)
+            explained = [*explain_pairs(ranker, dataset, matrix, rows)]
+        parts = _parts(ranker.feature_set, level) if level else {}
+        _print_pairs(dataset, explained, rows, signature, parts, form)
         return
-    rows = check_pair(dataset, *pair)[chosen]
+    groups = []
     with working("explaining"):
-        groups = [*explained_pairs(ranker, dataset, matrix, rows)]
-    parts = _parts(ranker.feature_set, level) if level else {}
-    _print_pairs(groups, pair, left_out(rows), dataset.name, signature, parts, form)
+        for source in chosen.tolist():
+            block = range(*dataset.candidate_offsets[source : source + 2])
+            candidates = [explain_candidate(ranker, dataset, matrix[row], row) for row in block]
+            groups.append({**source_facts(dataset, source), "candidates": candidates})
+    parts = _parts(ranker.feature_set, level or "family")
+    flat = [
+        {
+            "lp": group.get("lp"),
+            "seg_id": group.get("seg_id"),
+            "system": candidate["system"],
+            "score": candidate["score"],
+            **candidate["contributions"],
+        }
+        for group in groups
+        for candidate in group["candidates"]
+    ]
 
+    def show() -> None:
+        for group in groups:
+            _print_candidates(group, parts)
+        say_signatures(signature)
 
-def _no_source(seg_id: str | None, data: str) -> OptionError:
-    return OptionError(f"--seg-id {seg_id}: no source of {data} has this seg_id")
+    emit(form, {"signature": signature, "sources": groups}, flat, show, groups)
 
 
 def _list_weights(model: Path | None, form: OutputForm) -> None:
@@ -110,67 +130,54 @@ def _list_weights(model: Path | None, form: OutputForm) -> None:
         | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
         for name, mean, scale, each in numbers
     ]
-    emit_rows(form, weights, signature=shown.signature())
-
-
-def _print_candidates(
-    groups: list[dict[str, Any]], signature: str, parts: dict[str, list[str]], form: OutputForm
-) -> None:
-    """Print the contributions to the scores of all candidates, source by source."""
-
-    def rows(group: dict[str, Any]) -> list[dict[str, Any]]:
-        keys = {"lp": group.get("lp"), "seg_id": group.get("seg_id")}
-        return [
-            {**keys, "system": candidate["system"], "score": candidate["score"], **candidate["contributions"]}
-            for candidate in group["candidates"]
-        ]
-
-    def show() -> None:
-        for group in groups:
-            _print(group, parts)
-        say_signatures(signature)
-
-    document = {"signature": signature, "sources": groups}
-    emit(form, document, [row for group in groups for row in rows(group)], show, groups)
+    emit(form, None, weights, signature=shown.signature())
 
 
 def _print_pairs(
-    groups: list[dict[str, Any]],
-    pair: tuple[str, str],
-    skipped: int,
-    data: str,
+    dataset: Dataset,
+    explained: list[PairExplanation],
+    rows: Int64Array,
     signature: str,
     parts: dict[str, list[str]],
     form: OutputForm,
 ) -> None:
     """Print why one system is above the other, source by source and on average."""
-    from ranker.evaluation.explanations.pairs import headline, mean_difference, nothing_to_compare
+    from ranker.evaluation.explanations.pairs import headline, left_out, mean_difference
+    from ranker.evaluation.explanations.sources import source_facts
 
-    sums = [(group["difference"], group["families"]) for group in groups]
-    if not sums:
-        raise nothing_to_compare(data, *pair)
-    difference, families = mean_difference([total for total, _ in sums], [amounts for _, amounts in sums])
+    first, second = explained[0].first, explained[0].second
+    facts = [source_facts(dataset, each.source) for each in explained]
+    groups = [{**asdict(each), **known} for each, known in zip(explained, facts, strict=True)]
+    difference, families = mean_difference(explained)
+    skipped = left_out(rows)
     if skipped:
         print_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
-        for group in groups:
-            _print_pair(group, parts)
-        if len(sums) > 1:
-            say(f"mean of {len(sums):,} sources: {headline(*pair, difference, families)}", "")
+        for each, known in zip(explained, facts, strict=True):
+            say(source_title(known))
+            for system, text in ((each.first, each.first_text), (each.second, each.second_text)):
+                say(f"  {system}: {text}")
+            say(each.headline)
+            if parts:
+                sums = [{"": name, "difference": sum(map(each.features.__getitem__, parts[name]))} for name in parts]
+                print_table([*sums, {"": "score", "difference": each.difference}])
+            else:
+                say(*(f"  {line}" for line in each.reasons))
+            say("")
+        if len(explained) > 1:
+            say(f"mean of {len(explained):,} sources: {headline(first, second, difference, families)}", "")
         say_signatures(signature)
 
-    first, second = pair
-    means = {"first": first, "second": second, "difference": difference, "families": families}
-    document = {"signature": signature, **means, "left_out": skipped, "sources": groups}
-    emit(form, document, list(map(_flat, groups)), show, groups)
-
-
-def _flat(group: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of an explained pair as a row."""
     keys = ("lp", "doc", "seg_id", "first", "second", "first_score", "second_score", "difference")
-    facts = {key: group.get(key) for key in keys}
-    return {**facts, **{f"family.{name}": value for name, value in group["families"].items()}, **group["features"]}
+    flat = [
+        {key: group.get(key) for key in keys}
+        | {f"family.{name}": value for name, value in group["families"].items()}
+        | group["features"]
+        for group in groups
+    ]
+    means = {"first": first, "second": second, "difference": difference, "families": families}
+    emit(form, {"signature": signature, **means, "left_out": skipped, "sources": groups}, flat, show, groups)
 
 
 def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
@@ -187,7 +194,7 @@ def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
     }
 
 
-def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
+def _print_candidates(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
     """Print one source: what contributes down, candidates across, and below what matched."""
     candidates = group["candidates"]
     rows = [
@@ -198,33 +205,10 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
         for name, columns in parts.items()
     ]
     rows.append({"contribution of": "score", **{item["system"]: item["score"] for item in candidates}})
-    print_table(rows, _title(group))
+    print_table(rows, source_title(group))
     for candidate in candidates:
         say("", f"{candidate['system']}: {candidate['text']}")
         for extractor, matches in candidate.get("matches", {}).items():
             for reference, words in matches.items():
                 say(f"  {extractor}, matches in {reference}: {', '.join(words) or 'none'}")
-    typer.echo("")
-
-
-def _print_pair(group: Mapping[str, Any], parts: dict[str, list[str]]) -> None:
-    """Print why one candidate is above another: the texts, the families, and the strongest differences."""
-    from ranker.evaluation.explanations.pairs import PairExplanation
-
-    explained = PairExplanation.read(group)
-    say(_title(group))
-    for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):
-        say(f"  {system}: {text}")
-    say(explained.headline)
-    if parts:
-        rows = [{"": name, "difference": sum(map(explained.features.__getitem__, parts[name]))} for name in parts]
-        print_table([*rows, {"": "score", "difference": explained.difference}])
-    else:
-        for line in explained.reasons:
-            say(f"  {line}")
-    typer.echo("")
-
-
-def _title(group: Mapping[str, Any]) -> str:
-    key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
-    return f"{key}  {group['source']}".rstrip()
+    say("")

@@ -74,13 +74,7 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
             rows.append({"name": f"  {option}={default}", "metric": "", "what": expected})
         groups[extractor.family].append(rows)
     groups[_SETS] = [
-        [
-            {
-                "name": file.name,
-                "metric": "",
-                "what": f"{file.description} = {', '.join(file.extractors)}",
-            }
-        ]
+        [{"name": file.name, "metric": "", "what": f"{file.description} = {', '.join(file.extractors)}"}]
         for file in feature_set_files().values()
     ]
     return {group: rows for group, rows in groups.items() if rows}

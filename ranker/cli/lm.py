@@ -15,11 +15,6 @@ from ranker.errors import counted
 app = Commands("Train language models.")
 
 
-@app.callback()
-def _group() -> None:
-    pass
-
-
 @app.command("train")
 def train_command(
     text: Annotated[

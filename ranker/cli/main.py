@@ -59,12 +59,7 @@ for _heading, _commands in {
         "experiment": experiment,
     },
     "Rerank and tune": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "Data, features and set-up": {
-        "data": data,
-        "features": features,
-        "warm-up": warm_up,
-        "help": help,
-    },
+    "Data, features and set-up": {"data": data, "features": features, "warm-up": warm_up, "help": help},
     "Train components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
 }.items():
     for _name, _module in _commands.items():

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Corpora, EachOption, JobsOption, OutputForm, working
-from ranker.cli.output import emit_rows, print_note
+from ranker.cli.output import emit, print_note
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def from_dataset_command(
             f"{selection.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the "
             "language model did not learn from them"
         )
-    emit_rows(form, _facts([selection.nbest]), signature="\n".join(f"written: {path}" for path in written))
+    emit(form, None, _facts([selection.nbest]), signature="\n".join(f"written: {path}" for path in written))
 
 
 @app.command("check")
@@ -93,7 +93,7 @@ def check_command(
     with working("reading"):
         lists = [read_hypotheses(path, each=each)[0] for path in nbest]
     described = "\n".join(f"features of {nbest_list.name}: {nbest_list.described}" for nbest_list in lists)
-    emit_rows(form, _facts(lists), signature=described)
+    emit(form, None, _facts(lists), signature=described)
 
 
 @app.command("merge")
@@ -118,7 +118,7 @@ def merge_command(
         for path in nbest[1:]:
             together = merge(together, read_nbest(path))
         write_nbest(together, output)
-    emit_rows(form, _facts([together]), signature=f"written: {output}")
+    emit(form, None, _facts([together]), signature=f"written: {output}")
 
 
 def _facts(lists: list[NBestList]) -> list[dict[str, object]]:

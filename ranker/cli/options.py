@@ -54,6 +54,10 @@ SeedOption = Annotated[int, Option("--seed", help="Random seed.", min=0, max=2**
 JobsOption = Annotated[
     int | None, Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads)
 ]
+ResamplesOption = Annotated[
+    int, Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES)
+]
+PercentOption = Annotated[bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")]
 _LP = typer.Option(
     "--lp",
     help="Language pair, such as de-en or *-en; may be repeated. Selects from data that names language pairs, and "

@@ -53,37 +53,33 @@ def emit(
     form: str,
     document: object,
     rows: Sequence[Mapping[str, Any]],
-    show: Callable[[], None],
+    show: Callable[[], None] | None = None,
     lines: Iterable[object] | None = None,
+    *,
+    signature: str = "",
+    title: str = "",
 ) -> None:
     """Print a result in the form that ``--format`` names, after the notes that wait for it.
 
-    JSON is `document`, JSON lines are `lines` or else `rows`, CSV is `rows`, and `show` prints a table for people.
+    JSON is `document` or else an object of ``signature`` and ``rows``; JSON lines are `lines` or else `rows`; CSV is
+    `rows`; and `show` prints what people read, by default a table of the rows and the signature.
     """
     print_pending_notes()
     if form == "json":
+        document = {"signature": signature, "rows": rows} if document is None else document
         typer.echo(json_text(_plain(document), indent=1))
     elif form == "jsonl":
         sys.stdout.writelines(f"{json_text(_plain(line))}\n" for line in (rows if lines is None else lines))
     elif form == "csv":
         heads = [list(row) for row in rows[:1]]
         print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in rows)]))
-    else:
+    elif show is not None:
         show()
-
-
-def emit_rows(
-    form: str, rows: Sequence[Mapping[str, Any]], signature: str, *, title: str = "", document: object = None
-) -> None:
-    """Print rows of one shape: as JSON one object of ``signature`` and ``rows``, unless it is another `document`."""
-
-    def show() -> None:
+    else:
         print_table(rows, title)
         say("")
         for line in signature.split("\n"):
             (say_signatures if line.startswith("ranker:") else say)(line)
-
-    emit(form, document or {"signature": signature, "rows": rows}, rows, show)
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -278,6 +274,11 @@ def _plain_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     return ("  ".join(line).rstrip() + "\n" for line in zip(*columns, strict=True))
 
 
+def source_title(facts: Mapping[str, Any]) -> str:
+    """Return the heading of a source: its language pair, its number and its text."""
+    return f"{' '.join(facts[name] for name in ('lp', 'seg_id') if name in facts)}  {facts['source']}".rstrip()
+
+
 def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str) -> list[dict[str, str]]:
     """Return the rows of a win matrix, whose columns are the numbers of its rows."""
     rows = []
@@ -299,6 +300,12 @@ def show(value: object) -> str:
     if isinstance(plain, bool):
         return "yes" if plain else ""
     return f"{plain + 0.0:.4f}" if isinstance(plain, float) else str(plain)
+
+
+def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:
+    """Return a figure and its interval as columns of a row, None where there is none."""
+    low, high = (None, None) if estimate is None else (estimate.low, estimate.high)
+    return {name: estimate and estimate.value, f"{name}.low": low, f"{name}.high": high}
 
 
 def interval(estimate: Estimate) -> str:

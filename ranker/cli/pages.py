@@ -12,10 +12,7 @@ from ranker.errors import OptionError
 
 HtmlOption = Annotated[
     Path | None,
-    Option(
-        "--html",
-        help="Also write a report as one self-contained HTML file, complete before the result is.",
-    ),
+    Option("--html", help="Also write a report as one self-contained HTML file, complete before the result is."),
 ]
 OpenOption = Annotated[bool, Option("--open", help="Open the report in a web browser.")]
 
@@ -38,6 +35,14 @@ def write_html(html: Path, page: str) -> None:
     from ranker.files import write_bytes
 
     write_bytes(html, page.encode())
+
+
+def show_page(html: Path | None, *, opened: bool) -> None:
+    """Tell the user that a page is written, and open it in a web browser if that is asked for."""
+    if html is not None:
+        print_note(f"written: {html}")
+        if opened:
+            open_page(html)
 
 
 def open_page(html: Path) -> None:

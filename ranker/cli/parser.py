@@ -14,11 +14,6 @@ from ranker.cli.output import emit, print_table, say, say_progress
 app = Commands("Train dependency parsers.")
 
 
-@app.callback()
-def _group() -> None:
-    pass
-
-
 @app.command()
 def train(
     treebank: Annotated[
@@ -42,13 +37,7 @@ def train(
     with working("training"):
         scores = train_parser(treebank, output, language=language, seed=seed, report=say_progress)
     rows: list[dict[str, object]] = [
-        {
-            "file": part,
-            "on": on,
-            "tags": 100 * scores.tags,
-            "UAS": 100 * scores.uas,
-            "LAS": 100 * scores.las,
-        }
+        {"file": part, "on": on, "tags": 100 * scores.tags, "UAS": 100 * scores.uas, "LAS": 100 * scores.las}
         for part, by_form in scores.items()
         for on, scores in by_form.items()
     ]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
 from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
-from ranker.cli.output import emit, print_table, say_signatures, show
+from ranker.cli.output import emit, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
-from ranker.cli.sharded import ShardOptions, emit_written_files, processed
-
-if TYPE_CHECKING:
-    from ranker.corpora.dataset import Dataset
+from ranker.cli.sharded import ShardOptions, emit_files
 
 
 def command(
@@ -48,13 +43,13 @@ def command(
         from ranker.scaling.tables import NamedScorers, ranks
 
         named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
-        with processed(shards, sharding, functools.partial(ranks, named), named, "ranks") as (results, signatures):
-            emit_written_files(form, results, signatures, sharding.out)
+        emit_files(form, shards, sharding, named, "ranks", ranks)
         return
     scorer, dataset = chosen(model, metric, inputs)
     import numpy as np
 
     from ranker.evaluation.explanations.pairs import by_family
+    from ranker.evaluation.explanations.sources import source_facts
     from ranker.extractors.scorers import rank_by
 
     with working("ranking"):
@@ -66,37 +61,28 @@ def command(
         families = {} if matrix is None else by_family(matrix, scorer.families)
         ranking = rank_by(dataset, scores)
         print_tied(scorer, dataset, scores)
-    texts = dataset.candidates["text"].to_numpy(object)[ranking["candidate"]]
+    texts = dataset.candidates["text"].to_numpy(object)
     rows: list[dict[Any, Any]] = ranking[["rank", "tied", "system", "score", "margin"]].to_dict("records")
-    for row, candidate, text in zip(rows, ranking["candidate"], texts, strict=True):
+    groups: dict[int, dict[str, Any]] = {}
+    for row, source, candidate in zip(rows, ranking["source"], ranking["candidate"], strict=True):
         if parts:
             row["families"] = {name: values[candidate] for name, values in families.items()}
             row["contributions"] = {name: column[candidate] for name, column in parts.items()}
-        row["text"] = text
-    groups = _groups(dataset, list(ranking["source"]), rows)
+        row["text"] = texts[candidate]
+        if source not in groups:
+            groups[source] = {**source_facts(dataset, source), "ranking": []}
+        groups[source]["ranking"].append(row)
+    listed = [*groups.values()]
     signature = result_signature(scorer, dataset)
 
     def show_all() -> None:
-        for group in groups:
-            print_table([_shown(row) for row in group["ranking"]], _title(group), wide=("text",))
-            typer.echo("")
+        for group in listed:
+            print_table([_shown(row) for row in group["ranking"]], source_title(group), wide=("text",))
+            say("")
         say_signatures(signature)
 
-    flat = [_flat(group, row) for group in groups for row in group["ranking"]]
-    emit(form, {"signature": signature, "sources": groups}, flat, show_all, groups)
-
-
-def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    groups: list[dict[str, Any]] = []
-    last = -1
-    for source, row in zip(sources, rows, strict=True):
-        if source != last:
-            facts = dataset.sources.iloc[source]
-            known = {key: facts[key] for key in ("lp", "doc", "seg_id") if isinstance(facts[key], str)}
-            groups.append({**known, "source": facts["text"], "ranking": []})
-            last = source
-        groups[-1]["ranking"].append(row)
-    return groups
+    flat = [_flat(group, row) for group in listed for row in group["ranking"]]
+    emit(form, {"signature": signature, "sources": listed}, flat, show_all, listed)
 
 
 def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
@@ -106,17 +92,8 @@ def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **figures, **families, **row.get("contributions", {})}
 
 
-def _title(group: dict[str, Any]) -> str:
-    key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
-    return f"{key}  {group['source']}".rstrip()
-
-
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    shown = {
-        "rank": f"{row['rank']}{'=' if row['tied'] else ''}",
-        "system": row["system"],
-        "score": show(row["score"]),
-        "margin": show(row["margin"]),
-    }
-    shown.update({name: show(value) for name, value in row.get("families", {}).items()})
+    shown = {"rank": f"{row['rank']}{'=' if row['tied'] else ''}", "system": row["system"]}
+    shown |= {name: show(row[name]) for name in ("score", "margin")}
+    shown |= {name: show(value) for name, value in row.get("families", {}).items()}
     return {**shown, "text": row["text"]}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from ranker.cli.options import MOST_RESAMPLES, Input, JobsOption, KindOption, ModelOption, SeedOption, working
+from ranker.cli.options import Input, JobsOption, KindOption, ModelOption, ResamplesOption, SeedOption, working
 from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import files_for
@@ -31,10 +31,7 @@ def command(
             max=1000,
         ),
     ] = 10,
-    resamples: Annotated[
-        int,
-        Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES),
-    ] = 1000,
+    resamples: ResamplesOption = 1000,
     opened: OpenOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 Form = Literal["text", "json", "jsonl"]
-"""Forms of output."""
 
 
 def command(
@@ -35,8 +34,7 @@ def command(
     ],
     each: EachOption = None,
     weights: Annotated[
-        Path | None,
-        Option("--weights", "-w", help="Choose with these weights: a file in JSON or Moses format."),
+        Path | None, Option("--weights", "-w", help="Choose with these weights: a file in JSON or Moses format.")
     ] = None,
     model: Annotated[
         Path | None,

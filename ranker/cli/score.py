@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
 from ranker.cli.commands import OutputOption, written_to
-from ranker.cli.options import JobsOption, LevelName, ModelOption, TextInput, level_of, working
+from ranker.cli.options import JobsOption, LevelName, ModelOption, PercentOption, TextInput, level_of, working
 from ranker.cli.output import emit, print_table, say, say_signatures
 from ranker.cli.scorer import MetricsOption, given_scorers, listed, print_notes, result_signature
-from ranker.cli.sharded import ShardOptions, emit_written_files, processed
+from ranker.cli.sharded import ShardOptions, emit_files, processed
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
 from ranker.signature import make_signature
@@ -20,7 +19,6 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.shards.shards import Shards
     from ranker.evaluation.systems.levels import Units
     from ranker.extractors.scorers import Scorer
 
@@ -41,9 +39,7 @@ def command(
             show_default="segment; mtme: all available",
         ),
     ] = None,
-    percent: Annotated[
-        bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
-    ] = False,
+    percent: PercentOption = False,
     jobs: JobsOption = None,
     form: Form = "table",
     output: OutputOption = None,
@@ -68,35 +64,32 @@ def command(
     segments = to_score == "segment"
     shards = sharding.find(inputs, {"--format mtme": form == "mtme"}, must_write=segments)
     if shards is not None:
-        _score_shards(shards, sharding, listed(metric), model, to_score, form, output, percent=percent)
-        return
-    members = [part for scorer in scorers.values() for part in scorer.members]
-    dataset = inputs.read(members)
-    from ranker.evaluation.systems.levels import Units
+        from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
 
-    with working("scoring"):
-        levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
-        by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
-        print_notes(by_level, dataset)
-        if form == "mtme" and output is not None:
-            _write(output, dataset, scorers, levels)
+        named = NamedScorers.of(listed(metric), model, level=to_score)
+        if segments:
+            with written_to(output):
+                emit_files(form, shards, sharding, named, "segment scores", segment_scores, level=to_score)
             return
-        scorers = dict(zip(scorers, by_level, strict=True))
-        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
-    about: dict[str, Any] = {"level": levels[0].level}
-    rows = _rows(levels[0], scorers, statistics, percent=percent)
-    signatures = [result_signature(scorer, dataset, about["level"], **about) for scorer in scorers.values()]
-    _print(rows, scorers, signatures, about, form, output)
+        scorers = {scorer.name: scorer for scorer in named.scorers()}
+        with processed(shards, sharding, named, f"{to_score} scores", unit_sums, to_score) as (parts, heads):
+            units, statistics = total_sums(parts, [*scorers], to_score)
+        signatures = [make_signature(head, {"level": to_score}) for head in heads]
+    else:
+        dataset = inputs.read([part for scorer in scorers.values() for part in scorer.members])
+        from ranker.evaluation.systems.levels import Units
 
-
-def _print(
-    rows: list[dict[str, Any]],
-    scorers: dict[str, Scorer],
-    signatures: list[str],
-    about: dict[str, Any],
-    form: Form,
-    output: Path | None = None,
-) -> None:
+        with working("scoring"):
+            levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
+            by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
+            print_notes(by_level, dataset)
+            if form == "mtme" and output is not None:
+                _write(output, dataset, scorers, levels)
+                return
+            scorers, units = dict(zip(scorers, by_level, strict=True)), levels[0]
+            statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
+        signatures = [result_signature(scorer, dataset, to_score, level=to_score) for scorer in scorers.values()]
+    rows = _rows(units, scorers, statistics, percent=percent)
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
 
     def show() -> None:
@@ -104,36 +97,9 @@ def _print(
         say("", *(["lower is better: " + ", ".join(lower)] if lower else []))
         say_signatures(*signatures)
 
-    document = {"signature": "\n".join(signatures), **about, "lower_is_better": lower, "rows": rows}
+    document = {"signature": "\n".join(signatures), "level": to_score, "lower_is_better": lower, "rows": rows}
     with written_to(output):
         emit(form, document, rows, show)
-
-
-def _score_shards(
-    shards: Shards,
-    sharding: ShardOptions,
-    metrics: list[str],
-    model: Path | None,
-    level: Level,
-    form: Form,
-    output: Path | None,
-    *,
-    percent: bool,
-) -> None:
-    from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
-
-    named = NamedScorers.of(metrics, model, level=level)
-    scorers = {scorer.name: scorer for scorer in named.scorers()}
-    segments = level == "segment"
-    make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
-    with processed(shards, sharding, make, named, f"{level} scores") as (parts, heads):
-        signatures = [make_signature(head, {"level": level}) for head in heads]
-        if segments:
-            with written_to(output):
-                emit_written_files(form, parts, signatures, sharding.out)
-            return
-        units, sums = total_sums(parts, [*scorers], level)
-    _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)
 
 
 def _levels(dataset: Dataset, level: Level | None, form: Form) -> list[Level]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ranker.arrays import BoolArray, FloatArray
-    from ranker.cli.options import Input
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
@@ -182,8 +181,11 @@ def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str
     scorers = [make_scorer(name, None) for name in listed(metrics)] + ([make_scorer(None, model)] if model else [])
     if not scorers:
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train)")
-    scorers = supplied(scorers, given)
-    names = [scorer.name for scorer in scorers]
+    return by_unique_name([scorer.name for scorer in scorers], supplied(scorers, given))
+
+
+def by_unique_name(names: list[str], scorers: Sequence[Scorer]) -> dict[str, Scorer]:
+    """Return scorers by their names; one that is given twice is an error."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"metric {twice[0]!r} is given twice")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,11 @@ from ranker.errors import OptionError, counted
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ranker.corpora.shards.shards import Shards
-    from ranker.scaling.parts import Make, ShardResult
-    from ranker.scaling.tables import NamedScorers
+    from ranker.scaling.parts import ShardResult
+    from ranker.scaling.tables import Made, NamedScorers
 
 SHARDS = "Data larger than memory"
 """Heading of the options for shards in the help of a command."""
@@ -35,9 +36,7 @@ class ShardOptions:
     workers: Annotated[
         int | None,
         Option(
-            help="Process shards in N processes of this machine (needs mt-ranker[dask]).",
-            min=1,
-            rich_help_panel=SHARDS,
+            help="Process shards in N processes of this machine (needs mt-ranker[dask]).", min=1, rich_help_panel=SHARDS
         ),
     ] = None
     scheduler: Annotated[
@@ -92,11 +91,11 @@ class ShardOptions:
 
 @contextmanager
 def processed(
-    shards: Shards, options: ShardOptions, make: Make, named: NamedScorers, about: str
+    shards: Shards, options: ShardOptions, named: NamedScorers, about: str, make: Callable[..., Made], *more: object
 ) -> Iterator[tuple[list[ShardResult], list[str]]]:
-    """Process the shards and give the parts and the signatures, after printing notes; a shard that failed is an error.
+    """Call `make` for every shard and give the parts and the signatures, after printing notes; a failure is an error.
 
-    `about` tells the tables apart that `make` and others make with the same scorers.
+    `make` takes `named`, what there is `more`, and the shard; `about` tells its tables apart from others.
     """
     from ranker.scaling.cluster import dask_client
     from ranker.scaling.parts import check, data_signature, process, write_results
@@ -108,8 +107,9 @@ def processed(
             say_progress(f"ranker: Dask dashboard: {client.dashboard_link}")
         folder = options.out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
         threads = max(jobs() // options.workers, 1) if options.workers else None
+        made = functools.partial(make, named, *more)
         with working("processing"):
-            parts = process(shards, make, f"{named.signature()}\n{about}", folder, client, threads)
+            parts = process(shards, made, f"{named.signature()}\n{about}", folder, client, threads)
         reused = sum(part.reused for part in parts)
         if reused:
             say_progress(f"ranker: {counted(reused, 'shard')} finished by an earlier run")
@@ -126,13 +126,24 @@ def processed(
         yield parts, signatures
 
 
-def emit_written_files(form: str, parts: Sequence[ShardResult], signatures: list[str], out: Path | None) -> None:
-    """Print which files were written to `out`."""
+def emit_files(
+    form: str,
+    shards: Shards,
+    options: ShardOptions,
+    named: NamedScorers,
+    about: str,
+    make: Callable[..., Made],
+    **signed: object,
+) -> None:
+    """Process the shards, and print which files were written."""
     from ranker.scaling.parts import RESULTS
 
+    out = options.out
     assert out is not None
-    rows = [{"file": str(out / part.path.name), "rows": part.rows} for part in parts if part.path]
-    total = sum(part.rows for part in parts)
+    with processed(shards, options, named, about, make) as (parts, heads):
+        signatures = [make_signature(head, signed) for head in heads]
+        rows = [{"file": str(out / part.path.name), "rows": part.rows} for part in parts if part.path]
+        total = sum(part.rows for part in parts)
 
     def show() -> None:
         say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {out / RESULTS}", "")

@@ -7,20 +7,40 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from ranker.cli.options import MOST_RESAMPLES, JobsOption, KindOption, ModelOption, SeedOption, TextInput, working
-from ranker.cli.output import emit, print_note, print_table, print_text, say, say_signatures, show, win_rows
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
+from ranker.cli.options import (
+    MOST_RESAMPLES,
+    JobsOption,
+    KindOption,
+    ModelOption,
+    PercentOption,
+    SeedOption,
+    TextInput,
+    working,
+)
+from ranker.cli.output import (
+    emit,
+    estimate_columns,
+    print_note,
+    print_table,
+    print_text,
+    say,
+    say_signatures,
+    show,
+    win_rows,
+)
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
-    from ranker.evaluation.systems.result import SystemComparison, SystemsResult
+    from ranker.evaluation.systems.result import ComparedSystem, SystemComparison, SystemPair, SystemsResult
 
 Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
 """Forms of output: those of all commands, and tables for papers."""
 _FOR_PEOPLE = ("table", "latex", "markdown")
+_TESTS = ("p", "adjusted", "needed")
 
 
 def command(
@@ -45,9 +65,7 @@ def command(
     ] = None,
     parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
     pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of systems instead.")] = False,
-    percent: Annotated[
-        bool, Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
-    ] = False,
+    percent: PercentOption = False,
     kind: KindOption = "auto",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -109,10 +127,7 @@ def command(
     if form != "table":
         for note in result.notes:
             print_note(note)
-    if html is not None:
-        print_note(f"written: {html}")
-        if opened:
-            open_page(html)
+    show_page(html, opened=opened)
 
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
@@ -131,12 +146,8 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
             "rank.high": each.high,
             "cluster": each.cluster,
             "baseline": comparison.baseline,
-            "difference": each.difference and each.difference.value,
-            "difference.low": each.difference and each.difference.low,
-            "difference.high": each.difference and each.difference.high,
-            "p": each.p,
-            "adjusted": each.adjusted,
-            "needed": each.needed,
+            **estimate_columns("difference", each.difference),
+            **{name: getattr(each, name) for name in _TESTS},
             "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
         }
@@ -156,9 +167,7 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
             "difference": pair.difference.value,
             "low": pair.difference.low,
             "high": pair.difference.high,
-            "p": pair.p,
-            "adjusted": pair.adjusted,
-            "needed": pair.needed,
+            **{name: getattr(pair, name) for name in _TESTS},
         }
         for comparison in result.comparisons
         for pair in comparison.pairs
@@ -213,14 +222,8 @@ def _print_systems(result: SystemsResult, comparison: SystemComparison, title: s
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
-        row |= {
-            "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
-            "p": show(each.p),
-            "adjusted": show(each.adjusted),
-            "needed": "-" if each.needed is None else f"{each.needed:,}",
-        }
-        rows.append(row)
-    print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
+        rows.append(row | _tested(each, scale))
+    print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:
         typer.echo(
             f"agreement with human scores, {comparison.judged} systems: Kendall's tau {show(comparison.kendall)}, "
@@ -254,19 +257,19 @@ def _print_wins(comparison: SystemComparison, alpha: float) -> None:
 
 
 def _print_pairs(comparison: SystemComparison, title: str, scale: float) -> None:
-    rows = [
-        {
-            "better": pair.better,
-            "worse": pair.worse,
-            "difference": _figure(pair.difference, scale, "+"),
-            "p": show(pair.p),
-            "adjusted": show(pair.adjusted),
-            "needed": "-" if pair.needed is None else f"{pair.needed:,}",
-        }
-        for pair in comparison.pairs
-    ]
+    rows = [{"better": pair.better, "worse": pair.worse, **_tested(pair, scale)} for pair in comparison.pairs]
     print_table(rows, title, keys=["better", "worse"])
     typer.echo("")
+
+
+def _tested(each: ComparedSystem | SystemPair, scale: float) -> dict[str, str]:
+    """Return a difference and its tests as people read them."""
+    return {
+        "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
+        "p": show(each.p),
+        "adjusted": show(each.adjusted),
+        "needed": "-" if each.needed is None else f"{each.needed:,}",
+    }
 
 
 def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:

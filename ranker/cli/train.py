@@ -54,8 +54,7 @@ def command(
         ),
     ] = None,
     model: Annotated[
-        Path | None,
-        Option("--model", "-M", help="Output file (default: NAME.model, after the first corpus)."),
+        Path | None, Option("--model", "-M", help="Output file (default: NAME.model, after the first corpus).")
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[

@@ -20,12 +20,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return the position of an item in the queue, lowest first; None if it needs no further judge.
-
-    ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` first completes the items
-    that already have some of their judges. ``active`` is like ``uniform``, except that `ranker.collect.selection` moves
-    items to the front, at positions below 0.
-    """
+    """Return an item's position in the queue, lowest first, None if it needs no judge; `active` ones are below 0."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":
@@ -177,10 +172,7 @@ def _judged_before(
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
 ) -> None:
-    """Store an answer of a judge to one of the judge's assignments. Earlier answers stay in the history.
-
-    The same answer from the same form, as after a double click, is stored once.
-    """
+    """Store an answer of a judge to one of the judge's assignments, once; earlier answers stay in the history."""
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))
     last = _last(connection, assignment)

@@ -71,10 +71,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSettings]]:
-    """Open a campaign file that may be damaged, and return it with its settings; it is closed after the block.
-
-    Damage is reported as a `DataError`, also where it shows inside the block.
-    """
+    """Open a campaign file with its settings; damage, also inside the block, is reported as a `DataError`."""
     with closing(connect(path)) as connection:
         try:
             # what a server writes meanwhile is not looked at

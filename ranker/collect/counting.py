@@ -16,11 +16,7 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Counts of a campaign.
-
-    `further` are answers to gold items, degraded copies and repeated items; `active` are the judges of the last ten
-    minutes; `rate` is in answers per hour, and `left` the seconds until all is judged at that rate.
-    """
+    """Counts of a campaign: `further` answers are checks, `rate` is per hour, `left` in seconds at that rate."""
 
     judged: int
     wanted: int

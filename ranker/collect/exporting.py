@@ -25,13 +25,7 @@ def dataset_of(
     without: Collection[str] = (),
     first: int | None = None,
 ) -> Dataset:
-    """Return the items of a campaign with the judgements so far.
-
-    The first answer to every item counts, in its current version; repeated items, gold items and degraded copies do
-    not. A judgement of an output applies to all systems with the same output: as in WMT files, the rows of further
-    systems are not ``primary``. Judges whose codes are in `without` are left out; of the judgements, only the `first`
-    are used.
-    """
+    """Return the items of a campaign with the first judgements of their current versions, without any checks."""
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
     references, candidates = (

@@ -114,10 +114,7 @@ def learning_curve(
     dataset: Dataset,
     columns: Callable[[Dataset], FloatArray],
 ) -> list[CurvePoint]:
-    """Return the agreement of rankers trained on the first judgements, on sources left out of training.
-
-    The human ranking is that of all judgements so far. Empty if there are too few judgements or no features.
-    """
+    """Return the agreement with all judgements of rankers trained on the first ones; empty if there are too few."""
     kind = KINDS[settings.kind].judgements
     human = human_scores(dataset, "win-rate" if kind == "preferences" else kind)
     offsets = dataset.candidate_offsets
@@ -171,10 +168,7 @@ TOTAL_COST = 1.0
 
 
 def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings, columns: FloatArray) -> int:
-    """Move the items chosen by active selection to the front of the queue; return their number.
-
-    Before there is any judgement the posterior is the prior: items with the most different outputs come first.
-    """
+    """Move the items chosen by active selection to the front of the queue; return their number."""
     dataset = dataset_of(connection, settings)
     columns = directions(columns, dataset.candidate_offsets)
     pairs = training_pairs(dataset, KINDS[settings.kind].judgements)

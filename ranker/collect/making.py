@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Counts of a new campaign, and the links of its owner and judges by code, which are not stored.
-
-    `passed_over` is the number of sources that were skipped because they have fewer than two different outputs.
-    """
+    """Counts of a new campaign, sources without two outputs `passed_over`, and its links, which are not stored."""
 
     items: int
     gold: int
@@ -154,11 +151,7 @@ def _rows(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
-    """Return the items of one source: groups of outputs that are judged together, in random order.
-
-    Of more outputs than are ranked at a time, every one is in a group, and the last group is filled up from the
-    others, which connects the groups.
-    """
+    """Return the items of one source: groups of outputs in random order, connected where there are several."""
     order = generator.sample(outputs, len(outputs))
     if not kind.compares:
         return [[output] for output in order]

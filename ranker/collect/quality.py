@@ -186,10 +186,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
 
 
 def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
-    """Return the agreement of the judges of all language pairs, None if no two judged the same.
-
-    Scores from 0 to 100 count in steps of ten.
-    """
+    """Return the agreement of the judges of all language pairs, None if no two judged the same."""
     if kind.name == "score":
         values = (dataset.ratings["value"] / 10).round() * 10
         dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))

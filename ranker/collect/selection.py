@@ -49,11 +49,7 @@ class Posterior:
 
 
 def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
-    """Return the pairs of candidates of one source that judgements of `kind` put in an order.
-
-    Of preferences the majority, as `ranker.corpora.judgements.preference_pairs` aggregates them; of scores every two
-    candidates whose mean standardised scores differ. None before the first judgement.
-    """
+    """Return the pairs of candidates of one source that judgements of `kind` put in an order; None before the first."""
     if kind == PREFERENCES or not len(ratings_of(dataset, kind)):
         return preference_pairs(dataset, aggregated=True)
     return ordered_pairs(human_scores(dataset, kind), dataset.candidate_offsets)
@@ -72,10 +68,7 @@ def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:
 
 
 def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Posterior:
-    """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression.
-
-    A row of `differences` is `directions` of the better output less those of the worse, observed `weights` times.
-    """
+    """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression on differences."""
     rows = np.asarray(differences, dtype=np.float64)
     counts = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
     size = rows.shape[1]
@@ -115,10 +108,7 @@ def choose(
     items: Sequence[tuple[Int64Array, Int64Array]],
     count: int,
 ) -> list[int]:
-    """Return the places of the items with the largest expected gain, the most useful first.
-
-    An item is given by the rows of `columns`, which are `directions`, that a judgement of it compares with each other.
-    """
+    """Return the places of the items, given by the rows of `columns` they compare, by expected gain, largest first."""
     sizes = np.array([len(first) for first, _ in items], dtype=np.int64)
     if not sizes.sum():
         return []

@@ -79,10 +79,7 @@ _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]
 
 
 def canonical(name: str) -> str:
-    """Return the name that tables know a column by, in any case: ``source`` for ``Src``, ``reference1`` for ``ref_01``.
-
-    Other names, as those of ratings, stay as they are.
-    """
+    """Return the name that tables know a column by, ``source`` for ``Src``; names of ratings stay as they are."""
     plain = name.strip()
     lower = plain.lower()
     numbered = _REFERENCE.match(lower)

@@ -156,10 +156,7 @@ def pair_of(source: str | None, target: str | None) -> str | None:
 
 
 def is_of_pair(pair: str, pattern: str) -> bool:
-    """Tell whether a language pair is one that `pattern` stands for, as ``de-en``, ``*-en`` or ``en-zh``.
-
-    A language without a region is that of all regions.
-    """
+    """Tell whether a language pair is one that `pattern` stands for, as ``*-en``; no region stands for all regions."""
     sides = zip(pair.partition("-")[::2], language_pair(pattern).partition("-")[::2], strict=True)
     return all(wanted in (_ANY, side, side.partition("_")[0]) for side, wanted in sides)
 
@@ -175,9 +172,6 @@ def names_two_languages(pair: str) -> bool:
 
 
 def target_language(pair: str) -> str | None:
-    """Return the two-letter code of the language that a pair, as ``en-zh`` or ``eng-zho_CN``, translates into.
-
-    None where it is not known.
-    """
+    """Return the two-letter code of the language that a pair, as ``en-zh``, translates into, or None."""
     code = language_code(language_pair(pair).partition("-")[2])
     return code.partition("_")[0] if code else None

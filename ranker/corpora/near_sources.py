@@ -17,10 +17,7 @@ _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
 
 
 def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
-    """Return the sources without an id of their own that equal an earlier one but for white space or a blank reference.
-
-    Only where no system translated two of them, as where the rows of one source became two.
-    """
+    """Return sources without an id that equal an earlier one but for blanks, and that no system translated twice."""
     sources = dataset.sources
     if len(dataset) == len(sources) * dataset.candidates["system"].nunique():
         # every system translated every source

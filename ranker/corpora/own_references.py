@@ -26,11 +26,7 @@ FEWEST_TEXTS = 10
 
 @view
 def own_references(dataset: Dataset) -> Int64Array:
-    """Return the row of the reference that each candidate is, -1 of others, shape (candidates,).
-
-    Of a candidate marked ``is_reference``, it is the reference of its source that is called like its system, or else
-    has its text.
-    """
+    """Return the reference that each candidate marked ``is_reference`` is, by name or text, -1 of others."""
     own = np.full(len(dataset), -1, dtype=np.int64)
     marked = np.flatnonzero(dataset.candidates["is_reference"].to_numpy(bool))
     if not len(marked):
@@ -51,10 +47,7 @@ def own_references(dataset: Dataset) -> Int64Array:
 
 
 def with_references_as_candidates(dataset: Dataset) -> Dataset:
-    """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
-
-    They come behind the other candidates of their source, in order, with ``is_reference`` set.
-    """
+    """Return the data set with references as further candidates ``reference1``, ... after those of their source."""
     references = dataset.references
     slot = references.groupby("source").cumcount().to_numpy() + 1
     added = table(

@@ -51,10 +51,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def is_one_system(outputs: npt.ArrayLike) -> bool:
-    """Whether rows without systems and ids are the output of one system, by the number of outputs of every source.
-
-    They are if most sources have one output although some have several, as sentences that occur more than once.
-    """
+    """Whether rows without systems and ids are of one system: most, but not all, sources have one output."""
     sizes = np.asarray(outputs)
     return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
 
@@ -227,10 +224,7 @@ def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
 
 
 def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:
-    """Return columns of references or candidates for `size` sources with one text from each of `texts`.
-
-    `properties` are further columns, with one value for each of `texts`.
-    """
+    """Return columns, with further `properties` of each of `texts`, for `size` sources with one text from each."""
     return {
         "source": np.repeat(np.arange(size), len(texts)),
         "text": [text for row in zip(*texts, strict=True) for text in row],

@@ -42,11 +42,7 @@ _CANDIDATES_LOOKED_AT = 1000
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return which language most letters of `texts` are of by their script alone, or None.
-
-    One of ``zh``, ``ja``, ``ko``, ``th``, ``lo``, ``bo``, ``my``, ``km``; None for texts that are segmented into words
-    by spaces, unless they are Korean.
-    """
+    """Return the language that the script of most letters of `texts` tells by itself, or None."""
     joined = "\n".join(texts)
     if joined.isascii():
         return None
@@ -89,10 +85,7 @@ def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
 
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of every source, shape (sources,).
-
-    It is the one that the data name, if it is a known language, else the one that the script tells.
-    """
+    """Return the target language of every source, as the data name it or else its script tells, shape (sources,)."""
     named = target_languages(dataset)
     unknown = {name for name in set(named) if not is_language(name)}
     if not unknown:

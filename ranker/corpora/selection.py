@@ -20,10 +20,7 @@ def without_references(dataset: Dataset) -> Dataset:
 
 
 def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the data set of the sources of the `wanted` language pairs; one that matches nothing is an error.
-
-    ``*`` stands for any language, as in ``*-en``, and a language without a region for all its regions.
-    """
+    """Return the sources of the `wanted` pairs, as ``*-en``; one that matches nothing is an error."""
     keep = np.zeros(len(dataset.sources), dtype=bool)
     for pattern in wanted:
         matched = [lp for lp in dataset.language_pairs if is_of_pair(lp, pattern)]

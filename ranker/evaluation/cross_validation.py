@@ -161,13 +161,10 @@ def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
         if own is None or baseline is None or not baseline.value > own.value:
             continue
         title = "chrF" if name == BASELINE else f"the model {name}"
-        figures = f"{_TITLES[statistic]} {_figure(baseline.value)} against {_figure(own.value)}"
+        values = (f"{value:.3f}".replace("0.", ".", 1) for value in (baseline.value, own.value))
+        figures = f"{_TITLES[statistic]} {' against '.join(values)}"
         if tests is not None and tests.ahead[names.index(name)][names.index(THIS_MODEL)]:
             verdicts.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
         else:
             verdicts.append(f"the new model is not significantly different from {title} ({figures})")
     return verdicts
-
-
-def _figure(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)

@@ -97,12 +97,7 @@ def sign_test(wins: int, comparisons: int) -> float:
     return float(stats.binomtest(wins, comparisons, 0.5).pvalue) if comparisons else 1.0
 
 
-def williams(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    between: npt.ArrayLike,
-    size: int,
-) -> FloatArray:
+def williams(first: npt.ArrayLike, second: npt.ArrayLike, between: npt.ArrayLike, size: int) -> FloatArray:
     """Two-sided p-values of Williams' test (1959) of two Pearson correlations with people (Graham and Baldwin 2014)."""
     from scipy import stats
 

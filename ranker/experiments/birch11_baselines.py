@@ -54,11 +54,7 @@ PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
 
 
 def meteor_notation(language_pairs: Sequence[str]) -> str:
-    """Return METEOR as in the paper for the target language of the language pairs.
-
-    Words match exactly, by stems where the target language has a stemmer, and in English by synonyms if WordNet is
-    installed; exactly alone if there are several target languages.
-    """
+    """Return METEOR as in the paper: exact, stems and synonyms, as far as the target language has them."""
     targets = {pair.partition("-")[2] for pair in language_pairs}
     target = targets.pop() if len(targets) == 1 else ""
     if target == "en":

@@ -81,11 +81,7 @@ def people_judged(dataset: Dataset) -> bool:
 
 
 class People:
-    """What people said of the outputs of a data set.
-
-    Where there are preferences, one text is preferred to another of the same source if more judgements say so than
-    the opposite; else if its human score is higher.
-    """
+    """What people said of the outputs of a data set: by preferences if there are any, else by human scores."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.scores = human_scores(dataset)

@@ -221,11 +221,7 @@ def language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[PairCorr
 
 
 def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[JudgedPair]:
-    """Return every language pair that has at least three judged systems.
-
-    Automatic scores are those of all outputs of a system for sources with a judgement; references that stand as
-    candidates are left out.
-    """
+    """Return every language pair with three or more judged systems, scored on judged sources without references."""
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)
     outputs = ~dataset.candidates["is_reference"].to_numpy(bool)

@@ -154,11 +154,7 @@ def needs_alignments(metrics: Sequence[Metric]) -> bool:
 
 
 def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
-    """Make both sides of every language pair of a corpus.
-
-    Documents are drawn for the tuning side until it has half of the sources, the same ones in all language pairs; a
-    source without a document is one by itself. Where there are fewer than two documents sources are drawn.
-    """
+    """Make both sides of every language pair, by the same documents, or sources where there are none."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
@@ -206,11 +202,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
 
 
 def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> TuningRun:
-    """Find the weights that `metric` likes best on the tuning side.
-
-    Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
-    iteration alone (Cer, Manning and Jurafsky 2010, section 3).
-    """
+    """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
     began = time.process_time()
     problem = pair.tuning.problem(metric)
     space = weight_space(pair.nbest.layout, equal_weights(pair))

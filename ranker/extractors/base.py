@@ -184,10 +184,7 @@ class Extractor(ABC):
         return any(part.compares_candidates for part in self.members if part is not self)
 
     def computed_on(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
-        """Return the data set that the columns of the candidates of a mask are computed on, and their rows there.
-
-        It is the whole `dataset` for what compares candidates, and the selected candidates alone for all else.
-        """
+        """Return the data set that columns of masked candidates are computed on, and their rows there."""
         if rows is None or not self.compares_candidates:
             return dataset if rows is None else dataset.select_candidates(rows), slice(None)
         return dataset, rows

@@ -96,10 +96,7 @@ class FeatureSet:
         return ",".join(map(str, self.extractors))
 
     def signature(self) -> str:
-        """Return the signatures of the extractors, or the name of a declared set with a digest of them if they are one.
-
-        The digest changes with anything that the signatures name.
-        """
+        """Return the signatures of the extractors, or the name of a declared set with a digest of them."""
         whole = ",".join(extractor.signature() for extractor in self.extractors)
         for file in feature_set_files().values():
             if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
@@ -294,10 +291,7 @@ class FeatureSet:
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Return the columns of one extractor, made anew unless they are `ready`; 0 where it lacks the references.
-
-    Candidates that are references are scored against the other references of their source.
-    """
+    """Return the columns of one extractor, unless `ready`; 0 where it lacks references, which are scored apart."""
     if not extractor.needs_references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0

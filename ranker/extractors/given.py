@@ -181,11 +181,7 @@ def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Return a data set with the scores that `extractors` read from files as columns of its candidates.
-
-    Files may list scores in the order of the segments of a whole data set, so this comes before any part of it, such as
-    some language `pairs`, is selected.
-    """
+    """Return a data set, not yet cut to language `pairs`, with the scores that `extractors` read from files."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }

@@ -27,10 +27,7 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """Return which extractors have what they need, shape (sources, extractors).
-
-        Those for English only can be used in other languages too, unless `by_language` forbids it.
-        """
+        """Return which extractors have what they need, (sources, extractors), in any language unless `by_language`."""
         masks = [
             (self.has_reference | (not extractor.needs_references))
             & (self.candidates >= extractor.fewest_candidates)
@@ -60,11 +57,7 @@ def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
 
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-    """Return the sets of extractors that are usable together in some source, shape (sets, extractors).
-
-    All of them come first, then the larger sets before the smaller. The empty set is none of them. With `by_language`,
-    sources may be in another language than English.
-    """
+    """Return the sets of extractors usable in some source, all and larger ones first, shape (sets, extractors)."""
     plenty = 1 + max(max(extractor.fewest_references, extractor.fewest_candidates) for extractor in extractors)
     references = {
         plenty,

@@ -33,11 +33,7 @@ class ReferenceCandidates:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Take the references of the judged sources of a data set.
-
-        Candidates that are references already give way to them. Sources with too few references are left out, which a
-        note says, as it does where a reference is the only one.
-        """
+        """Take the references of judged sources in place of candidates that are; a note counts what is left out."""
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
@@ -89,10 +85,7 @@ class ReferenceCandidates:
 
 @view
 def references_apart(dataset: Dataset) -> Dataset:
-    """Return every reference as the candidate of a source of its own, with the other references of its source.
-
-    The only reference of a source stays with itself.
-    """
+    """Return every reference as the candidate of a source with the other references, an only one with itself."""
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()

@@ -59,10 +59,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-        """Return a score for every reference of `dataset`, higher is better.
-
-        See `FeatureSet.transform_references`.
-        """
+        """Return a score for every reference, higher is better; see `FeatureSet.transform_references`."""
 
     @abstractmethod
     def for_systems(self) -> Scorer:
@@ -77,10 +74,7 @@ class Scorer(ABC):
         """Return what a user should know about the scores of `dataset`, in one line, or None."""
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-        """Return what a score is made of, by name, of statistics of shape (..., k), each of shape (...).
-
-        The order is that of the tables.
-        """
+        """Return what a score is made of, by name, of statistics of shape (..., k), each of shape (...)."""
         return {}
 
     def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:

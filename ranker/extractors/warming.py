@@ -30,11 +30,7 @@ def tasks() -> list[str]:
 
 
 def warm_up() -> int:
-    """Compile all kernels of `tasks` that are not on disk, and return how many that were.
-
-    As many processes as `ranker.threads.jobs` says share the work. A kernel that two of them need at the same time may
-    be compiled twice.
-    """
+    """Compile all kernels of `tasks` that are not on disk, in several processes, and return how many that were."""
     with process_environment(
         RANKER_KERNELS="compiled",
         # after an interrupt the process that cleans up would warn of what is not

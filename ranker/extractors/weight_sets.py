@@ -45,10 +45,7 @@ class WeightSets:
         return replace(self, weights=weights)
 
     def apart(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets of the extractors where the mask `chosen` is true alone, None if none of them has evidence.
-
-        Fluency and length alone, whatever the source and the references say, are no evidence about a system.
-        """
+        """Return the sets of the `chosen` extractors alone, None if none has evidence, as fluency and length."""
         evidence = chosen & [extractor.family not in ("fluency", "length") for extractor in self.extractors]
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -78,10 +75,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset, rows: BoolArray | None = None) -> Int64Array:
-        """Return the set by which each source is scored: the first whose extractors have what they need there.
-
-        Sources without a candidate of the mask `rows` are of no account.
-        """
+        """Return the first set whose extractors have what they need, for each source with a candidate of `rows`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))

@@ -19,10 +19,7 @@ def extractor_columns(ranker: Ranker) -> Int64Array:
 
 
 def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
-    """Divide the variance of the scores within sources among the extractors.
-
-    With the mean over the source subtracted from all values, ``sum(contribution * score) / sum(score^2)``.
-    """
+    """Divide the variance of scores within sources: ``sum(contribution * score) / sum(score^2)`` of centred values."""
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):
         centred = within_sources(matrix, source)
@@ -38,11 +35,7 @@ def correlations(
     human: Sequence[FloatArray],
     sources: Sequence[Int64Array],
 ) -> FloatArray:
-    """Correlate extractors, scores and human scores within sources.
-
-    An extractor with several features is represented by their mean; features that decrease as the score increases are
-    negated.
-    """
+    """Correlate extractors (means of features that rise with the score), scores and human scores within sources."""
     matrices = [np.column_stack(pair) for pair in zip(columns, scores, strict=True)]
     centred = np.concatenate([within_sources(*arguments) for arguments in zip(matrices, sources, strict=True)])
     people = np.concatenate([_people_within(*arguments) for arguments in zip(human, sources, strict=True)])

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a ranker with human judgements on one data set.
-
-    `rho` has Spearman's correlation of every source, NaN where undefined, and `ordered` the number of its judged pairs.
-    """
+    """Agreement of a ranker with people: rho of every source, NaN where undefined, and its number of judged pairs."""
 
     kind: str
     evaluation: Comparison

@@ -25,10 +25,7 @@ _MARKS = ((0.01, "‡"), (0.05, "†"))
 
 
 def latex(result: SystemsResult, *, percent: bool = False) -> str:
-    """Return one LaTeX table per language pair, for use with the package booktabs.
-
-    Systems are sorted by the first metric, with lines between its clusters. The best score of each metric is in bold.
-    """
+    """Return one booktabs table per language pair, sorted by the first metric, best scores in bold."""
     return "\n".join(_latex_table(result, lp, percent) for lp in result.language_pairs)
 
 
@@ -94,10 +91,7 @@ def _heads(result: SystemsResult, lp: str, percent: bool) -> Iterator[tuple[str,
 def _rows(
     result: SystemsResult, lp: str, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
-    """Yield per system: whether its cluster is a new one, ranks, name, scores, and human score with cluster if any.
-
-    A score is its value, whether it is the best, its mark of significance, and its interval.
-    """
+    """Yield new cluster, ranks, name, (value, is best, mark, interval) of scores, and human score of every system."""
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     cluster = 1
     for each in comparisons[0].systems:

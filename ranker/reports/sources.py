@@ -62,10 +62,7 @@ class SourceOutputs:
 
 
 def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
-    """Return a key for every source of every data set: ``LP/SEGMENT``, preceded by the data set if that is not unique.
-
-    A source without a segment name uses its number. Remaining duplicates get ``~2`` and so on appended.
-    """
+    """Return a key for every source: ``LP/SEGMENT``, with the data set in front or ``~2`` behind where not unique."""
     short = []
     for dataset in datasets:
         pairs = dataset.sources["lp"].fillna("").tolist()

@@ -39,10 +39,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardResult:
-    """What became of one shard: the file of its table, or the problem that there was.
-
-    `content` is the digest of the shard, `rows` are those of the table, and `reused` says that an earlier run made it.
-    """
+    """The table of one shard, with its rows and whether an earlier run made it, or the problem that there was."""
 
     number: int
     shard: str
@@ -62,11 +59,7 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Return what became of every shard, in order: made here one after the other, or by the workers of a Dask client.
-
-    `signature` names all that changes the tables, besides the shards. Whatever an earlier run listed in `folder` is no
-    longer listed, before anything is replaced.
-    """
+    """Return what became of every shard, in order, made here or by a Dask client; `signature` names all else."""
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,10 +82,7 @@ def process(
 def finish_part(
     shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
 ) -> ShardResult:
-    """Make the table of one shard, unless it is there.
-
-    What is wrong with the shard is part of what is returned; what would be wrong with any shard is raised.
-    """
+    """Make the table of one shard unless it is there; what is wrong with this shard alone is returned, else raised."""
     with _one_at_a_time:
         if threads is not None:
             set_jobs(threads)

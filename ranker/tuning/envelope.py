@@ -31,10 +31,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 
 @kernel(elements=0)
 def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the row of the highest value of every block, the first of those that tie for it; -1 for an empty block.
-
-    What ties is said in `ranker.ranks.merge_ties`.
-    """
+    """Return the row of the highest value of every block, the first of ties (`merge_ties`), -1 for an empty block."""
     result = np.empty(len(offsets) - 1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = -1

@@ -145,10 +145,7 @@ class StatisticsTable:
         return len(self._keys)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Extract what is new in `nbest`, and return the row in `statistics` of every hypothesis.
-
-        `nbest` must be the list of the last call, or one that `merge` made of it and another.
-        """
+        """Extract what is new in `nbest`, the last list or one merged from it, and return each hypothesis's row."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)

@@ -113,12 +113,7 @@ class Problem:
         highest: float = np.inf,
         two: Int64Array | None = None,
     ) -> tuple[float, float]:
-        """Return the step along a direction with the best score, and the gain it promises.
-
-        Between two breakpoints the score is constant, so every interval is scored once and the best is taken in its
-        middle; of equally good ones the nearest to where the search began. An interval narrower than 1e-10 of its
-        distance cannot be hit reliably with floating point, and is left out.
-        """
+        """Return the step along a direction with the best score, in its interval's middle, and its gain."""
         breakpoints, sums = self.line(model_scores, direction, two)
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
         if not len(wide):

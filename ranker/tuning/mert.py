@@ -114,11 +114,7 @@ def optimise(
 def climb(
     problem: Problem, space: WeightSpace, search: MertSearch, start: FloatArray, *, draws: tuple[int, int] = (1, 0)
 ) -> Climb:
-    """Search from one starting point: line searches, each as far as it gains, until a round gains nothing.
-
-    A round goes along every free column, along random directions, and along the way that it has gone so far (Powell
-    1964). Random directions are normal, columns scaled by their spread in the list.
-    """
+    """Search from one starting point by line searches (Powell 1964) until a round of them gains nothing."""
     random = np.random.default_rng([search.seed, *draws, 1])
     weights = start.copy()
     scores = project(problem.features, weights)

@@ -48,11 +48,7 @@ class Selection:
 
 
 def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Selection:
-    """Make the n-best list of a corpus: sentences are its sources with outputs, in order.
-
-    References among the candidates are left out, white space around and between words becomes a space where the text
-    has line breaks, and ``|||`` becomes ``| | |``.
-    """
+    """Make the n-best list of a corpus: its sources with outputs, in order, without references among the candidates."""
     options = options or FeatureOptions()
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     source = np.unique(outputs.candidate_source)
@@ -77,10 +73,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
 
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
-    """Write the list, and beside it its references ``STEM.ref0``, ``STEM.ref1``, ... and sources ``STEM.src``.
-
-    Where a sentence has fewer references than others, its lines in the last files are empty.
-    """
+    """Write the list, its references ``STEM.ref0``, ..., lines empty where there are fewer, and ``STEM.src``."""
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
     references = selection.references.references

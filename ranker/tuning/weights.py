@@ -157,11 +157,7 @@ class WeightSpace:
         return float(ends.min(axis=0).max(initial=-np.inf)), float(ends.max(axis=0).min(initial=np.inf))
 
     def restarts(self, number: int, seed: int, iteration: int) -> FloatArray:
-        """Draw points uniformly inside the bounds, or from -1 to 1 where there is none, shape (number, columns).
-
-        They depend on nothing but the space, the seed and the iteration, so that every metric is tuned from the same
-        ones (Cer, Manning and Jurafsky 2010, section 4.1).
-        """
+        """Draw points inside the bounds, or from -1 to 1, that depend on the space, seed and iteration alone."""
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-1.0, self.upper - 2.0))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(1.0, low + 2.0))
         drawn = np.random.default_rng([seed, iteration]).uniform(size=(number, len(self.start)))

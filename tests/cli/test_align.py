@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ranker.corpora.formats.pharaoh import read_pharaoh
+from ranker.corpora.formats.pharaoh import pharaoh_lines
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import ModelError
 from ranker.extractors.order.aligner import align_dataset, align_texts, learn_aligner
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
-from tests.cli.conftest import Refused
 from tests.command_line import Command
+from tests.golden_examples import FOLDER
 
-NOUNS = {"Haus": "house", "Buch": "book", "Kind": "child", "Tisch": "table", "Hund": "dog", "Baum": "tree"}
-VERBS = {"sieht": "sees", "sucht": "seeks", "kauft": "buys", "findet": "finds"}
-SENTENCES = [
-    (f"gestern {verb} Anna das {noun}, {number}", f"Anna {VERBS[verb]} the {NOUNS[noun]} yesterday, {number}")
-    for number, (verb, noun) in enumerate((verb, noun) for verb in VERBS for noun in NOUNS)
-]
+SENTENCES = (FOLDER / "files" / "de").read_text().splitlines()
 Ranker = Callable[..., str]
 
 
 @pytest.fixture
 def ranker(folder: Path, command: Command) -> Ranker:
     """Run one command in a folder with parallel files and a corpus; return what it printed."""
-    (folder / "de").write_text("".join(f"{source}\n" for source, _ in SENTENCES))
-    (folder / "en").write_text("".join(f"{target}\n" for _, target in SENTENCES))
-    records = [
-        {
-            "lp": "de-en",
-            "source": source,
-            "references": [target, target.replace("the", "a")],
-            "candidates": {"A": target, "B": target.upper(), "C": ""},
-        }
-        for source, target in SENTENCES
-    ]
-    (folder / "corpus.json").write_text(json.dumps(records))
-    (folder / "empty.json").write_text(json.dumps([{**records[0], "source": "<skipped>"}]))
-    (folder / "pairs.json").write_text(json.dumps([records[0], {**records[1], "lp": "cs-en"}]))
-
-    def call(*arguments: str) -> str:
-        return command(*arguments).out
-
-    return call
+    return lambda *arguments: command(*arguments).out
 
 
 def words(line: str, source: str, target: str) -> list[tuple[str, str]]:
@@ -75,13 +51,13 @@ def test_trained_on_files_and_applied_to_new_ones(ranker: Ranker, folder: Path) 
 
 def test_same_input_same_bytes(ranker: Ranker, folder: Path) -> None:
     for name in "ab":
-        ranker("align", "train", "--data", "corpus.json", "--model", name)
+        ranker("align", "train", "--data", "aligned.json", "--model", name)
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 def test_options_of_training(ranker: Ranker) -> None:
     options = ["--ibm1", "2", "--hmm", "0", "--no-agreement", "--null-probability", "0.2", "--keep-case"]
-    ranker("align", "train", "--data", "corpus.json", "--model", "m", "--tokenizer", "none", "--candidates", *options)
+    ranker("align", "train", "--data", "aligned.json", "--model", "m", "--tokenizer", "none", "--candidates", *options)
     model = AlignmentModel.load("m")
     assert (model.iterations, model.agreement, model.null_probability) == ((2, 0), False, 0.2)
     assert model.text == {"tokenizer": "none", "lowercase": False}
@@ -92,12 +68,12 @@ def test_options_of_training(ranker: Ranker) -> None:
 
 
 def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
-    ranker("align", "train", "--data", "corpus.json", "--model", "m")
-    model, dataset = AlignmentModel.load("m"), read_dataset("corpus.json")
+    ranker("align", "train", "--data", "aligned.json", "--model", "m")
+    model, dataset = AlignmentModel.load("m"), read_dataset("aligned.json")
     result = align_dataset(model, dataset)
     size = len(SENTENCES)
     printed = {
-        name: ranker("align", "apply", "-M", "m", "-d", "corpus.json", *options).splitlines()
+        name: ranker("align", "apply", "-M", "m", "-d", "aligned.json", *options).splitlines()
         for name, options in {
             "all": [],
             "A": ["--system", "A"],
@@ -109,81 +85,19 @@ def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
     assert len(printed["all"]) == 3 * size
     assert printed["A"] == printed["all"][::3] == printed["first"]
     assert printed["C"] == [""] * size
-    (folder / "all").write_text("\n".join(printed["all"]) + "\n")
-    assert read_pharaoh("all").source.tolist() == result.candidates.source.tolist()
-    (folder / "second").write_text("\n".join(printed["second"]) + "\n")
-    assert read_pharaoh("second").target.tolist() == result.references.take(range(1, 2 * size, 2)).target.tolist()
+    assert printed["all"] == pharaoh_lines(result.candidates)
+    assert printed["second"] == pharaoh_lines(result.references.take(range(1, 2 * size, 2)))
     assert result.candidates_given.all()
-    higher = ranker("align", "apply", "-M", "m", "-d", "corpus.json", "--threshold", "0.999999").split()
+    higher = ranker("align", "apply", "-M", "m", "-d", "aligned.json", "--threshold", "0.999999").split()
     assert len(higher) < len(" ".join(printed["all"]).split())
 
 
-def test_a_model_that_does_not_say_how_words_were_made(refused: Refused, folder: Path) -> None:
+def test_a_model_that_does_not_say_how_words_were_made() -> None:
     model = train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], source_vocabulary=["a", "b"], target_vocabulary=["c", "d"])
     with pytest.raises(ModelError, match="does not record its tokenizer"):
         align_texts(model, ["a"], ["c"])
-    model.save("numbers.align")
-    command = ["align", "apply", "--model", "numbers.align", "-d", "good.json"]
-    refused(*command, says="numbers.align: the aligner does not record its tokenizer")
-
-
-def test_help_ends_with_an_example(ranker: Ranker) -> None:
-    for command in ("train", "apply"):
-        assert f"Example: ranker align {command}" in ranker("align", command, "--help")
-
-
-def test_refusals_of_train(ranker: Ranker, refused: Refused, folder: Path) -> None:
-    (folder / "gap").write_text((folder / "en").read_text().replace("Anna sees the book yesterday, 1\n", "\n"))
-    (folder / "zh").write_text("句子没有空格\n" * len(SENTENCES))
-    base = ["align", "train", "--model", "m"]
-    refused(*base, says="nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
-    refused(*base, "-s", "de", says="nothing to align")
-    refused(*base, "-s", "de", "-t", "en", "gap", says="-t: expected one file, found 2")
-    refused(*base, "-s", "de", "-t", "en", "-d", "corpus.json", says="not both")
-    refused(*base, "-s", "de", "-t", "two", says="two:2: has 2 lines, expected 24 as in de")
-    refused(*base, "-s", "de", "-t", "gap", says="gap:2: the translation has no words, expected at least one")
-    refused(*base, "-s", "gap", "-t", "en", says="gap:2: the source has no words, expected at least one")
-    refused(*base, "-s", "zh", "-t", "en", says="zh: the sources have 0.14 words per word of their translations")
-    refused(*base, "-d", "pairs.json", says="pairs: contains the language pairs cs-en, de-en; an aligner is for one")
-    refused(*base, "-d", "empty.json", says=r"empty\[de-en:1\]: the source has no words")
-    refused(*base, "-d", "no-reference.json", says="no-reference: no translations to train on")
-    refused(*base, "-s", "de", "-t", "en", "--null-probability", "1", says="null probability 1.0, expected")
-    refused(*base, "-s", "de", "-t", "en", "--ibm1", "0", "--hmm", "0", says="expected two numbers from 0, not both 0")
-    refused("align", "train", "--model", "directory", "-s", "de", "-t", "en", says="directory: is a directory")
-    refused(
-        "align",
-        "train",
-        "--model",
-        "notes.txt",
-        "-s",
-        "de",
-        "-t",
-        "en",
-        says="notes.txt: already exists and is not a model",
-    )
-
-
-def test_refusals_of_apply(ranker: Ranker, refused: Refused) -> None:
-    ranker("align", "train", "--data", "corpus.json", "--model", "m")
-    base = ["align", "apply", "--model", "m"]
-    corpus = [*base, "-d", "corpus.json"]
-    refused("align", "apply", "--model", "x", "-s", "de", "-t", "en", says="x: no such aligner; train one with: ranker")
-    refused("align", "apply", "--model", "notes.txt", "-s", "de", "-t", "en", says="notes.txt: is not a model file")
-    refused(*base, says="nothing to align")
-    refused(*corpus, "--system", "a", says="corpus: no candidates by system 'a'")
-    refused(*corpus, "--reference", "3", says="corpus: no source has 3 references")
-    refused(*corpus, "--reference", "1", "--system", "A", says="give --system or --reference, not both")
-    refused(
-        *base, "-s", "de", "-t", "en", "--system", "A", says="--system and --reference select translations from --data"
-    )
-    refused(*corpus, "--threshold", "0", says="threshold 0.0, expected a number above 0")
-
-
-def test_the_language_pair_is_chosen(ranker: Ranker) -> None:
-    printed = ranker("align", "train", "--data", "pairs.json", "--lp", "cs-en", "--model", "m")
-    assert "2 sentence pairs" in printed
 
 
 def test_given_counts_of_equal_pairs(ranker: Ranker) -> None:
-    dataset = read_dataset("corpus.json").select_candidates([True, False, False] * len(SENTENCES))
+    dataset = read_dataset("aligned.json").select_candidates([True, False, False] * len(SENTENCES))
     assert learn_aligner(dataset, candidates=True).pairs == learn_aligner(dataset).pairs

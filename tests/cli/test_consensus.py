@@ -68,33 +68,3 @@ def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_
     assert [len(source["ranking"]) for source in ranks["sources"]] == [4, 1, 2, 2]
     assert ranks["sources"][2]["ranking"][0]["tied"]
     assert err.startswith("ranker: note: 3 of 4 sources with fewer than 3 candidates; their candidates tie\n")
-
-
-def test_one_feature_can_be_the_metric(capsys, tmp_path):
-    data = tmp_path / "candidates.json"
-    outputs = [{"system": str(place), "text": text} for place, text in enumerate(TEXTS)]
-    data.write_text(json.dumps([{"source": "x", "candidates": outputs}]))
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", str(data), "--metric", "consensus.independent", "--format", "json"])
-    assert exit_info.value.code == 0
-    assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
-
-
-@pytest.mark.parametrize(
-    ("metric", "says"),
-    [
-        (
-            "consensus",
-            "'consensus' has 7 columns; choose one of them as the metric: consensus.mean, consensus.distinct,",
-        ),
-        ("consensus[metric=perp].mean", "expected a metric without training, or semantic"),
-        ("consensus[metric=given[name=x]].mean", "has scores only for the candidates of a data set"),
-    ],
-)
-def test_what_is_no_metric_is_refused(capsys, metric, says):
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", "sample", "--metric", metric])
-    assert exit_info.value.code == 2
-    err = capsys.readouterr().err
-    assert says in err
-    assert err.count("\n") == 1

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ranker.cli.main import run
-from tests.cli.conftest import Refused
 from tests.effort import thorough
 
 Printed = Callable[..., str]
@@ -55,22 +54,6 @@ def test_a_system_called_as_a_column_keeps_its_own_figures(printed: Printed, nam
     assert again[:-1] == figures[:-1]
 
 
-def test_two_files_are_contrasted(printed: Printed) -> None:
-    text = printed(*FILES, *QUICK, "--metric", "ter")
-    assert text.startswith(
-        "A and B on src, 3 sources; [95% bootstrap confidence interval over sources]; ter: lower is better\n"
-    )
-    titles = ["overall", "F1 of words by how often the references have them", "ter by words of the reference"]
-    titles += [f"n-grams that {item} matches more often" for item in "AB"]
-    titles += [f"segments that {item} translates better by ter" for item in "AB"]
-    places = [text.index(f"\n{title}\n") for title in titles]
-    assert places == sorted(places)
-    assert "(matched only here: 'the committee approved')" in text
-    assert "A 0.500: the end\n" in text
-    assert len(text.splitlines()) < 60
-    assert printed("B", "A", *FILES, *QUICK).startswith("B and A on ")
-
-
 def test_all_forms_hold_the_same(printed: Printed) -> None:
     arguments = (*FILES, *QUICK, "--metric", "bleu[smoothing=add-one]", "-f")
     document = json.loads(printed(*arguments, "json"))
@@ -95,22 +78,6 @@ def test_all_forms_hold_the_same(printed: Printed) -> None:
     assert "resamples:20" in document["signature"]
     short = json.loads(printed(*arguments, "json", "--ngrams", "1", "--segments", "0"))
     assert (len(short["first_ngrams"]), short["first_segments"]) == (1, [])
-
-
-def test_words_of_a_training_text(printed: Printed) -> None:
-    Path("train.txt").write_text("the the the the the\nit\n")
-    text = printed(*FILES, *QUICK, "--train-text", "train.txt", "--lowercase")
-    assert "F1 of words by how often train.txt has them" in text
-
-
-@thorough
-def test_parts_of_speech_and_documents(printed: Printed) -> None:
-    text = printed("sample", "sys1", "sys5", "--resamples", "20", "--segments", "1", "--ngrams", "1")
-    assert "F1 of words by part of speech, the 6 of " in text
-    assert "chrf by document, the 6 of 12 that differ most" in text
-    assert len(text.splitlines()) < 75
-    german = printed(*FILES, "--resamples", "20", "--lp", "en-de", notes="no parts of speech: the included")
-    assert "part of speech" not in german
 
 
 def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> None:
@@ -145,42 +112,3 @@ def test_the_report_holds_more_than_the_tables(printed: Printed, monkeypatch: py
     page = Path("report.html").read_text(encoding="utf-8")
     assert page.count('<details class="source') == 4
     assert "N-grams" not in page
-
-
-REFUSALS = {
-    "contrast": "no data: give",
-    "contrast good.json A": "found 1 system: 'A'; expected DATA SYSTEM SYSTEM",
-    "contrast good.json A B A": "found 3 systems: 'A', 'B', 'A'; expected DATA SYSTEM SYSTEM",
-    "contrast A B C -s two -r two -t two": r"found 3 systems: .*; expected SYSTEM SYSTEM before -d, -s, -r and -t",
-    "contrast good.json A A": "expected two different systems, found 'A' twice",
-    "contrast good.json A Z": "no system 'Z' in good; available: 'A', 'B'",
-    "contrast one-candidate.json": "name the two systems to contrast; one-candidate has 1 system: 'A'",
-    "contrast sample": "name the two systems to contrast; sample has 7 systems: 'sys1', 'sys2'",
-    "contrast uneven.json A B": r"uneven\[2\] has no translation by system 'B' \(1 of 2 sources have only one "
-    r"of the two",
-    "contrast not-judged.json A B -m nist -M full": "give either --metric NAME",
-    "contrast good.json A B -m blue": "unknown metric or feature 'blue'",
-    "contrast good.json A B -m ds": "'ds' has 15 columns; choose one of them as the metric",
-    "contrast no-reference-2.json A B": "has no reference",
-    "contrast good.json A B --train-text none.txt": "none.txt: no such file",
-    "contrast good.json A B --train-text empty.csv": "empty.csv: is empty",
-    "contrast good.json A B --tokenizer 13": r"--tokenizer 13: unknown tokenizer \(did you mean '13a'\?\); available",
-    "contrast good.json A B --parser nope": "nope",
-    "contrast good.json A B --resamples 0": "'--resamples'",
-    "contrast good.json A B --segments -1": "'--segments'",
-    "contrast good.json A B --html directory": "directory: is a directory; expected the name of an HTML file",
-    "contrast good.json A B --open": "--open needs a report: add --html FILE",
-    "contrast good.json A B --lp de-en": "no sources of language pair 'de-en'",
-}
-
-
-@pytest.mark.parametrize("words", REFUSALS)
-def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    joined = {"A": "a", "B": "b"}
-    uneven = [
-        {"source": "x", "references": ["r"], "candidates": joined},
-        {"source": "y", "references": ["r"], "candidates": {"A": "a"}},
-    ]
-    (folder / "uneven.json").write_text(json.dumps(uneven))
-    (folder / "no-reference-2.json").write_text(json.dumps([{"source": "x", "candidates": joined}]))
-    refused(*words.split(), says=REFUSALS[words])

@@ -54,11 +54,7 @@ def lines(folder: Path) -> None:
     "arguments",
     [
         "score FILE -m chrf",
-        "data check FILE",
-        "train -d FILE -F chrf -M new.model",
         "score -s FILE -r lines -t lines -m chrf",
-        "score -r FILE -t lines -m chrf",
-        "score -r lines -t FILE -m chrf",
         "rerank FILE --mbr chrf",
     ],
 )

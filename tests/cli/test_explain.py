@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from ranker.cli.main import run
-from tests.cli.conftest import Refused
 from tests.command_line import Command
 
 Printed = Callable[..., str]
@@ -63,22 +62,6 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -
     return call
 
 
-def test_a_pair_is_explained_in_a_few_lines(printed: Printed, model: str) -> None:
-    text = printed(
-        "explain", "data.json", "-M", model, "--pair", "C", "A", notes="skipped: 1 source translated by only"
-    )
-    first, second, mean, signature = text.rstrip("\n").split("\n\n")
-    lines = first.splitlines()
-    assert lines[:3] == ["1  eins", "  C: it was a plan", "  A: the committee approved it"]
-    assert lines[3].startswith("A is above C by ")
-    assert "words +" in lines[3]
-    assert any("only A matches 'the committee approved'" in line for line in lines[4:])
-    assert len(lines) <= 9
-    assert second.splitlines()[-1] == "C and A tie"
-    assert mean.startswith("mean of 2 sources: A is above C by ")
-    assert signature.startswith("ranker:")
-
-
 def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
     arguments = ("explain", "data.json", "-M", model, "--pair", "A", "C", "-f")
     document = json.loads(printed(*arguments, "json"))
@@ -94,18 +77,6 @@ def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
         assert sum(line["features"].values()) == pytest.approx(line["difference"], abs=1e-12)
         assert sum(float(row[name]) for name in line["features"]) == pytest.approx(line["difference"], abs=1e-12)
     assert document["difference"] == pytest.approx(sum(item["difference"] for item in lines) / 2)
-
-
-def test_all_lists_every_feature(printed: Printed, model: str) -> None:
-    text = printed("explain", "data.json", "-M", model, "--pair", "A", "C", "--all")
-    assert "bleu[order=2,smoothing=add-one]" in text
-    assert "ngrams.4.f1" in text
-    text = printed("explain", "data.json", "-M", model, "--all")
-    assert "ngrams.4.f1" in text
-    text = printed("explain", "data.json", "-M", model)
-    assert "ngrams.4.f1" not in text
-    assert [line.split()[0] for line in text.splitlines()[2:6]] == ["words", "word", "length", "score"]
-    assert "bleu[order=2,smoothing=add-one]" in printed("explain", "data.json", "-M", model, "--by", "extractor")
 
 
 def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: str) -> None:
@@ -129,22 +100,3 @@ def test_hostile_texts_are_printed_harmlessly(printed: Printed, model: str) -> N
         text = printed("explain", "data.json", "-M", model, *more)
         assert not {"\x1b", "\u202e", "\u2028"} & set(text)
         assert "\\x1b[31m" in text
-
-
-REFUSALS = {
-    "explain good.json --pair A": "'--pair' requires 2 arguments",
-    "explain good.json -M full-any --pair A A": "--pair: expected two different systems, found 'A' twice",
-    "explain good.json -M full-any --pair A Z": "no system 'Z' in good; available: 'A', 'B'",
-    "explain --pair A B": "--pair needs data",
-    "explain -M full-any --pair A B": "--pair needs data",
-    "explain good.json -M full-any --all --by family": "--all and --by exclude each other",
-    "explain good.json -M full-any --by column": "'--by'.*'family', 'extractor'",
-    "explain apart.json -M full-any --pair A B": "--pair: no source of apart has a translation by both 'A' and 'B'",
-}
-
-
-@pytest.mark.parametrize("words", REFUSALS)
-def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    apart = [{"source": name, "references": ["r"], "candidates": {name: "x"}} for name in "AB"]
-    (folder / "apart.json").write_text(json.dumps(apart))
-    refused(*words.split(), says=REFUSALS[words])

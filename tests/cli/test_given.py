@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora.catalogue import load
-from tests.cli.conftest import Refused
 from tests.command_line import Command
 
 Run = Callable[..., str]
@@ -122,47 +121,3 @@ def test_features_that_are_metrics_are_marked(ranker: Run) -> None:
     assert marked["semantic"] == marked["ds"] == "a column"
     assert marked["paraphrase"] == "no, must be trained"
     assert {"group": "length", "name": "  columns", "metric": "", "what": "length.shorter, length.longer"} in rows
-
-
-REFUSALS = {
-    "rank good.json --given comet=three": "--given comet=three: no scores 'comet' are needed; no metric or",
-    "rank good.json -m given --given": "Option '--given' requires an argument",
-    "rank good.json -m given --given given": "--given given: expected NAME=FILE, such as --given comet=scores.tsv",
-    "rank good.json -m given --given gven=three": r"no scores 'gven' are needed \(did you mean 'given'\?\); needed",
-    "rank good.json -m given --given given=three --given given=two": "scores 'given' are given twice",
-    "rank good.json -m given --given given=none": "none: no such file",
-    "rank good.json -m given --given given=three": "three:1: expected a finite number or None, found 'a'",
-    "rank good.json -m given[file=cut.json]": "cut.json:2:1: not JSON",
-    "rank good.json -m given[file=directory]": "directory: is an empty directory, expected one score file per",
-    "rank good.json -m given[file=good.json]": "good.json:1: expected a score under one of the keys score, COMET",
-    "rank good.json -m given[file=open.csv]": "open.csv:1: badly quoted",
-    "rank good.json -m given[file=wide.csv]": "wide.csv:2: expected 3 fields as in the first line, found 2",
-    "rank good.json -m given[name=comet]": "given.name=comet.: the data has no column 'comet' .there are 'fluency'",
-    "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
-    "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
-    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, which needs 100: use",
-    "rerank three --mbr given[file=three] --per-source 1": "given.* cannot score hypotheses against each other",
-    "tune --nbest three --references three --metric given[file=three,direction=higher]": "three:1: ",
-}
-
-
-@pytest.mark.parametrize("words", REFUSALS)
-def test_refusals(words: str, refused: Refused) -> None:
-    refused(*words.split(), says=REFUSALS[words])
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "rerank x.nbest --mbr given[file=x.scores]",
-        "rerank x.nbest --oracle chrf --references x.ref --report given[file=x.scores]",
-        "rerank x.nbest --oracle combine[chrf+given[file=x.scores]] --references x.ref",
-        "tune --nbest x.nbest --references x.ref --metric given[file=x.scores]",
-        "nbest from-dataset y.nbest --data sample --features given[file=llm.tsv]",
-        "evaluate --data sample -m given[file=llm.tsv] --references-as-candidates",
-    ],
-)
-def test_what_nobody_scored_is_refused_in_one_line(words: str, ranker: Run) -> None:
-    messages = ranker(*words.split(), code=2)
-    assert len(messages.splitlines()) == 1, messages
-    assert "has scores only for the candidates of a data set and cannot score" in messages

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from ranker.cli import help as help_
-from ranker.cli import main, output
+from ranker.cli import output
 from ranker.cli.main import app
 
 COMMANDS = typer.main.get_command(app).commands
@@ -24,17 +24,6 @@ def test_topics_are_listed_and_shown_as_plain_text(command):
         assert name not in COMMANDS
 
 
-def test_the_name_of_a_command_shows_its_help(command):
-    assert command("help", "data", "show").out.startswith("Usage: ranker data show [OPTIONS]")
-    assert command("help", "score").out.startswith("Usage: ranker score [OPTIONS]")
-
-
-def test_an_unknown_topic_gets_the_nearest_name(refused):
-    refused("help", "metrix", says=r"no topic or command 'metrix' \(did you mean 'metrics'\?\); topics: ")
-    refused("help", "scor", says="did you mean 'score'")
-    refused("help", "data", "shw", says="did you mean 'show'")
-
-
 def test_topics_name_only_commands_and_options_that_exist():
     options = {name for part in _all(COMMANDS) for param in part.params for name in param.opts}
     for text in help_.topics().values():
@@ -43,37 +32,12 @@ def test_topics_name_only_commands_and_options_that_exist():
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options
 
 
-def test_every_exit_code_is_documented():
-    codes = re.findall(r"^- `(\d+)`", help_.topics()["exit-codes"], re.MULTILINE)
-    assert codes == ["0", str(main._PIPE_CLOSED), "2", str(main._INTERRUPTED)]
-
-
 def test_every_environment_variable_is_documented():
     from tests.test_language import sources
 
     read = {name for text in sources().values() for name in re.findall(r"\"(RANKER_[A-Z_]+)", text)}
     described = set(re.findall(r"^- `(RANKER_[A-Z_]+)`", help_.topics()["environment"], re.MULTILINE))
     assert read == described
-
-
-@pytest.mark.parametrize(
-    ("words", "suggested"),
-    {
-        "rank c.json -M ful": "full",
-        "rank c.json --modell full": "--model",
-        "score c.json -m bleu -f jsn": "json",
-        "score c.json -m bleu[smoothing=expp]": "exp",
-        "score c.json -m bluu": "bleu",
-        "score sample -m bleu --lp zh-ne": "zh-en",
-        "train -d sample -F standrd": "standard",
-        "nbest from-dataset x --data sample --features wrds": "words",
-        "data show smple": "sample",
-    }.items(),
-)
-def test_the_nearest_name_is_suggested(refused, tmp_path, monkeypatch, words, suggested):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "c.json").write_text('{"source": "a", "references": ["a"], "candidates": ["a", "b"]}')
-    refused(*words.split(), says=re.escape(f"did you mean '{suggested}'?"))
 
 
 @pytest.mark.parametrize("how", ["variable", "option"])

@@ -44,18 +44,6 @@ def write(folder: Path, name: str, **columns: tuple[object, ...]) -> None:
     (folder / name).write_text(written.getvalue())
 
 
-def test_ranks_train_the_right_way_up(folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture) -> None:
-    write(folder, "x.csv", id=(7, 8, 9), rank=(1, 2, 3))
-    out, _ = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model", "-f", "json")
-    facts = json.loads(out)
-    assert facts["weights"][0]["weight"] > 0
-    assert facts["training"]["kind"] == "rank:lower"
-    assert "|kind:rank:lower|" in facts["signature"]
-    assert caplog.messages == [
-        "ranker: note: x: judged by 'rank', lower values are better; if not, use --kind rank:higher"
-    ]
-
-
 def test_a_model_is_evaluated_in_the_direction_it_learnt(folder: Path, printed: Printed) -> None:
     write(folder, "x.csv", grade=(1, 2, 3), other=(5, 5, 5))
     _, err = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model", "--kind", "grade:lower")
@@ -77,38 +65,6 @@ def test_a_model_is_evaluated_in_the_direction_it_learnt(folder: Path, printed: 
     assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(-1)
     out, _ = printed("agreement", "-d", "x.csv", "--systems", "auto", "--kind", "grade:lower", "-f", "json")
     assert [row["system"] for row in json.loads(out)["rows"]] == ["system0", "system1", "system2"]
-
-
-def test_a_model_upside_down_is_noted_in_one_line(
-    folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture
-) -> None:
-    write(folder, "x.csv", grade=(1, 2, 3))
-    _, err = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model")
-    assert caplog.messages == [
-        "ranker: note: x: judged by 'grade', higher values are better; if not, use --kind grade:lower"
-    ]
-    assert err == (
-        "ranker: note: the model prefers candidates with lower chrF in 100% of the training sources; "
-        "if lower values of 'grade' are better, use --kind grade:lower\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [
-        (
-            "auto",
-            "x: several ratings could be the judgement: 'grade', 'rank'; choose with --kind NAME, NAME:lower or NAME",
-        ),
-        ("preferences:lower", "--kind preferences:lower: preferences have no direction"),
-        ("grade:up", "--kind grade:up: no direction 'up'; expected grade:lower or grade:higher"),
-        ("grades:up", "no judgements of kind 'grades:up' .did you mean 'grade'.*available: grade, rank"),
-    ],
-)
-@pytest.mark.parametrize("command", ["train", "evaluate -m bleu", "compare -m bleu", "agreement --systems mean"])
-def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused: Refused) -> None:
-    write(folder, "x.csv", grade=(1, 2, 3), rank=(1, 2, 3))
-    refused(*command.split(), "-d", "x.csv", "--kind", kind, says=says)
 
 
 def test_references_as_candidates(printed: Printed, refused: Refused, caplog: pytest.LogCaptureFixture) -> None:
@@ -147,19 +103,3 @@ def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed:
     ]
     _, err = printed("evaluate", "-d", "sample", "-M", "x.model", "--resamples", "0")
     assert err == "ranker: note: this model was trained on all sources of sample, which it is evaluated on\n"
-
-
-def test_one_source_is_written_in_the_singular(folder: Path, printed: Printed) -> None:
-    record = {
-        "source": "x",
-        "references": ["a b c"],
-        "candidates": [
-            {"system": "A", "text": "a b c", "human": {"fluency": 2}},
-            {"system": "B", "text": "c", "human": {"fluency": 1}},
-        ],
-    }
-    (folder / "one.json").write_text(json.dumps([record]), encoding="utf-8")
-    out, _ = printed("compare", "-d", "one.json", "-m", "bleu", "--level", "segment", "--resamples", "0")
-    assert "segment level, 1 source\n" in out
-    out, _ = printed("train", "-d", "one.json", "-F", "chrf", "-M", "x.model")
-    assert "learnt from one: 1 source, 2 judged candidates, fluency scores" in out

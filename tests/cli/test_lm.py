@@ -72,37 +72,3 @@ def test_standard_input(kenlm, tmp_path):
     done = subprocess.run(command, input=gzip.compress(SENTENCES.encode()), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert kenlm.Model(str(written)).order == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--text", "no-such"), "no-such: no such file"),
-        (("--text", "."), ".: this is a directory, expected a file"),
-        (("--text", "text.en", "latin"), r"latin:2:2: byte 0xe9 is not UTF-8: convert the file to UTF-8"),
-        (("--text", "cut.gz"), "cut.gz: damaged or incomplete gzip file (Compressed file ended before"),
-        (("--text", "zip"), "zip: this is a zip archive, expected UTF-8 text: convert it first"),
-        (("--text", "empty"), "a language model requires at least one training sentence, found none"),
-        (("--text", "text.en", "--tokenizer", "14a"), "--tokenizer 14a: unknown tokenizer (did you mean '13a'?)"),
-        (("--text", "text.en", "--tokenizer", "auto"), "--tokenizer auto: the language of plain text is unknown"),
-        (("--text", "text.en", "--order", "7"), "Invalid value for '--order'"),
-        (
-            ("--text", "reserved", "--tokenizer", "none"),
-            "'<s>' occurs in the training text, but is reserved in ARPA files",
-        ),
-        (("--text", "out.arpa"), "out.arpa: is both the training text and the output file: choose another output file"),
-    ],
-)
-def test_what_cannot_be_learnt_from_is_refused_in_one_line(ranker, words, message):
-    Path("latin").write_bytes(b"good\nr\xe9sum\xe9\n")
-    Path("cut.gz").write_bytes(gzip.compress(SENTENCES.encode())[:-20])
-    Path("zip").write_bytes(b"PK\x03\x04rest")
-    Path("empty").write_bytes(b"")
-    Path("reserved").write_text("a <s> b\n")
-    Path("out.arpa").write_text("as before\n")
-    code, out, err = ranker("lm", "train", *words, "--output", "out.arpa")
-    assert (code, out) == (2, "")
-    assert err.startswith(f"ranker: error: {message}")
-    assert err.count("\n") == 1
-    assert Path("out.arpa").read_text() == "as before\n"
-    assert not [path for path in Path().iterdir() if path.suffix == ".tmp"]

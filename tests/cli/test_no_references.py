@@ -77,17 +77,6 @@ def test_the_included_ranker_needs_no_references(call, data):
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
 
-def test_other_languages_too(call, tmp_path):
-    texts = ["Die Katze saß auf der Matte", "Eine Katze saß auf der Matte", "Die Katze saß auf Matte", "Hunde liefen"]
-    (tmp_path / "de.json").write_text(
-        json.dumps([{"lp": "en-de", "source": "x", "tgt": dict(zip("ABCD", texts, strict=True))}])
-    )
-    code, out, err = call(f"rank {tmp_path / 'de.json'} -f json")
-    assert code == 0
-    assert json.loads(out)["sources"][0]["ranking"][-1]["system"] == "D"
-    assert "included model consensus" in err
-
-
 def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
     code, out, err = call("rank some.jsonl --model both.model --contributions -f json")
     assert code == 0
@@ -148,43 +137,3 @@ def test_an_n_best_list(call, tmp_path):
     assert code == 2
     what = "needs references: give -r FILE, or use a model that needs none, such as consensus"
     assert err == f"ranker: error: --model chrf.model {what}\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("rank none.json --metric chrf", r"none\.json:\d+: none\[1\] has no reference, which column 'chrf' requires"),
-        ("rank some.jsonl --metric chrf", r"some\.jsonl:1: some\[1\] has no reference, .*\(2 of 4 sources have none\)"),
-        (
-            "rank some.jsonl --model chrf.model",
-            r"some\.jsonl:1: some\[1\] has no reference, which column 'chrf' requires",
-        ),
-        ("rank none.csv --model chrf.model", r"none\.csv:2: none\[1\] has no reference, which column 'chrf' requires"),
-        ("train -d none.json -F bleu,consensus", r"none\.json:\d+: .* has no reference, which column 'bleu' requires"),
-        (
-            "train -d all.json --no-references -F chrf,perp",
-            r"all\.json:\d+: .* has no reference, which column 'chrf' requires",
-        ),
-        ("train -d some.jsonl --C 1", r"some\.jsonl:1: .* has no reference, which column .* requires"),
-        (
-            "compare -d all.json -m chrf --no-references",
-            r"all\.json:\d+: .* has no reference, which column 'chrf' requires",
-        ),
-        (
-            "rank -s source.txt -r system0.txt -t system1.txt --no-references",
-            r"give either references \(-r\) or --no-references",
-        ),
-        (
-            "evaluate -d all.json --no-references --references-as-candidates",
-            "no judged source has a reference: remove --references-as-candidates",
-        ),
-    ],
-)
-def test_what_needs_a_reference_says_which_and_what_to_do(call, words, says):
-    code, _, err = call(words)
-    error = err.splitlines()[-1]
-    assert code == 2
-    assert re.search(says, error)
-    assert error.startswith("ranker: error: ")
-    if "column" in error:
-        assert error.endswith("add references, or choose features that need none, such as consensus")

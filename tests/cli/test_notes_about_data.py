@@ -118,18 +118,6 @@ def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatc
     assert "pairs of candidates of a source" not in capsys.readouterr().err
 
 
-def test_clean_data_are_not_noted(folder, capsys) -> None:
-    command("score", "-s", "src", "-r", "ref", "-t", "same", "-m", "chrf")
-    assert not capsys.readouterr().err
-
-
-def test_an_error_stays_the_only_line(folder, capsys) -> None:
-    with pytest.raises(SystemExit) as exit_info:
-        run(["score", "data.json", "-m", "chrff"])
-    assert exit_info.value.code == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
-
-
 @pytest.mark.parametrize("form", ["plain", "json", "csv"])
 def test_languages_are_stated_for_every_kind_of_input(form, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

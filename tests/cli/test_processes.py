@@ -16,7 +16,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import everything
-from tests.effort import further, thorough
+from tests.effort import further
 
 COMMAND = [sys.executable, "-m", "ranker.cli.main"]
 
@@ -31,15 +31,6 @@ def test_a_refusal_in_a_process_of_its_own(folder: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "")
         assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
     assert not list(folder.glob("*.model"))
-
-
-@thorough
-def test_a_closed_standard_input(folder: Path) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"exec {' '.join(COMMAND)} rank - -m bleu <&-"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "ranker: error: <stdin>: standard input is closed, expected a corpus\n"
 
 
 @pytest.fixture
@@ -71,24 +62,6 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
         )
     assert done.returncode == 2
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
-
-
-@thorough
-@pytest.mark.parametrize("output", ["table", "jsonl"])
-def test_output_in_another_encoding(output: str, folder: Path) -> None:
-    records = [{"source": "句 999", "references": ["a b"], "candidates": {"A": "a é", "B": "b"}}]
-    (folder / "wide.json").write_text(json.dumps(records))
-    done = subprocess.run(
-        [*COMMAND, "rank", "wide.json", "-m", "bleu", "-f", output],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr
-    if done.returncode == 0:
-        assert b"999" in done.stdout
-    else:
-        assert re.fullmatch(rb"ranker: error: [^\n]+\n", done.stderr)
 
 
 def open_when_read(pipe: str, reader: subprocess.Popen[str]) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 
 from ranker.cli.main import run
-from ranker.cli.output import print_table
 from ranker.corpora.catalogue import load
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.extractors.registry import make_metric
@@ -105,14 +102,6 @@ def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
         assert row["ranker"] == pytest.approx(sum(own) / len(own), abs=1e-12)
 
 
-def test_lists_of_metrics_in_one_notation(score: Score) -> None:
-    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-f", "csv")
-    result = list(csv.DictReader(io.StringIO(printed)))
-    assert list(result[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
-    lines = [json.loads(line) for line in score("-m", "bleu,ter", "-f", "jsonl").splitlines()]
-    assert [line["ter"] for line in lines] == [float(item["ter"]) for item in result]
-
-
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
     printed = json.loads(score("-m", "bleu,ter", "--level", "document", "-f", "json"))
     first, second = printed["signature"].split("\n")
@@ -127,41 +116,12 @@ def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
     assert "lower is better" not in score("-m", "bleu")
 
 
-def test_references_without_spaces_give_one_note_for_all_metrics(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    example = {
-        "source": "The cat.",
-        "references": ["我很喜欢那只坐在垫子上的猫。"],
-        "candidates": {"A": "我喜欢那只猫。"},
-    }
-    for lp in ("en-zh", None):
-        Path("c.json").write_text(json.dumps([{**example, "lp": lp}]))
-        with pytest.raises(SystemExit):
-            run(["score", "c.json", "-m", "bleu,wer,per", "-f", "json"])
-        out, err = capsys.readouterr()
-        assert "metric:bleu[order=4,smoothing=exp,tokenizer=zh," in out
-        assert err.count("ranker: note: the references") == 1
-        assert "are Chinese, written without spaces" in err
-
-
 def test_several_target_languages_are_signed(score: Score) -> None:
     joined = [{**item, "lp": lp, "seg_id": f"{lp}{item['seg_id']}"} for lp in ("en-de", "en-zh") for item in corpus()]
     Path("both.json").write_text(json.dumps(joined))
     signature = json.loads(score("-m", "bleu", "-f", "json", data="both.json"))["signature"]
     assert "tokenizer=auto,lowercase=false]|auto:13a+zh|" in signature
     assert "sacrebleu" not in signature
-
-
-def test_percent_is_of_tables_and_fractions(score: Score) -> None:
-    table = [line.split() for line in score("-m", "bleu,nist,ter", "--level", "system", "--percent").splitlines()]
-    plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-f", "json"))
-    assert table[0] == ["lp", "system", "segments", "bleu", "%", "nist", "ter", "%"]
-    for shown, row in zip(table[1:3], plain, strict=True):
-        assert [float(item) for item in shown[-3:]] == pytest.approx(
-            [100 * row["bleu"], row["nist"], 100 * row["ter"]], abs=5e-5
-        )
 
 
 def read_scores(path: Path) -> dict[str, list[float | None]]:
@@ -236,66 +196,3 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     doubled = rows(score("-m", "bleu", "--level", "system", "-f", "json"))
     # a reference that is duplicated changes no clipped count
     assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
-
-
-def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    items = [{"a": "句子" * (index % 3), "b c": index / 7, "d": None if index % 2 else index} for index in range(9)]
-    print_table(items)
-    short = capsys.readouterr().out
-    monkeypatch.setattr("ranker.cli.output._LONG", 3)
-    print_table(items)
-    assert capsys.readouterr().out == short
-
-
-REFUSALS = {
-    "score no-document.json -m bleu --level document": r"no-document\[de-en:1\] has no document.*\(1 of 1 sources",
-    "score good.json -m bleu --level document": r"\(3 of 3 sources have none\): add doc to every source",
-    "score good.json -m bleu,bleu": "metric 'bleu' is given twice",
-    "score good.json -m bleu -m ter,bleu": "metric 'bleu' is given twice",
-    "score good.json -m bleu,nope": "unknown metric or feature 'nope'",
-    "score good.json -m bleu,ds": "'ds' has 15 columns; choose one of them as the metric: ds.agent",
-    "score good.json -m bleu,": "does not have the form name",
-    "score good.json -m bleu -f mtme": "--format mtme writes several files: give -o DIRECTORY",
-    "score good.json -m bleu -f csv --percent": "--percent applies to tables only; --format csv contains fractions",
-    "score good.json -m bleu -f mtme -o two": "two.*cannot create the directory",
-    "score blank.json -m bleu -f mtme -o x": "blank: system 'a b': expected a name without white space",
-    "score good.json -m bleu -f xml": "'--format'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
-    "score rankings.csv -m bleu": "contains relative rankings without texts; expected a corpus.*--judgements "
-    "rankings.csv",
-    "score -s two -r two -t set.xml -m bleu": "set.xml: contains no <doc>, expected at least one",
-}
-
-
-@pytest.mark.parametrize("words", REFUSALS)
-def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    single = {"lp": "de-en", "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"a b": "t"}}
-    (folder / "no-document.json").write_text(json.dumps([single]))
-    (folder / "blank.json").write_text(json.dumps([single]))
-    (folder / "rankings.csv").write_text(
-        "srclang,trglang,srcIndex,judgeID,system1Id,system1rank,system2Id,system2rank\n"
-    )
-    (folder / "set.xml").write_text("<mteval></mteval>")
-    refused(*words.split(), says=REFUSALS[words])
-
-
-@pytest.mark.parametrize(
-    ("metric", "group", "expected"),
-    [
-        ("bleu", "all.ref0", 0.2381248286),
-        ("chrf", "all.ref0", 0.5030672757),
-        ("ter[search=tercom,tokenizer=13a]", "all.ref0", 0.6151171116),
-        ("nist", "all.ref0", 5.778067334),
-    ],
-)
-def test_corpus_values_of_independent_programs(
-    metric: str, group: str, expected: float, shared_golden: Path, score: Score
-) -> None:
-    items = [json.loads(line) for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
-    built = [
-        {"src": str(index), "ref": item["refs"][0], "mt": item["hyp"], "system": "S"}
-        for index, item in enumerate(items)
-    ]
-    Path("golden.json").write_text(json.dumps(built))
-    (row,) = rows(score("-m", metric, "--level", "system", "-f", "json", data="golden.json"))
-    assert row["segments"] == 558
-    assert row[metric] == pytest.approx(expected, rel=1e-8)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from ranker.cli.main import run
-from tests.cli.conftest import Refused
 
 Printed = Callable[..., str]
 LINES = {
@@ -69,32 +68,6 @@ def test_systems_are_compared_with_the_first_of_the_files(printed: Printed, test
             assert 0 < float(row["p"]) < 1
 
 
-def test_the_tables_say_what_they_hold(printed: Printed) -> None:
-    out = printed(*SAMPLE, "--baseline", "sys2")
-    lines = out.splitlines()
-    assert lines[0] == "bleu, sample zh-en, 120 sources, baseline sys2"
-    assert lines[1].split() == ["ranks", "system", "score", "people", "difference", "p", "adjusted", "needed"]
-    assert re.fullmatch(
-        r"1-2 +sys1 +0\.7208 \[0\.\d{4} 0\.\d{4}\]  1 +0\.541  1 +\+0\.0435 \[.* .*\] +0\.\d{4} +0\.\d{4} +\d+",
-        lines[2],
-    )
-    assert re.fullmatch(r"1-2 +sys2 +0\.6773 .*  1 +0\.431  1 +baseline +- +- +-", lines[3])
-    assert "agreement with human scores, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
-    assert (
-        "system  precision 1  precision 2  precision 3  precision 4  brevity penalty  length  reference length" in out
-    )
-    assert "ter (lower is better), sample zh-en, 120 sources, baseline sys2" in lines
-    assert "1  sys1    .  .  >  >  >  >  >  5" in lines
-    assert "p: paired bootstrap, 100 resamples, seed 0, two-sided" in lines
-    assert "adjusted: p of all pairs, Westfall-Young correction; significant below 0.05" in lines
-    assert lines[-1].endswith("|baseline:sys2|test:bs|correction:westfall-young|resamples:100|seed:0|people:mean")
-    percent = printed(*SAMPLE, "--percent", "--test", "ar", "--parity", "sacrebleu", "--seed", "3")
-    assert "bleu in %, sample" in percent
-    assert "  72.08 [" in percent
-    assert "p: approximate randomisation, 100 resamples, seed 3, computed like sacrebleu" in percent
-    assert printed(*SAMPLE) == printed(*SAMPLE) != printed(*SAMPLE, "--seed", "1")
-
-
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_the_terminal(printed: Printed, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -125,22 +98,6 @@ def test_pairs_and_json_hold_everything(printed: Printed) -> None:
     assert document["human"][0]["systems"][0]["system"] == "sys1"
     lines = [json.loads(line) for line in printed(*SAMPLE, "-f", "jsonl").splitlines()]
     assert lines[0]["human.cluster"] == 1
-
-
-def test_tables_for_papers(printed: Printed) -> None:
-    text = printed(*SAMPLE, "-f", "markdown", "--percent")
-    lines = text.splitlines()
-    assert lines[0] == "| Rank | System | bleu (%) | ter (%) ↓ | People |"
-    assert lines[2].startswith("| 1–2 | sys1 | **72.08** [")
-    assert re.search(r"\| 6.7 \| sys7 \| 42\.09‡ \[", text)
-    assert "(paired bootstrap, 100 resamples, seed 0, Westfall-Young correction, 21 pairs)" in text
-    assert lines[-1].startswith("- `ranker:")
-    latex = printed(*SAMPLE, "-f", "latex")
-    assert r"\textbf{0.7208} {\scriptsize [" in latex
-    assert latex.count(r"\midrule") >= 2
-    assert (
-        latex.index(r"\toprule") < latex.index(r"\bottomrule") < latex.index(r"\caption{Corpus scores on sample zh-en")
-    )
 
 
 def test_the_report_holds_what_the_tables_hold(
@@ -187,55 +144,3 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
     printed("-d", "sample", "-F", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
     rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-f", "csv"))
     assert {row["metric"] for row in rows} == {"chrf", "ranker"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("-t", "B"), "comparing systems requires at least two, but src has the output of only one system, 'B'"),
-        (("-t", "B", "A", "--baseline", "D"), "--baseline: no system 'D' in src; available: 'A', 'B'"),
-        (("-t", "B", "A", "--resamples", "0"), "'--resamples': "),
-        (
-            ("-t", "B", "A", "--lp", "*-en"),
-            r"src: has no language pair; expected the one that it is of, such as --lp de-en, found \*-en",
-        ),
-        (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
-        (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),
-        (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; available: none"),
-        (
-            ("-t", "B", "A", "-f", "csv", "--percent"),
-            "--percent applies to tables only; --format csv contains fractions",
-        ),
-        (
-            ("-t", "B", "A", "-f", "latex", "--pairs"),
-            "--pairs is not available with --format latex; expected table, json, jsonl",
-        ),
-        (("-t", "B", "A", "-m", "nope"), "unknown metric or feature 'nope'"),
-        (("-t", "B", "two"), r"two.*has 2 .*5"),
-        (
-            ("-t", "B", "A", "--html", "none/x.html"),
-            "none/x.html: cannot be written: the directory none does not exist",
-        ),
-        (("-t", "B", "A", "--html", "notes.txt"), "notes.txt: already exists and is not an HTML file"),
-        (("-t", "B", "A", "--open"), "--open needs a report: add --html FILE"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(
-    arguments: tuple[str, ...], says: str, written: Path, refused: Refused
-) -> None:
-    refused("systems", "-s", "src", "-r", "ref", *arguments, "-m", "bleu", says=says)
-
-
-def test_other_refusals(written: Path, refused: Refused) -> None:
-    refused("systems", "-m", "bleu", says="no data: give a corpus name, a file")
-    refused("systems", "good.json", says="give --metric NAME")
-    refused("systems", "no-reference.json", "-m", "bleu", says="has the output of only one system, 'A'")
-    refused(
-        "systems",
-        "good.json",
-        "-m",
-        "bleu",
-        "--baseline",
-        "a",
-        says=r"--baseline: no system 'a' in good zh-en.*'A', 'B'",
-    )

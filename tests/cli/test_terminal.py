@@ -22,20 +22,6 @@ HOSTILE = "\x1b]52;c;cm0=\x07\x1b]0;t\x07\x1b[2J\x9b2J\u202e\u2066\u2028\r\n1  e
 UNSAFE = "\x1b\x07\x9b\u202e\u2066\u2028\r"
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("می‌خواهم क्‍ष a\xa0b　c", "می‌خواهم क्‍ष a\xa0b　c"),
-        ("a\nb\tc\r", "a\\nb\\tc\\r"),
-        ("\x1b[2J\x9b2J\x85", "\\x1b[2J\\x9b2J\\x85"),
-        ("\u202eabc\u2066\u200f\u061c\u2028\ufeff", "\\u202eabc\\u2066\\u200f\\u061c\\u2028\\ufeff"),
-        ("\ud800", "\\ud800"),
-    ],
-)
-def test_what_a_terminal_obeys_is_escaped_and_what_writing_needs_is_kept(text: str, shown: str) -> None:
-    assert printable(text) == shown
-
-
 @pytest.mark.parametrize("rows", [2, 1500])
 def test_cells_titles_and_heads_of_tables(rows: int, capsys: pytest.CaptureFixture[str]) -> None:
     print_table([{"system": HOSTILE, HOSTILE: 1.5}] * rows, HOSTILE)
@@ -181,14 +167,6 @@ def test_printed_csv_is_read_as_the_same_texts(folder: Path, capsys: pytest.Capt
             run(["rank", "in.json", "-m", metric, "-f", "jsonl"])
         given.append([line.partition(",")[2] for line in capsys.readouterr().out.splitlines()])
     assert given[0] == given[1] != []
-
-
-def test_messages_name_the_file_and_line_of_a_source(folder: Path, refused) -> None:
-    (folder / "lines.jsonl").write_text(
-        '{"source": "x", "references": ["a"], "candidates": {"A": "a"}}\n{"source": "y", "candidates": {"A": "a"}}\n'
-    )
-    assert "no-reference.json:1: no-reference[1] has no reference" in refused("rank", "no-reference.json", "-m", "bleu")
-    assert "lines.jsonl:2: lines[2] has no reference" in refused("rank", "lines.jsonl", "-m", "bleu")
 
 
 def test_the_file_that_failed_is_blamed(

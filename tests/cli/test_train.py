@@ -10,7 +10,6 @@ import pytest
 from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.errors import DataError
-from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.ranking import Ranker
 from ranker.settings import Settings
 
@@ -83,21 +82,6 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
     there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("data.json"))
     assert there.digest == here.digest
     assert there.settings == here.settings == Settings()
-
-
-def test_the_standard_features_are_of_all_kinds():
-    kinds = {"bleu": "bleu", "triplets": "ds", "language model": "perp", "word order": "hamming"}
-    for name, lacking in (("standard", set()), ("standard-any", {"triplets"})):
-        there = {extractor.name for extractor in FeatureSet.parse(name).extractors}
-        assert {kind for kind, extractor in kinds.items() if extractor not in there} == lacking
-        smoothed = [extractor for extractor in FeatureSet.parse(name).extractors if extractor.name == "bleu"]
-        assert all(item.smoothing != "none" for item in smoothed)
-
-
-def test_ye07_with_word_order_is_declared():
-    added = set(feature_set_files()["ye07-order"].extractors)
-    assert {"ds", "perp", "hamming", "kendall_sqrt", "ulam"} <= added
-    assert FeatureSet.parse("ye07-order").columns
 
 
 def test_a_language_without_a_parser_gets_the_features_that_need_none(train):

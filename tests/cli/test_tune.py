@@ -90,19 +90,6 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     assert err == "ranker: note: 1 sentence without hypotheses\n"
 
 
-def test_lists_are_checked_and_merged(call, dev):
-    out, _ = call("nbest", "check", "dev.nbest", "-f", "json")
-    row = json.loads(out)["rows"][0]
-    assert (row["sentences"], row["hypotheses"], row["columns"]) == (120, 840, 2)
-    Path("more").write_text("0 ||| new one ||| words= 2 agree_chrf= 0\n")
-    call("nbest", "merge", "dev.nbest", "more", "dev.nbest", "--output", "all.nbest.gz")
-    merged = json.loads(call("nbest", "check", "all.nbest.gz", "-f", "json")[0])["rows"][0]
-    texts = {
-        line.split(" ||| ", 1)[0] + line.split(" ||| ", 1)[1] for line in Path("dev.nbest").read_text().splitlines()
-    }
-    assert merged["hypotheses"] == len(texts) + 1
-
-
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
     words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-F", "lm"]
     _, err = call(*words, "--lm-data", "sample", code=2)
@@ -112,64 +99,3 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
     assert err == (
         "ranker: note: 480 of 680 sentences are references of sample; the language model did not learn from them\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["tune", "-m", "bleu"], "no references given"),
-        (["tune", "--references", "r"], "give either --metric NAME, such as --metric bleu, or --model FILE"),
-        (["tune", "--references", "r", "-m", "bleu"], "no input: give"),
-        (["tune", "--references", "r", "-m", "bleu", "--nbest", "bad"], "bad:2: feature f is 'nan'"),
-        (["tune", "--references", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
-        (
-            ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"],
-            "--fix g: unknown feature 'g'",
-        ),
-        (
-            ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "-f", "csv"],
-            "'csv' is not one of 'table', 'json'",
-        ),
-        (["tune", "--references", "r", "-m", "ds", "--nbest", "good"], "'ds' has 15 columns"),
-        (
-            ["tune", "--references", "r", "-m", "bleu", "--test-nbest", "good"],
-            "--test-nbest and --test-references must be given together",
-        ),
-        (["tune", "--references", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
-        (["rerank", "good"], "give exactly one of --weights, --model, --oracle and --mbr"),
-        (["rerank", "good", "--mbr", "chrf", "--oracle", "bleu"], "give exactly one of"),
-        (["rerank", "good", "--oracle", "bleu"], "--oracle and --report need references"),
-        (["rerank", "good", "--mbr", "chrf", "--scale", "1"], "good has no model scores in a fourth field"),
-        (["rerank", "good", "--weights", "w", "--scale", "1"], "--scale requires --mbr"),
-        (["nbest", "merge", "good", "--output", "x"], "expected at least two n-best lists"),
-        (["nbest", "check", "none"], "none: no such file"),
-    ],
-)
-def test_refusals_take_one_line(arguments, says, call):
-    Path("good").write_text("0 ||| a ||| f= 1\n1 ||| b ||| f= 2\n")
-    Path("bad").write_text("0 ||| a ||| f= 1\n1 ||| b ||| f= nan\n")
-    Path("few").write_text("0 ||| a ||| f= 1\n")
-    Path("r").write_text("a\nb\n")
-    Path("w").write_text("f= 1\n")
-    before = sorted(Path().iterdir())
-    out, err = call(*arguments, code=2)
-    assert out == ""
-    assert len(err.splitlines()) == 1
-    assert says in err
-    assert sorted(Path().iterdir()) == before
-
-
-@pytest.mark.parametrize("words", [["tune"], ["rerank"], ["nbest", "from-dataset"], ["nbest", "merge"]])
-def test_help_ends_with_an_example(words, call):
-    assert "Example: ranker " in call(*words, "--help")[0]
-
-
-def test_references_without_spaces_are_told(call):
-    texts = ["我很喜欢那只坐在垫子上的猫。", "它今天很安静，一点声音也没有。"]
-    Path("refs").write_text("".join(f"{text}\n" for text in texts))
-    Path("nbest").write_text("".join(f"{at} ||| {text} ||| f= {at} 1 ||| 0\n" for at, text in enumerate(texts)))
-    options = ["--nbest", "nbest", "--references", "refs", *EXTRA]
-    _, note = call("tune", *options, "-m", "bleu", "--report", "wer")
-    assert note.count("are Chinese, written without spaces") == 1
-    assert "Chinese" not in call("tune", *options, "-m", "bleu[tokenizer=zh]")[1]
-    assert "Chinese" in call("rerank", "nbest", "--references", "refs", "--oracle", "bleu")[1]

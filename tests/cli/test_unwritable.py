@@ -129,13 +129,3 @@ def test_every_command_that_writes_a_file_is_tried() -> None:
 @pytest.mark.parametrize("words", ["train -d good.json -F bleu --model", "systems good.json -m bleu --html"])
 def test_a_device_is_not_read_to_see_what_would_be_replaced(words: str, refused: Refused) -> None:
     refused(*words.split(), "/dev/null", says="/dev/null: .*not a regular file; choose another name")
-
-
-@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no /dev/null on this system")
-def test_a_device_is_no_corpus(refused: Refused) -> None:
-    refused("rank", "/dev/null", "-m", "bleu", says="/dev/null: this is a device, expected a file")
-
-
-def test_weights_need_a_name(refused: Refused, inputs: dict[str, bytes], folder: Path) -> None:
-    (folder / "x.nbest").write_bytes(inputs["x.nbest"])
-    refused(*TUNE.split(), "--weights", ".", says="cannot be written: expected the first part of a file name")

@@ -106,16 +106,6 @@ def test_an_incomplete_answer_is_not_saved_and_says_what_is_missing(client, fiel
     assert answers(path) == []
 
 
-def test_a_refused_ranking_keeps_what_was_chosen(campaign):
-    path, created = campaign("ranking", data=small())
-    with serving(path) as address:
-        judge = Client(address)
-        fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "value0": 2, "value1": 1}
-        refused = judge.post("/judge", fields)
-    assert refused.status == 422
-    assert len(re.findall("required checked", refused.text)) == 2
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_judged_to_the_end_by_two_judges(campaign, kind):
     path, created = campaign(kind, data=small(), judges_per_item=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 from contextlib import closing
@@ -80,77 +79,6 @@ def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
     assert kind not in ("fluency", "adequacy") or given[0] == [4]
 
 
-WIDTHS = (390, 800, 1024, 1280, 1920)
-BOXES = """
-() => Object.fromEntries(["main", "h1", ".progress", ".help", ".passage", ".switch", ".output", "#task fieldset",
-  "#slider", "#task button"].map(what => [what, [...document.querySelectorAll(what)].map(one => {
-    const { left, right, top, bottom } = one.getBoundingClientRect();
-    return { left, right, top, bottom };
-  })]))
-"""
-
-
-def check_layout(boxes, kind, width):
-    """Progress right of the heading, or above it on a phone; below it one column of texts and inputs."""
-    (main,), (heading,), (progress,) = boxes["main"], boxes["h1"], boxes[".progress"]
-    if width < 480:
-        assert progress["bottom"] <= heading["top"]
-    else:
-        assert progress["left"] > main["left"] + (main["right"] - main["left"]) / 2
-        assert progress["top"] < heading["bottom"]
-    fields = boxes["#task fieldset"]
-    inside = kind == "ranking"
-    column = [heading, *boxes[".help"], *boxes[".passage"], *boxes[".switch"], *boxes[".output"]]
-    column += [*([] if inside else fields), *boxes["#task button"]]
-    for above, below in itertools.pairwise(column):
-        assert above["bottom"] <= below["top"]
-    for box in column:
-        assert box["left"] == pytest.approx(main["left"], abs=1)
-    wide = [*boxes[".passage"], *boxes[".output"]]
-    assert len(wide) > 1 or kind == "fluency"
-    for box in wide:
-        assert box["right"] == pytest.approx(main["right"], abs=1)
-    assert not inside or len(fields) == len(boxes[".output"])
-    for field, output in zip(fields if inside else (), boxes[".output"], strict=inside):
-        assert output["left"] < field["left"] < field["right"] < output["right"]
-        assert output["top"] < field["top"] < field["bottom"] < output["bottom"]
-    for slider in boxes["#slider"]:
-        assert slider["right"] - slider["left"] > 0.9 * (main["right"] - main["left"])
-    assert (main["left"] + main["right"]) / 2 == pytest.approx(width / 2, abs=10)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_judging_pages_have_one_column_at_any_width(campaign, open_page, kind, scheme):
-    path, created = campaign(kind, data=small(outputs=("one", "two", "three", "four", "five")), quota=9)
-    page = open_page(WIDTHS[0], scheme)
-    with serving(path) as address:
-        start(page, address, created.links["judge1"])
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 844})
-            check_layout(page.evaluate(BOXES), kind, width)
-            assert page.evaluate(CHECK) == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_other_pages_have_one_column_at_any_width(campaign, open_page, scheme):
-    path, created = campaign("fluency", data=small(sources=1, outputs=("one",)), quota=1)
-    judge_in_file(path, {"judge1": (careless("fluency"), 9)}, 1)[0].close()
-    page = open_page(WIDTHS[0], scheme)
-    with serving(path) as address:
-        for link in (created.links["judge1"], created.links["owner"]):
-            start(page, address, link)
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 844})
-                column = page.evaluate(
-                    "() => [...document.querySelectorAll('main > h1, main > p, main > div, main > section')]"
-                    ".map(one => one.getBoundingClientRect()).map(({ left, top, bottom }) => [left, top, bottom])"
-                )
-                assert len({round(left) for left, _, _ in column}) == 1
-                assert all(above[2] <= below[1] for above, below in itertools.pairwise(column))
-                assert page.evaluate(CHECK) == []
-
-
 KEYS = {
     "ranking": (["2", "ArrowUp", "ArrowRight", "ArrowDown", "1", "2"], {(3, 1, 2)}),
     "pairwise": (["ArrowRight"], {(1, 2), (2, 1)}),
@@ -208,18 +136,6 @@ def test_differences_are_highlighted_on_request(campaign, open_page):
         assert mark.evaluate("one => getComputedStyle(one).backgroundColor") != plain
         page.get_by_label("Highlight differences").uncheck()
         assert mark.evaluate("one => getComputedStyle(one).backgroundColor") == plain
-
-
-def test_two_quick_clicks_send_once(campaign, open_page):
-    path, created = campaign("fluency", data=small())
-    page = open_page()
-    with serving(path) as address:
-        start(page, address, created.links["judge1"])
-        page.locator(".scale label").first.click()
-        page.get_by_role("button", name="Save and continue").dblclick()
-        page.wait_for_url("**/item/2")
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 1
 
 
 def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):

@@ -16,48 +16,62 @@ from ranker.cli.main import run
 from tests.collect.conftest import small
 
 
-def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, capsys):
+@pytest.fixture
+def refused(capsys):
+    """Run a command of campaigns that must be refused in one line, and return the line."""
+
+    def call(*words: object) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit_info:
+            run(["-q", "collect", *map(str, words)])
+        messages = capsys.readouterr().err
+        assert exit_info.value.code == 2
+        assert messages.startswith("ranker: error: ")
+        assert messages.count("\n") == 1
+        return messages.removeprefix("ranker: error: ")
+
+    return call
+
+
+def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, refused):
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     path, _ = campaign("fluency")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        port = str(taken.getsockname()[1])
+        port = taken.getsockname()[1]
         for words in (["--port", port], ["--host", "203.0.113.1"], ["--host", "no such host"]):
-            with pytest.raises(SystemExit) as exit_info:
-                run(["collect", "serve", str(path), *words])
-            messages = capsys.readouterr().err
-            assert exit_info.value.code == 2
-            assert "ranker: error: cannot listen on" in messages
-            assert messages.endswith("; choose another --host or --port\n")
+            message = refused("serve", path, *words)
+            assert message.startswith("cannot listen on")
+            assert message.endswith("; choose another --host or --port\n")
 
 
-def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
-    path, _ = campaign("fluency")
-    text = tmp_path / "text"
-    text.write_text("not a campaign, but long enough to be looked at" * 100)
-    empty = tmp_path / "empty"
-    empty.write_text("")
-    for words, expected in (
-        (["serve", str(tmp_path / "none")], "no such campaign; create one with: ranker collect new"),
-        (["status", str(text)], "is not a campaign file, or is damaged"),
-        (["export", str(empty), "--output", "x.jsonl"], "is not a campaign file; expected a file created by"),
-        (["new", str(path), "--data", "sample"], "already exists; choose another name"),
-        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, not names"),
-        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "a,a"], "'a' is listed twice"),
-        (["new", str(tmp_path / "a"), "--data", "sample", "--kind", "fluency", "--show", "source"], "expected none"),
-        (["new", str(tmp_path / "a"), "--data", "sample", "--features", "bleau"], "did you mean"),
-        (["new", str(tmp_path / "no" / "a"), "--data", "sample"], "cannot be written"),
-        (["link", str(path), "judge9", "--close"], "no judge has the code 'judge9'"),
-        (["export", str(path), "--output", str(tmp_path / "x.jsonl")], "contains no judgements to export yet"),
-    ):
-        with pytest.raises(SystemExit) as exit_info:
-            run(["collect", *words])
-        messages = capsys.readouterr().err
-        assert exit_info.value.code == 2
-        assert expected in messages, words
-        assert messages.count("\n") == 1
-    assert not (tmp_path / "a").exists()
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("serve none", "no such campaign; create one with: ranker collect new"),
+        ("status text", "is not a campaign file, or is damaged"),
+        ("export empty --output x.jsonl", "is not a campaign file; expected a file created by"),
+        ("new test.campaign --data sample", "already exists; choose another name"),
+        ("new a --data sample --judges Ann+Smith", "use codes, not names"),
+        ("new a --data sample --judges a,a", "'a' is listed twice"),
+        ("new a --data sample --kind fluency --show source", "expected none"),
+        ("new a --data sample --features bleau", "did you mean"),
+        ("new a --data sample --gold-share 3", "Invalid value for '--gold-share': expected 0"),
+        ("new a --data plain.json --kind pairwise --show source --next active", "reference"),
+        ("new no/a --data sample", "cannot be written"),
+        ("link test.campaign judge9 --close", "no judge has the code 'judge9'"),
+        ("export test.campaign --output x.jsonl", "contains no judgements to export yet"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_line(words, expected, tmp_path, monkeypatch, campaign, refused):
+    campaign("fluency")
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("not a campaign, but long enough to be looked at" * 100)
+    Path("empty").write_text("")
+    Path("plain.json").write_text('[{"source": "x", "candidates": {"A": "a", "B": "b"}}]')
+    assert expected in refused(*(word.replace("+", " ") for word in words.split()))
+    assert not Path("a").exists()
 
 
 def _garbage_in_the_middle(path: Path) -> None:
@@ -93,43 +107,12 @@ def _changed_settings(statement: str) -> Callable[[Path], None]:
         _changed_settings("CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END"),
     ],
 )
-def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, capsys, campaign):
+def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, campaign, refused):
     path, _ = campaign("fluency", data=small())
     damage(path)
-    for words in (
-        ["status", str(path)],
-        ["export", str(path), "-o", str(tmp_path / "x.jsonl")],
-        ["link", str(path), "judge1"],
-        ["serve", str(path)],
-    ):
-        with pytest.raises(SystemExit) as exit_info:
-            run(["collect", *words])
-        messages = capsys.readouterr().err
-        assert exit_info.value.code == 2
-        assert re.match(f"ranker: error: {path}: (cannot be used|is not a campaign file, or is damaged) \\(", messages)
-        assert messages.count("\n") == 1
-
-
-def test_active_selection_without_references_is_refused(tmp_path, capsys):
-    data = tmp_path / "plain.json"
-    data.write_text('[{"source": "x", "candidates": {"A": "a", "B": "b"}}]')
-    words = [
-        "new",
-        str(tmp_path / "a"),
-        "--data",
-        str(data),
-        "--kind",
-        "pairwise",
-        "--show",
-        "source",
-        "--next",
-        "active",
-    ]
-    with pytest.raises(SystemExit) as exit_info:
-        run(["collect", *words])
-    assert exit_info.value.code == 2
-    assert "reference" in capsys.readouterr().err
-    assert not (tmp_path / "a").exists()
+    for words in (["status", path], ["export", path, "-o", tmp_path / "x.jsonl"], ["link", path, "judge1"]):
+        message = refused(*words)
+        assert re.match(f"{path}: (cannot be used|is not a campaign file, or is damaged) \\(", message)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
@@ -147,11 +130,9 @@ def test_links_in_a_file_are_for_the_owner_alone(tmp_path):
     assert modes == {"a": 0o600, "new.json": 0o600, "status.json": 0o644}
 
 
-def test_a_campaign_of_another_version_is_refused_in_one_line(campaign, capsys):
+def test_a_campaign_of_another_version_is_refused(campaign, refused):
     path, _ = campaign("fluency", data=small())
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
-    with pytest.raises(SystemExit):
-        run(["collect", "status", str(path)])
     expected = "has campaign format version 1, expected 2: use the version of ranker that created it to export"
-    assert capsys.readouterr().err == f"ranker: error: {path}: {expected} its judgements\n"
+    assert refused("status", path) == f"{path}: {expected} its judgements\n"

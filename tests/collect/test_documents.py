@@ -15,11 +15,6 @@ from tests.collect.conftest import free_port
 from tests.collect.test_quality import judge_in_file
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "collect.md"
-COMMANDS = ("new", "link", "serve", "status", "export")
-
-
-def by_length(texts: list[str]) -> list[int]:
-    return sorted(range(1, len(texts) + 1), key=lambda number: len(texts[number - 1]))
 
 
 def serve(words: list[str]) -> None:
@@ -62,13 +57,3 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
     assert {"judgements.jsonl", "judgements.pairs.tsv", "careful.jsonl", "demo.model"} <= {
         p.name for p in tmp_path.iterdir()
     }
-
-
-def test_the_examples_of_the_help_texts_run(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
-    monkeypatch.chdir(tmp_path)
-    for command in COMMANDS:
-        shown = call(["collect", command, "--help"], capsys)
-        example = shown[shown.index("Example: ranker") :].split("\n\n")[0].removeprefix("Example: ranker ")
-        assert example.startswith(f"collect {command}")
-        call(shlex.split(example), capsys)

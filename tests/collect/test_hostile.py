@@ -28,19 +28,8 @@ class Served(NamedTuple):
 
 @pytest.fixture
 def served(campaign):
-    data = assemble(
-        [
-            Record(
-                EVIL,
-                [EVIL],
-                [Candidate(f"{EVIL}{n}", f"{EVIL} {n}") for n in range(3)],
-                lp="de-en",
-                doc=EVIL,
-                seg_id=EVIL,
-            )
-        ],
-        EVIL,
-    )
+    outputs = [Candidate(f"{EVIL}{n}", f"{EVIL} {n}") for n in range(3)]
+    data = assemble([Record(EVIL, [EVIL], outputs, lp="de-en", doc=EVIL, seg_id=EVIL)], EVIL)
     path, created = campaign("ranking", data=data, title=EVIL)
     with serving(path) as address:
         yield Served(path, address, created)
@@ -162,52 +151,24 @@ def test_forms_of_other_sites_are_refused(served):
     assert judge.post("/judge", fields, Origin=served.address).status == 200
 
 
-SQL = [
-    "'; DROP TABLE judgement; --",
-    '" OR ""="',
-    "1; DELETE FROM person",
-    "1 UNION SELECT token FROM person",
-    "\0",
-    "%00",
-    "９",
-]
-
-
-@pytest.mark.parametrize("text", SQL)
+@pytest.mark.parametrize("text", ["'; DROP TABLE judgement; --", "1 UNION SELECT token FROM person", "\0", "９"])
 def test_sql_in_every_field(served, text):
     judge, answer = enter(served)
     fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
-    for name in fields:
-        if name != "form":
-            assert judge.post("/judge", {**fields, name: text}).status in (400, 403, 404, 422), name
+    for name in fields.keys() - {"form"}:
+        assert judge.post("/judge", {**fields, name: text}).status in (400, 403, 404, 422), name
     assert judge.post("/undo", {**fields, "assignment": text}).status in (400, 403, 404)
     assert judge.post("/judge", {**fields, "form": text, text: text}).status == 200
-    assert (
-        Client(served.address, {"ranker-test-judge": text.replace("\0", "").encode("ascii", "ignore").decode()})
-        .get("/")
-        .status
-        == 403
-    )
+    cookie = text.replace("\0", "").encode("ascii", "ignore").decode()
+    assert Client(served.address, {"ranker-test-judge": cookie}).get("/").status == 403
     with closing(sqlite3.connect(served.path)) as connection:
         assert connection.execute("SELECT count(*) FROM person").fetchone()[0] == 3
-        assert (
-            connection.execute("SELECT answer FROM judgement").fetchall() == [("[1, 2, 3]",)]
-            or len(connection.execute("SELECT * FROM judgement").fetchall()) == 1
-        )
+        assert len(connection.execute("SELECT answer FROM judgement").fetchall()) == 1
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../campaign.py",
-        "/static/%2e%2e/server.py",
-        "/static/..%2fserver.py",
-        "/static//etc/passwd",
-        "/static/item.html",
-    ],
-)
+@pytest.mark.parametrize("path", ["../campaign.py", "%2e%2e/server.py", "..%2fserver.py", "/etc/passwd", "item.html"])
 def test_no_way_to_other_files(served, path):
-    answer = Client(served.address).send("GET", path)
+    answer = Client(served.address).send("GET", f"/static/{path}")
     assert answer.status == 404
     assert "import" not in answer.text
 

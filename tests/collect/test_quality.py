@@ -163,13 +163,6 @@ def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
     connection.close()
 
 
-def test_one_answer_for_everything_is_flagged(campaign):
-    path, _ = campaign("fluency", data=small(sources=20))
-    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
-    assert figures_of(connection, settings).judges[0].flags == ("100% of the answers are identical",)
-    connection.close()
-
-
 def test_too_few_observations_leave_nobody_out():
     new = JudgeQuality("a", 4, checks=0.0, gold=4, fast=1.0, kappa=-1.0, units=3)
     assert left_out([new], Thresholds(checks=1, kappa=1, fast=0)) == []

@@ -15,7 +15,6 @@ from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import Client, judge_all, serving
 from tests.collect.test_quality import careful, judge_in_file
-from tests.effort import thorough
 
 
 @pytest.fixture
@@ -37,12 +36,6 @@ def test_the_posterior_is_where_its_density_has_no_slope(rows):
         [(slope(posterior.mean + e) - slope(posterior.mean - e)) / (2 * step) for e in step * np.eye(4)]
     )
     np.testing.assert_allclose(np.linalg.inv(curvature), posterior.covariance, rtol=1e-5)
-
-
-def test_without_judgements_the_posterior_is_the_prior():
-    posterior = posterior_of(np.zeros((0, 3)))
-    assert posterior.mean.tolist() == [0, 0, 0]
-    assert posterior.covariance.tolist() == np.eye(3).tolist()
 
 
 def test_scores_differ_by_variance_one_before_any_judgement():
@@ -117,18 +110,6 @@ def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
     assert result.curve[-1].spearman.value > 0.6
     assert result.curve[-1].spearman.low < result.curve[-1].spearman.value < result.curve[-1].spearman.high
     assert result.rankings[0].systems[0].system == "sys1"
-
-
-@thorough
-def test_the_owner_sees_statistics_of_all_answers(campaign):
-    path, created = campaign("pairwise", judges=2, next="active")
-    with serving(path) as address:
-        judge_all(Client(address), created.links["judge1"], lambda texts: [1, 2], 12)
-        owner = Client(address)
-        page = owner.enter(created.links["owner"]).text
-        assert f"12 of {created.items:,} judgements" in page
-    assert "Systems so far" in page
-    assert "No two judges have judged the same items yet." in page
 
 
 def test_a_campaign_without_references_is_served_uniformly_and_says_so(campaign, caplog):

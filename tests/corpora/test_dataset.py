@@ -80,20 +80,6 @@ def test_tables_have_the_columns_and_types_of_the_schema():
         table("references", {"source": ["no number"]})
 
 
-@pytest.mark.parametrize("name", SCHEMA)
-def test_empty_tables_do_not_share_changes(name):
-    first = table(name)
-    first["more"] = []
-    first.index.name = "row"
-    again = table(name)
-    assert (list(again), again.index.name, len(again)) == (list(SCHEMA[name]), None, 0)
-
-
-def test_columns_of_unequal_length_are_refused():
-    with pytest.raises(ValueError, match="same length"):
-        table("references", {"source": [0, 1], "text": ["a"]})
-
-
 def test_offsets_are_the_blocks_of_every_source():
     dataset = small()
     assert len(dataset) == 7
@@ -230,18 +216,3 @@ def test_sources_are_named_for_messages():
     assert [source_place(dataset, source) for source in range(2)] == ["small[de-en:x]", "small[de-en:y]"]
     assert source_place(dataset, 2).startswith("small[fr-en_GB:")
     assert repr(dataset) == "<Dataset small: 4 sources, 4 references, 7 candidates, 11 ratings, 4 preferences>"
-
-
-@pytest.mark.parametrize(
-    ("records", "message"),
-    [
-        ([], "x: "),
-        ([Record("s", [], [Candidate("A", "a"), Candidate("A", "b")])], "'A'"),
-        ([Record("s", [], [Candidate("", "a")])], "name"),
-        ([Record("s", [], [], lp="de-en", seg_id="1")] * 2, "de-en"),
-    ],
-    ids=["no record", "a system twice", "a system without a name", "a source twice"],
-)
-def test_what_is_no_data_set_is_refused(records, message):
-    with pytest.raises(DataError, match=message):
-        assemble(records, "x", "x")

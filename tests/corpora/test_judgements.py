@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import (
     PreferencePairs,
     balanced,
@@ -17,7 +16,6 @@ from ranker.corpora.judgements import (
 )
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
-from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError
 
 
@@ -45,11 +43,6 @@ def test_fluency_is_standardised_per_judge_and_averaged():
     b = np.array([0, 1, -1]) / np.sqrt(2 / 3)
     np.testing.assert_allclose(scores, [(-1 + b[0]) / 2, (1 + b[1]) / 2, b[2], np.nan])
     assert judged(data, "fluency").tolist() == [True, True, True, False]
-
-
-def test_a_judge_who_always_says_the_same_says_nothing():
-    data = dataset([[("fluency", "a", 3), ("fluency", "b", 1)], [("fluency", "a", 3), ("fluency", "b", 2)]])
-    np.testing.assert_allclose(human_scores(data, "fluency"), [-0.5, 0.5])
 
 
 def test_penalties_and_mean_ranks_are_turned_round():
@@ -144,31 +137,3 @@ def test_primary_rows_only_unless_asked():
     data = dataclasses.replace(data, preferences=data.preferences.assign(primary=[True, False]))
     assert len(preference_pairs(data).better) == 1
     assert len(preference_pairs(data, primary=False).better) == 2
-
-
-def test_selection_and_concatenation_keep_rows_together():
-    left = dataset([[("fluency", "a", 1)], [("fluency", "a", 2)], [("fluency", "a", 3)]], "0>1 1>2")
-    right = concatenate([left, left])
-    assert len(right) == 6
-    assert right.name == "test+test"
-    second = right.select_sources([False, True])
-    assert second.fingerprint == left.fingerprint
-    selected = left.select_candidates([False, True, True])
-    assert selected.candidates["system"].tolist() == ["s1", "s2"]
-    assert selected.ratings[["candidate", "value"]].to_numpy().tolist() == [[0, 2], [1, 3]]
-    assert selected.preferences[["first", "second"]].to_numpy().tolist() == [[0, 1]]
-    assert select_language_pairs(left, ["*-en"]).fingerprint == left.fingerprint
-    with pytest.raises(DataError, match="no sources of language pair 'de-fr'; available: xx-en"):
-        select_language_pairs(left, ["de-fr"])
-
-
-def test_fingerprint_sees_every_table():
-    base = dataset([[("fluency", "a", 1)], []], "0>1")
-    others = [
-        dataset([[("fluency", "a", 2)], []], "0>1"),
-        dataset([[("fluency", "b", 1)], []], "0>1"),
-        dataset([[("fluency", "a", 1)], []], "0<1"),
-        dataset([[("fluency", "a", 1)], [], []], "0>1"),
-    ]
-    assert len({base.fingerprint, *(other.fingerprint for other in others)}) == 5
-    assert base.fingerprint == dataset([[("fluency", "a", 1)], []], "0>1").fingerprint

@@ -31,46 +31,30 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
     ("manifest", "line", "says"),
     [
         ("language_pair = \n", 1, "not TOML, expected valid TOML: Invalid value"),
-        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML, expected valid TOML: Cannot overwrite a value"),
         ("", None, "key 'language_pair' is missing; expected language_pair, source"),
         (replaced("zh-en", "Chinese"), None, "expected a language pair such as 'zh-en', found 'Chinese'"),
         ("language_pair = 'zh-en'\nsource = 's'\nsystems = 3", None, "systems: expected 'table', found 'int'"),
-        ("language_pair = 'zh-en'\nsource = 's'\n[systems]", None, "systems: expected 'table' of length >= 1"),
         (f"{MANIFEST}\n[system]\n", None, r"key 'system' is unknown \(did you mean 'systems'\?\); expected lang"),
         (replaced('path = "source.sgm"', "path = 3"), None, r"source.path: expected 'str \| array', found 'int'"),
-        (replaced('"E05"', '["E05", 3]'), None, r"systems.E05.path\[1\]: expected 'str', found 'int'"),
         (replaced('"E05"', '" "'), None, "systems.E05.path: expected text, found nothing"),
         (
             replaced('"E05"', '{ encoding = "gbk" }'),
             None,
             "systems.E05: key 'path' is missing; expected path",
         ),
-        (replaced('"E05"', '{ path = "x", name = "y" }'), None, "systems.E05: key 'name' is unknown; expected path"),
         (replaced("E06 =", "e05 ="), None, "systems.E05: expected names that differ in more than case"),
         (replaced("[systems]", "[systems]\nencoding = 'klingon'"), None, "systems.E05: encoding: expected one such as"),
-        (replaced("[systems]", "[systems]\nundecodable = 'x'"), None, "undecodable: expected 'refuse' or 'replace'"),
         (replaced("[systems]", "[systems]\nundecodable = 'replace'"), None, "expected an encoding with undecodable"),
         (replaced('path = "scores.txt"', ""), None, "assessment: key 'path' is missing; expected path, columns"),
-        (
-            replaced("scale", "scales"),
-            None,
-            r"assessment: key 'scales' is unknown \(did you mean 'scale'\?\)",
-        ),
         (replaced("[1, 5]", "[5, 1]"), None, r"scale: expected the lowest and the highest score, such as \[1, 5\]"),
-        (replaced("[1, 5]", "[true, 5]"), None, r"assessment.scale\[0\]: expected 'float', found 'bool'"),
         (replaced("[1, 5]", "[1, 5]\nmissing = 'NA'"), None, "assessment.missing: expected 'array', found 'str'"),
-        (replaced("[1, 5]", "[1, 5]\ndelimiter = ''"), None, "assessment.delimiter: expected 'str' of length >= 1"),
         (replaced("[1, 5]", "[1, 5]\nfixed = { judg = 'a' }"), None, "'judg' in fixed is unknown; expected one of"),
         (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 'a' }"), None, "columns: 'judge' is also in fixed; keep one"),
-        (replaced(COLUMNS, "columns = { system = 0 }"), None, "assessment.columns.*: expected 'int' >= 1"),
         (replaced(COLUMNS, "columns = { system = 'S' }\nheader = false"), None, "columns: 'doc' is missing: expected"),
         (replaced('"judge", ', '"doc", '), None, r"expected every name once \('-' skips a column\), found 'doc' tw"),
         (replaced(', "fluency"', ""), None, "columns: expected kinds of judgement such as 'fluency', or 'kind' and"),
-        (replaced('"fluency"', '"value"'), None, "columns: expected kinds of judgement such as 'fluency', or 'kind'"),
-        (replaced('"fluency"', '"kind", "value", "x"'), None, "columns: expected kinds of judgement such as 'flue"),
         (replaced('"source.sgm"', '"nowhere/*.sgm"'), None, "source: expected files, found none at .*nowhere"),
         (replaced('"E05"', '"E0**"'), None, r"system E05: expected a path, found 'E0\*\*' \(Invalid pattern"),
-        (replaced('"E05"', f'"{"x" * 300}/*"'), None, "system E05: expected a path, found 'xxx.*name too long"),
         (replaced('"scores.txt"', '"empty"'), None, "assessment: expected files, found none at"),
     ],
 )
@@ -83,7 +67,6 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
     ("name", "content", "line", "says"),
     [
         ("source.sgm", story("d1", None, "一", "二") * 2, 6, "segment '1' of document 'd1' is duplicated; remove one"),
-        ("source.sgm", story("d2", None, "一", "二"), None, ""),
         (
             "ref.sgm",
             story("d1x", "E01", "the"),
@@ -104,27 +87,14 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
             "system E06: expected documents of that sysid",
         ),
         ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid; expected one"),
-        ("E06.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, None),
         ("source.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, "source: expected documents of a sou"),
-        ("E06.sgm", "", None, "contains no <doc>, expected at least one"),
-        ("E06.sgm", story("d1", "E06", "a", "b")[:-4], 1, "<doc> is not closed before the file ends"),
         ("E06.sgm", story("d1", "E06", "a", "b")[:-9], 3, "<seg> is not closed before the file ends"),
         ("E06.sgm", b"<doc docid=d1>\n<seg id=1>\x81 \xff\x90</seg></doc>", 2, "byte 0x81 is not utf-8: specify the"),
-        ("E06.sgm", story("d1", "E06", "a").encode("utf-16"), 1, "byte 0x00 is not text"),
         ("E06.sgm", b"\x1f\x8b\x08broken", None, "damaged or incomplete gzip file"),
     ],
 )
-def test_wrong_stories(name: str, content: str | bytes, line: int | None, says: str | None, tmp_path: Path) -> None:
-    if says is None:
-        # what the manifest calls a system may stand in a set of references
-        folder = write_corpus(tmp_path / "small", {name: content})
-        assert read_with_notes(folder)[1][0].startswith("systems: ")
-    elif says:
-        refused(tmp_path, name, content, line, says)
-    else:
-        # then the documents of all others are unknown
-        folder = write_corpus(tmp_path / "small", {name: content})
-        refusal(lambda: read_manifest(folder), folder / "ref.sgm", 2, "expected a document of the source, found 'd1'")
+def test_wrong_stories(name: str, content: str | bytes, line: int | None, says: str, tmp_path: Path) -> None:
+    refused(tmp_path, name, content, line, says)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +107,6 @@ def test_wrong_stories(name: str, content: str | bytes, line: int | None, says: 
         (SCORES + "E05\td1\t1\tj2\n", 4, "expected 5 fields as on line 1, found 4: 'E05 d1 1 j2'"),
         (SCORES + "\nE05\td1\t1\tj2\tgood\n", 5, "fluency: expected a number from 1 to 5, found 'good'"),
         (SCORES + "E05\td1\t1\tj2\t6\n", 4, "fluency: expected a number from 1 to 5, found '6'"),
-        (SCORES + "E05\td1\t1\tj2\t0.99\n", 4, "fluency: expected a number from 1 to 5, found '0.99'"),
-        (SCORES + "E05\td1\t1\tj2\tnan\n", 4, "fluency: expected a number from 1 to 5, found 'nan'"),
         (SCORES + "E05\td1\t1\tj2\t1_0\n", 4, r"found '1_0' \(values for no score are listed under 'missing'\)"),
         (SCORES + "E07\td1\t1\tj1\t4\n", 4, r"expected a system of the manifest, found 'E07' \(did you mean 'E0[56]'"),
         (SCORES + "e01\td1\t1\tj1\t4\n", 4, r"found reference 'e01'; to rank it, list it under \[systems\] too"),

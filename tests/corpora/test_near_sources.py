@@ -59,12 +59,6 @@ def test_sources_of_different_systems_that_look_equal(sources: list[tuple[str, s
     assert len(near_duplicate_sources(from_frame(rows(*sources)))) == count
 
 
-def test_sources_with_ids_are_as_they_are() -> None:
-    frame = rows(("a", "r", "A"), ("a ", "r", "B"))
-    assert near_duplicate_sources(from_frame(frame.assign(seg_id=["x", "y"]))) == []
-    assert near_duplicate_sources(from_frame(frame.assign(doc=["x", "y"]))) == []
-
-
 def test_clean_data_have_none(caplog: pytest.LogCaptureFixture) -> None:
     assert near_duplicate_sources(load_dataset("sample")) == []
     from_texts({"A": ["x", "y"], "B": ["x", "y"]}, sources=["a", "a "])

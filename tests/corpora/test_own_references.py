@@ -18,7 +18,7 @@ from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_parallel
-from ranker.corpora.own_references import own_references, with_references_as_candidates, without_only_references
+from ranker.corpora.own_references import own_references, without_only_references
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import Scorer
@@ -138,16 +138,6 @@ def test_a_trained_ranker_scores_it_without_itself(tmp_path: Path) -> None:
     own = own_references(dataset) >= 0
     assert (scores[own] < flattered[own]).all()
     np.testing.assert_array_equal(scores[~own], flattered[~own])
-
-
-def test_the_language_model_is_without_it() -> None:
-    sample = load("sample").select_sources(np.arange(120) < 40)
-    together = with_references_as_candidates(sample)
-    rows = np.flatnonzero(own_references(together) >= 0)
-    features = FeatureSet.parse("perp")
-    expected = features.transform_references(sample, exclude_self=True)
-    np.testing.assert_allclose(features.transform(together)[rows], expected)
-    np.testing.assert_allclose(make_scorer("perp", None).candidate_scores(together)[rows], -expected[:, 0])
 
 
 def test_an_output_that_happens_to_equal_the_reference_stays(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,76 +54,48 @@ def found(dataset: Dataset) -> list[str]:
     return [str(note) for note in sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS))]
 
 
-DAMAGED: list[tuple[str, Callable[[], list[str]], list[str]]] = [
-    ("nothing", lambda: CLEAN, []),
-    (
-        "reference",
-        lambda: [*REFERENCES[:-1], CLEAN[-1]],
-        ["59 outputs of bad equal the reference (first: data[1], bad)"],
+RUSSIAN = "Это предложение написано по-русски, а не по-английски."
+LENGTH = "8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"
+SHIFTED = "38 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines shifted?"
+OTHER_LANGUAGE = "outputs of bad look to be in another language than the references (first: "
+TOKENISED = "60 outputs of bad are tokenised (have spaces before commas or full stops), unlike the references"
+
+
+def replaced(start: int, texts: list[str]) -> list[str]:
+    return [*CLEAN[:start], *texts, *CLEAN[start + len(texts) :]]
+
+
+DAMAGED: dict[str, tuple[list[str], list[str]]] = {
+    "nothing": (CLEAN, []),
+    "reference": ([*REFERENCES[:-1], CLEAN[-1]], ["59 outputs of bad equal the reference (first: data[1], bad)"]),
+    "source": (replaced(20, SOURCES[20:30]), ["10 outputs of bad are copies of the source (first: data[21], bad)"]),
+    "shifted": (
+        [*CLEAN[:20], *CLEAN[21:], ""],
+        [f"{SHIFTED} (first: data[21], bad)", "1 output of bad is empty (first: data[60], bad)"],
     ),
-    (
-        "source",
-        lambda: [*CLEAN[:20], *SOURCES[20:30], *CLEAN[30:]],
-        ["10 outputs of bad are copies of the source (first: data[21], bad)"],
-    ),
-    (
-        "shifted",
-        lambda: [*CLEAN[:20], *CLEAN[21:], ""],
-        [
-            "38 outputs of bad agree with the reference of a neighbouring source, not with their own: are lines "
-            "shifted? (first: data[21], bad)",
-            "1 output of bad is empty (first: data[60], bad)",
-        ],
-    ),
-    (
-        "repeated",
-        lambda: [CLEAN[0] if row % 5 == 0 else text for row, text in enumerate(CLEAN)],
+    "repeated": (
+        [CLEAN[0] if row % 5 == 0 else text for row, text in enumerate(CLEAN)],
         ["12 outputs of bad repeat a sentence given for other sources (first: data[1], bad)"],
     ),
-    (
-        "language",
-        lambda: sentences(60, 5, GERMAN),
-        ["60 outputs of bad look to be in another language than the references (first: data[1], bad)"],
-    ),
-    (
-        "script",
-        lambda: [*CLEAN[:40], *["Это предложение написано по-русски, а не по-английски."] * 4, *CLEAN[44:]],
-        [],
-    ),
-    (
-        "scripts",
-        lambda: [*CLEAN[:40], *[f"Это предложение номер {row} написано по-русски." for row in range(9)], *CLEAN[49:]],
-        ["9 outputs of bad look to be in another language than the references (first: data[41], bad)"],
-    ),
-    (
-        "short",
-        lambda: [text[:5] if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
-        ["8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"],
-    ),
-    (
-        "long",
-        lambda: [" ".join([text] * 4) if 10 <= row < 18 else text for row, text in enumerate(CLEAN)],
-        ["8 outputs of bad are much longer or shorter than the reference (first: data[11], bad)"],
-    ),
-    (
-        "lower",
-        lambda: [text.lower() for text in CLEAN],
+    "language": (sentences(60, 5, GERMAN), [f"60 {OTHER_LANGUAGE}data[1], bad)"]),
+    "script of a few": (replaced(40, [RUSSIAN] * 4), []),
+    "script": (replaced(40, [f"{row} {RUSSIAN}" for row in range(9)]), [f"9 {OTHER_LANGUAGE}data[41], bad)"]),
+    "short": (replaced(10, [text[:5] for text in CLEAN[10:18]]), [LENGTH]),
+    "long": (replaced(10, [" ".join([text] * 4) for text in CLEAN[10:18]]), [LENGTH]),
+    "lower": (
+        [text.lower() for text in CLEAN],
         ["60 outputs of bad are in lower case, unlike the references (first: data[1], bad)"],
     ),
-    (
-        "tokenised",
-        lambda: [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
-        [
-            "60 outputs of bad are tokenised (have spaces before commas or full stops), unlike the references "
-            "(first: data[1], bad)"
-        ],
+    "tokenised": (
+        [text.replace(",", " ,").replace(".", " .") for text in CLEAN],
+        [f"{TOKENISED} (first: data[1], bad)"],
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("output", "notes"), [case[1:] for case in DAMAGED], ids=[case[0] for case in DAMAGED])
+@pytest.mark.parametrize(("output", "notes"), DAMAGED.values(), ids=DAMAGED)
 def test_each_damage_is_noted_once_with_its_count_and_first_place(output, notes) -> None:
-    assert found(data(output())) == notes
+    assert found(data(output)) == notes
 
 
 def test_systems_that_are_nearly_identical_are_named() -> None:

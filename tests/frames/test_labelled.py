@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import doctest
 import json
-import logging
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import ranker
-from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric
-from ranker.corpora import catalogue
+from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric, ranking
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.compare import evaluation
-from ranker.frames import included, labelled
+from ranker.evaluation.systems import run
 
 RECORDS = [
     {
@@ -107,17 +105,6 @@ def test_a_missing_text_is_refused_by_its_row(learnt, data, column, missing):
         scores(pd.Series(["a", np.nan]), pd.Series(["a", "b"]))
 
 
-def test_an_empty_text_is_no_missing_text(learnt, data):
-    frame = data.to_frame()
-    frame.loc[2, "text"] = ""
-    assert learnt.score(frame)["text"].tolist() == frame["text"].tolist()
-
-
-def test_it_learns_from_a_frame_too(learnt, data):
-    again = Ranker("bleu[order=1],chrf", C=0.1).fit(data.to_frame())
-    np.testing.assert_array_equal(again.weights, learnt.weights)
-
-
 def test_ranks_are_best_first(learnt, data):
     ranked = learnt.rank(data)
     assert ranked["system"].tolist() == ["B", "C", "A"] * 3
@@ -132,12 +119,6 @@ def test_explanations_add_up_to_scores(learnt, data):
     np.testing.assert_allclose(explained[["bleu[order=1]", "chrf"]].sum(axis=1), learnt.score(data)["score"])
 
 
-def test_notes_are_logged(learnt, caplog):
-    with caplog.at_level(logging.WARNING):
-        learnt.score([{**RECORDS[0], "lp": "en-de"}])
-    assert "these are in de" in caplog.text
-
-
 def test_what_are_no_candidates_is_said(learnt):
     with pytest.raises(DataError, match=r"a list of strings has no sources: .* ranker\.from_texts"):
         learnt.rank(["a", "b"])
@@ -150,7 +131,7 @@ def test_what_are_no_candidates_is_said(learnt):
 def test_rank_chooses_an_included_ranker(data, learnt, tmp_path, monkeypatch):
     learnt.save(tmp_path / "mine.model")
     frame = data.to_frame().set_axis([*"abcdefghi"])
-    monkeypatch.setattr(included, "default_model", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
+    monkeypatch.setattr(ranking, "default_model", lambda given: tmp_path / "mine.model" if len(given) == 9 else None)
     chosen = ranker.rank(frame)
     pd.testing.assert_frame_equal(chosen, learnt.rank(frame))
     pd.testing.assert_frame_equal(ranker.rank(frame, model=tmp_path / "mine.model"), chosen)
@@ -216,12 +197,8 @@ def test_public_names_are_listed():
     assert "errors" in dir(ranker)
 
 
-@pytest.mark.parametrize("module", [ranker, labelled, evaluation])
+@pytest.mark.parametrize("module", [ranker, ranking, evaluation, run])
 def test_the_examples_of_the_docstrings(module, monkeypatch):
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
-
-
-def test_the_sample_is_a_corpus_by_name(learnt):
-    assert len(learnt.score("sample")) == len(catalogue.load("sample"))

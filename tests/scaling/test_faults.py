@@ -60,23 +60,6 @@ def test_a_corrupt_shard_is_named_and_the_others_are_scored(command: Command, tm
     assert len(contents(out)) == 7
 
 
-def test_without_a_directory_no_results_are_promised(command: Command, copy_of):
-    data = copy_of(2)
-    (data / "part-00001.parquet").unlink()
-    printed = command("score", str(data), "--metric", "bleu", "--level", "system", code=2)
-    assert "part-00001.parquet: no such file" in printed.err
-    assert "1 of 2 shards failed; give --out DIR to keep the results of the others: repair it" in printed.err
-    assert "are kept" not in printed.err
-
-
-def test_a_corrupt_shard_of_a_pattern_is_named(command: Command, tmp_path, copy_of):
-    data, out = copy_of(2), tmp_path / "out"
-    (data / "part-00001.parquet").write_bytes(b"PAR1 damaged")
-    printed = command("score", str(data / "*.parquet"), "--metric", "bleu", "--out", str(out), code=2)
-    assert "part-00001.parquet: cannot be read as a Parquet file" in printed.err
-    assert len(contents(out)) == 1
-
-
 def test_finished_shards_are_kept_and_changed_options_make_them_anew(command: Command, tmp_path, shards_of):
     words = ("score", shards_of(2), "--out", str(tmp_path), "--metric")
     command(*words, "bleu")
@@ -87,12 +70,6 @@ def test_finished_shards_are_kept_and_changed_options_make_them_anew(command: Co
     assert "finished by an earlier run" not in command(*words, "bleu[order=2]").err
     assert len(contents(tmp_path)) == 2
     assert not contents(tmp_path).keys() & before.keys()
-
-
-def test_results_of_more_shards_are_removed(command: Command, tmp_path, shards_of):
-    for number in (7, 2):
-        command("score", shards_of(number), "--metric", "bleu", "--out", str(tmp_path))
-        assert len(contents(tmp_path)) == number
 
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.99])
@@ -107,19 +84,6 @@ def test_a_flipped_bit_in_a_finished_part_is_noticed(command: Command, tmp_path,
     assert "1 shard finished by an earlier run" in printed.err
     assert printed.out == expected
     assert contents(tmp_path) == before
-
-
-def test_a_list_of_earlier_results_is_gone_before_the_first_part_is_replaced(tmp_path, shards_of, monkeypatch):
-    shards, named = Shards.open([shards_of(2)]), NamedScorers.of(["bleu"], None)
-    (tmp_path / "results.json").write_text("{}", encoding="utf-8")
-
-    def killed(part):
-        assert not (tmp_path / "results.json").exists()
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        process(shards, killed, named.signature(), tmp_path)
-    assert not (tmp_path / "results.json").exists()
 
 
 def test_a_shard_that_is_replaced_during_a_run_is_noticed(tmp_path, copy_of):
@@ -148,12 +112,6 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, t
     assert len(contents(tmp_path)) == 2
     assert "2 shards finished by an earlier run" in command(*words).err
     assert len(contents(tmp_path)) == 7
-
-
-def test_a_directory_that_cannot_be_made_is_named(command: Command, tmp_path, shards_of):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    printed = command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path / "file" / "out"), code=2)
-    assert "out: cannot be written: " in printed.err
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -70,15 +70,6 @@ def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic)
     assert len(added.signatures) == 1
 
 
-def test_a_block_counts_anew(automatic):
-    added = kernel(total)
-    values = np.arange(kernels.ELEMENTS // 2 - 1)
-    for _ in range(3):
-        with kernels.using("auto"):
-            added(values, values)
-    assert added.signatures == []
-
-
 def test_a_kernel_that_may_differ_is_always_compiled(automatic):
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
@@ -147,14 +138,6 @@ def test_threads_share_a_few_rows_that_take_long(automatic, monkeypatch, size):
         fill(values, np.array([0, 1, 2, 3]) * (len(values) // 3))
     assert len(parts) == 3
     assert set(values) == {len(values) // 3}
-
-
-def test_threads_that_need_the_same_kernel_count_it_once(automatic):
-    added = kernel(elements=0)(total)
-    before = kernels.compiled()
-    with threads.using(4):
-        threads.for_each_block(lambda _: added(np.arange(4), np.zeros(1)), 8)
-    assert kernels.compiled() == before + 1
 
 
 @pytest.mark.parametrize("text", CHECKED)

@@ -236,21 +236,6 @@ def test_changed_arrays_are_refused(path, change):
         read_model(path)
 
 
-def test_no_name_of_an_array_is_special(path):
-    odd = {name: np.arange(3) for name in ("allow_pickle", "file", "args", "kwds")}
-    write_model(path, StoredModel(MODEL, {"odd": odd}), "")
-    assert sorted(read_model(path).arrays["odd"]) == sorted(odd)
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(io.BytesIO(archive.read("odd.npz"))) as inner:
-        assert inner.namelist() == sorted(f"{name}.npy" for name in odd)
-
-
-def test_models_of_the_first_format_are_refused(path):
-    """Their `bleu` and `ter` meant other defaults."""
-    rewrite(path, "model.json", json.dumps({"format": 1, "digest": "", "model": MODEL, "arrays": {}}).encode())
-    with pytest.raises(ModelError, match="model format 1, this version reads format 2; train it again"):
-        read_model(path)
-
-
 @pytest.mark.parametrize("content", [b"", b"junk", pickle.dumps({"a": 1}), b"PK\x03\x04 cut", b"{}"])
 def test_other_files_are_refused(tmp_path, content):
     (tmp_path / "x.model").write_bytes(content)

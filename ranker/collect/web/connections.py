@@ -17,10 +17,7 @@ Peer = tuple[str, int]
 
 
 class Listener(socket.socket):
-    """Limits how long a connection waits for the head of a request, and how many wait: the oldest makes room.
-
-    Without it, clients that send nothing, or single bytes, could use up all open files.
-    """
+    """Limits how long, and how many, connections wait before a request: the oldest makes room."""
 
     def open(self, most: int | None = None) -> None:
         """Begin to listen; at most `most` connections wait."""

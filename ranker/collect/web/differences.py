@@ -22,11 +22,7 @@ class Stretch:
 
 
 def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
-    """Divide every output into stretches that it shares with the other outputs, and stretches that it does not.
-
-    Two outputs share the words that occur in the same order in both. With more outputs, an output shares the words that
-    at least half of the others contain, in any position.
-    """
+    """Divide outputs into stretches that are shared, in order with one other output or with half of several, or not."""
     if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]
     split_outputs = [pieces_of(text) for text in outputs]

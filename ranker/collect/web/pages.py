@@ -71,10 +71,7 @@ def task_page(
     assignment: int,
     form_values: dict[str, str] | None = None,
 ) -> TaskPage | None:
-    """Return the page of an assignment, or None if the judge has no such assignment.
-
-    `form_values` are the fields of a form that was refused, to show again.
-    """
+    """Return the page of an assignment, with `form_values` of a refused form, or None if the judge has none such."""
     row = connection.execute(
         "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
         "WHERE assignment.id = ? AND judge = ?",

@@ -30,12 +30,7 @@ class Lines:
 
 
 def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
-    """Return the encodings that text of `language` may have where it is not UTF-8, the first to be tried first.
-
-    Chinese is GB18030, English and its western neighbours are CP1252. Translations from the Chinese are tried as
-    GB2312 first, because systems leave words that they do not know in the bytes of the source. Of other languages
-    nothing is supposed.
-    """
+    """Return the encodings of `language` to try after UTF-8, GB2312 first for what was translated from Chinese."""
     language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
     if language == "zh":
         return ("gb18030",)
@@ -65,10 +60,7 @@ def declared_encoding(raw: bytes) -> str | None:
 
 
 def common_encoding(raws: Sequence[bytes], encodings: Sequence[str]) -> str | None:
-    """Return the first of `encodings` that all `raws` fit into, or None.
-
-    Several files tell more than one: the two bytes of a Chinese character in GB2312 can also be a letter of UTF-8.
-    """
+    """Return the first of `encodings` that all `raws` fit into, or None."""
     return next((name for name in encodings if all(map(_fits(name), raws))), None)
 
 

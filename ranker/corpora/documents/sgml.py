@@ -40,9 +40,11 @@ SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "s
 VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system"}
 """Parts of a document in WMT files."""
 
-_TOKEN = re.compile(r"<!--|<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
-_COMMENT, _COMMENT_END = "<!--", "-->"
-_END_OF_SEGMENT = re.compile("</seg", re.IGNORECASE)
+_TOKEN = re.compile(r"<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+_SEGMENT_OR_COMMENT = re.compile(r"<seg\b.*?</seg|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_REMOVED = "\x1f"
+"""Stands for the characters of comments, so that all others keep their places; counts as white space."""
 _VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
 _REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
 _ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]+)\s*=\s*({_VALUE})")
@@ -83,6 +85,7 @@ def key(text: str) -> str:
 
 def parse_documents(text: str, file: str) -> list[Document]:
     r"""Parse all documents of a file, in their order."""
+    text = _SEGMENT_OR_COMMENT.sub(lambda part: _COMMENT.sub(_removed, part[0]), text)
     parser = _Parser(text, file)
     position = 0
     while token := _TOKEN.search(text, position):
@@ -112,17 +115,14 @@ class _Parser:
         self.documents: list[Document] = []
         self.read_to = 0
         self.stray: int | None = None
-        self.comment_end = self.segment_end = 0
 
     def fail(self, what: str, position: int) -> NoReturn:
         line, column = self.lines.place(position)
         raise DataError(what, file=self.file, line=line, column=column)
 
     def take(self, token: re.Match[str]) -> int:
-        """Take one tag or comment; return the position to read on from."""
+        """Take one tag; return the position to read on from."""
         inside_segment = bool(self.open) and self.open[-1].name == "seg"
-        if token[2] is None:
-            return self.take_comment(token, inside_segment)
         name, closes = token[2].lower(), bool(token[1])
         if inside_segment and name in VERSIONS:
             return token.end()
@@ -145,30 +145,12 @@ class _Parser:
         self.read_to = rest.end()
         return self.read_to
 
-    def take_comment(self, token: re.Match[str], inside_segment: bool) -> int:
-        """Take a comment, or the beginning of one that does not end; return the position to read on from."""
-        # both ends are looked for once, not from every beginning
-        if self.comment_end < token.end():
-            marker = self.text.find(_COMMENT_END, token.end())
-            self.comment_end = marker if marker >= 0 else len(self.text)
-        end = self.comment_end + len(_COMMENT_END)
-        if end > len(self.text):
-            return token.end()
-        if not inside_segment:
-            return self.pass_over(token.start(), end)
-        if self.segment_end < token.end():
-            closing = _END_OF_SEGMENT.search(self.text, token.end())
-            self.segment_end = closing.start() if closing else len(self.text)
-        # what ends behind the segment is no comment; the others are taken out when it is complete
-        return token.end() if self.segment_end < end else end
-
-    def pass_over(self, start: int, end: int) -> int:
+    def pass_over(self, start: int, end: int) -> None:
         """Go on to `end`; text before `start` that is not read yet belongs to no segment, which is noted."""
         between = _OTHER_MARKUP.sub(lambda tag: " " * len(tag[0]), self.text[self.read_to : start])
         if self.stray is None and between.strip():
             self.stray = self.read_to + len(between) - len(between.lstrip())
         self.read_to = end
-        return end
 
     def start(self, tag: _Open) -> None:
         outer = self.open[-1].name if self.open else None
@@ -256,20 +238,13 @@ class _Parser:
         return self.documents
 
 
+def _removed(comment: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", _REMOVED, comment[0])
+
+
 def _clean(text: str) -> str:
-    text = _unescape(_without_comments(text))
+    text = _unescape(text.replace(_REMOVED, ""))
     return " ".join(_BROKEN_CHINESE_LINE.sub("", text).split())
-
-
-def _without_comments(text: str) -> str:
-    parts, position = [], 0
-    while (start := text.find(_COMMENT, position)) >= 0:
-        end = text.find(_COMMENT_END, start + len(_COMMENT))
-        if end < 0:
-            break
-        parts.append(text[position:start])
-        position = end + len(_COMMENT_END)
-    return "".join([*parts, text[position:]])
 
 
 def _unescape(text: str) -> str:

@@ -39,10 +39,7 @@ def looks_like_testset(text: str) -> bool:
 
 
 def is_testset(path: str | Path) -> bool:
-    """Whether a file is a test set in SGML or XML, by its name or its first characters.
-
-    Standard input and pipes never are, because they can be read only once.
-    """
+    """Whether a file, but no pipe, is a test set in SGML or XML, by its name or its first characters."""
     if str(path) == STDIN:
         return False
     if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
@@ -86,10 +83,7 @@ def parse_testset(text: str, file: str) -> list[Record]:
 def read_testset(
     source: str | Path | None, references: Sequence[str | Path], translations: Sequence[str | Path], name: str
 ) -> Dataset:
-    """Read a test set from the files of its source, its references and its systems.
-
-    Without `source` the sources are empty.
-    """
+    """Read a test set from the files of its source, empty without one, its references and its systems."""
     files: list[tuple[sgml.Role, str | Path]] = [
         *(("source", path) for path in (source,) if path is not None),
         *(("reference", path) for path in references),

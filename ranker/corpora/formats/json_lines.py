@@ -344,10 +344,7 @@ class RecordReader:
         return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
-        """Yield the keys of `fields` that are not `known`, but for metadata, which is noted to be left out.
-
-        With `numbers`, those of metadata that hold a number are yielded too.
-        """
+        """Yield the keys of `fields` not `known`, without metadata unless they hold a number and `numbers`."""
         for key, value in fields.items():
             if key in known or value is None or (key in names.NOT_READ and not (numbers and _is_number(value))):
                 continue

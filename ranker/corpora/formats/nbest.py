@@ -144,11 +144,7 @@ def from_columns(
 
 
 def merge(first: NBestList, second: NBestList) -> NBestList:
-    """Put two lists together, without the hypotheses of equal sentence, text and features that stood there before.
-
-    Hypotheses of a sentence keep their order, those of `first` before those of `second`; texts of `first` keep their
-    codes. Scores and alignments are kept if both lists have them.
-    """
+    """Put two lists together in order, `first` before `second`, and drop repeated sentence, text and features."""
     if first.layout != second.layout:
         raise DataError(
             f"has the features {second.described}; expected {first.described}, as in {first.name}", file=second.name

@@ -67,10 +67,7 @@ def is_fairseq(text: str) -> bool:
 
 
 def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str]]:
-    """Return the hypotheses with their scores, sorted by sentence, and the source of every sentence.
-
-    Lines ``D-0`` hold detokenised hypotheses, and are read instead of ``H-0`` where there are any.
-    """
+    """Return the hypotheses (``D-0``, else ``H-0``) with scores, by sentence, and the source of every sentence."""
     sources: dict[int, str] = {}
     by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}
     for number, line in enumerate(text.split("\n"), 1):

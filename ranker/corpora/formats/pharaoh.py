@@ -14,7 +14,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +24,11 @@ from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError
-from ranker.files import display_name, read_text
 from ranker.links import Links
 
 _LINK = re.compile(r"[0-9]{1,9}-[0-9]{1,9}", re.ASCII)
 
-# turns the number of a line and what is wrong with it into the error to raise
+# turns the number of a row and what is wrong with it into the error to raise
 _Refusal = Callable[[int, str], DataError]
 
 
@@ -42,21 +40,6 @@ class Alignments:
     candidates: Links
     references_given: BoolArray
     candidates_given: BoolArray
-
-
-def read_pharaoh(
-    path: str | Path, *, source_lengths: npt.ArrayLike | None = None, target_lengths: npt.ArrayLike | None = None
-) -> Links:
-    """Read a file in Pharaoh format; ``-`` is standard input."""
-    file = display_name(path)
-    text = read_text(path)
-    links = _parse(text.removesuffix("\n").split("\n") if text else [], lambda row, what: _in_file(file, row, what))
-    for lengths in (source_lengths, target_lengths):
-        if lengths is not None:
-            _check_count(links, len(np.asarray(lengths)), "sentence pairs", file)
-    if source_lengths is not None or target_lengths is not None:
-        _check_range(links, source_lengths, target_lengths, lambda row, what: _in_file(file, row, what))
-    return links
 
 
 def pharaoh_lines(links: Links) -> list[str]:
@@ -125,15 +108,6 @@ def _parse(lines: Sequence[str | None] | npt.NDArray[np.object_], refuse: _Refus
     return Links(links[:, 1].astype(np.int32), links[:, 2].astype(np.int32), offsets)
 
 
-def _check_count(links: Links, expected: int, what: str, file: str) -> None:
-    if len(links) != expected:
-        raise DataError(
-            f"has {len(links)} lines, expected {expected}, one for each of the {what}",
-            file=file,
-            line=len(links) or None,
-        )
-
-
 def _check_range(
     links: Links, source_lengths: npt.ArrayLike | None, target_lengths: npt.ArrayLike | None, refuse: _Refusal
 ) -> None:
@@ -147,10 +121,6 @@ def _check_range(
         words = int(lengths[side][pair])
         extent = f"has {words} word{'' if words == 1 else 's'}, counted from 0" if words else "is empty"
         raise refuse(pair, f"link {link} is out of range: the {('source', 'target')[side]} sentence {extent}")
-
-
-def _in_file(file: str, row: int, what: str) -> DataError:
-    return DataError(what, file=file, line=row + 1)
 
 
 def _of_row(dataset: Dataset, rows: pd.DataFrame) -> _Refusal:

@@ -31,10 +31,7 @@ def format_of(path: str | Path) -> str | None:
 
 
 def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str | None = None) -> Dataset:
-    """Read a corpus file, gzipped or not: JSONL, JSON, CSV, TSV, Parquet, or a test set in SGML or XML.
-
-    ``-`` is standard input.
-    """
+    """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input."""
     file = display_name(path)
     before = _version(path)
     try:

@@ -206,10 +206,7 @@ def delimiter_of(header: str, file: str) -> Delimiter:
 
 
 class LongTable:
-    """The columns of a table by their canonical names, checked and put together.
-
-    `lines` is what messages call the rows, `unit` what it counts.
-    """
+    """The checked columns of a table; messages call row i ``unit lines[i]``."""
 
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
@@ -218,10 +215,7 @@ class LongTable:
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
-        """Return the data set, or raise what is wrong in the first row with something wrong.
-
-        Sources without ``seg_id`` are numbered; the first source is number `first`.
-        """
+        """Return the data set, its sources without ``seg_id`` numbered from `first`, or raise the first thing wrong."""
         return self.dataset_and_candidates(name, first=first)[0]
 
     def dataset_and_candidates(self, name: str, *, first: int = 1) -> tuple[Dataset, Int64Array]:

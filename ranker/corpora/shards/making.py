@@ -28,12 +28,7 @@ _NOTED = ("ranker.corpora.formats.json_lines", "ranker.corpora.formats.tables")
 def make_shards(
     data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
 ) -> ShardManifest:
-    """Write a corpus, by name or path, as shards of up to `rows` rows.
-
-    The corpus is read as a stream where its format allows it (`ranker.corpora.shards.streaming`). Sources are never
-    cut and stay in order; of the language pairs `lp` alone, if there are any. The manifest is written last: a directory
-    without one is not complete.
-    """
+    """Write a corpus, by name or path, as shards of up to `rows` rows and whole sources; the manifest comes last."""
     folder = Path(folder)
     if rows < 1:
         raise OptionError(f"--rows {rows}: expected a whole number from 1")

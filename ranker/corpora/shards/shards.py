@@ -29,10 +29,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """One file of whole sources: its name in the manifest's directory, or path, and what a manifest says of it.
-
-    The digest is that of the file and of its pairs file, if there is one.
-    """
+    """A file of whole sources, by its name in the manifest's directory or its path, and the digest of all of it."""
 
     file: str
     rows: Count | None = None
@@ -61,10 +58,7 @@ class Shards:
 
     @classmethod
     def open(cls, data: Sequence[str]) -> Shards | None:
-        """Return the shards that directories with a manifest and patterns stand for; None if there are none of them.
-
-        Other corpus files among `data` are shards too then.
-        """
+        """Return the shards that directories with a manifest, patterns and files stand for; None if there are none."""
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
         names: list[str] = []

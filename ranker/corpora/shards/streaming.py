@@ -42,11 +42,7 @@ class Part(NamedTuple):
 
 
 def parts_of(data: str, rows: int) -> Iterator[Dataset]:
-    """Read a corpus, by name or path, in parts of up to `rows` rows, or of one source with more.
-
-    Rows are candidates; in tables with several judges, rows of the table. Put one after the other, the parts are the
-    data set that `ranker.corpora.catalogue.load` returns. A source whose candidates are not together is an error.
-    """
+    """Read a corpus, by name or path, in parts of whole sources and up to `rows` candidates, or one larger source."""
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
         keys.add(part)

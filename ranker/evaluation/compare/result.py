@@ -50,36 +50,20 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """How a comparison was made.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of judgement asked for; ``auto`` takes the first that a data set has, which its scopes name.
-    resamples : int
-        Bootstrap samples of sources, or permutations of the test.
-    seed : int
-    level : float
-        Of the intervals.
-    test : {"bootstrap", "randomisation", "perm-both", "williams"}
-    correction : {"westfall-young", "holm", "none"}
-        Multiple-testing correction for the p-values of all pairs of metrics.
-    alpha : float
-        A corrected p-value below it is a significant difference.
-
-    Raises
-    ------
-    OptionError
-        If `resamples` or `alpha` is out of range, or the test or the correction is not one of those.
-    """
+    """How a comparison was made; an `OptionError` says which of them is out of range."""
 
     kind: str
+    """Kind of judgement asked for; ``auto`` takes the first that a data set has, which its scopes name."""
     resamples: int
+    """Bootstrap samples of sources, or permutations of the test."""
     seed: int
     level: float
+    """Of the intervals."""
     test: Test
     correction: Correction
+    """Multiple-testing correction for the p-values of all pairs of metrics."""
     alpha: float
+    """A corrected p-value below it is a significant difference."""
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -106,155 +90,95 @@ class ComparisonSettings:
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """One of the things compared.
-
-    Parameters
-    ----------
-    name : str
-        Unique in the comparison.
-    type : str
-        ``metric``, ``ranker`` or ``scores``.
-    signature : str
-        All that changes its scores.
-    notes : tuple of str
-        What a reader should know, as that a ranker was trained on data it is compared on.
-    """
+    """One of the things compared."""
 
     name: str
     type: str
+    """``metric``, ``ranker`` or ``scores``."""
     signature: str
     notes: tuple[str, ...] = ()
+    """What a reader should know, as that a ranker was trained on data it is compared on."""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure that says how well a metric agrees with people; higher is better.
-
-    Parameters
-    ----------
-    id : str
-        ``LEVEL.NAME``, as ``segment.tau.official``.
-    level : {"segment", "document", "system"}
-    title : str
-        Head of its column.
-    definition : str
-        One sentence.
-    low, high : float
-        Range of its values.
-    chance : float
-        What a coin reaches.
-    shown : bool
-        Whether the command's table has it by default.
-    """
+    """A figure that says how well a metric agrees with people; higher is better."""
 
     id: str
+    """``LEVEL.NAME``, as ``segment.tau.official``."""
     level: Level
     title: str
     definition: str
     low: float
     high: float
     chance: float
+    """What a coin reaches, between the lowest and the highest value."""
     shown: bool
+    """Whether the command's table has it by default."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Data that figures are for.
-
-    Parameters
-    ----------
-    id : str
-        ``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets.
-    type : {"language-pair", "mean"}
-    title : str
-    data : str
-        Name of the data set; empty for the mean over several.
-    lp : str
-        Language pair; empty for means.
-    members : tuple of str
-        Scopes that a mean is taken over; empty for a language pair.
-    kind : str
-        Kind of judgement; empty for the mean over several data sets.
-    sources, documents, systems, candidates : int
-        With human judgements; documents and systems are 0 where a statistic of that level cannot be had.
-    pairs : dict
-        Strict human preferences: ``official`` (all rows) and ``primary``.
-    """
+    """Data that figures are for."""
 
     id: str
+    """``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets."""
     type: ScopeType
     title: str
     data: str
+    """Name of the data set; empty for the mean over several, as is the kind of judgement."""
     lp: str
+    """Language pair; empty for means."""
     members: tuple[str, ...]
+    """Scopes that a mean is taken over; empty for a language pair."""
     kind: str
     sources: int
+    """With human judgements; documents and systems are 0 where a statistic of that level cannot be had."""
     documents: int
     systems: int
     candidates: int
     pairs: Mapping[str, int] = field(default_factory=dict)
+    """Strict human preferences: ``official`` (all rows) and ``primary``."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure.
-
-    Parameters
-    ----------
-    statistic, scope, metric : str
-        Keys of a `Statistic`, a `Scope` and a `ComparedMetric`.
-    value, low, high : float
-        The figure and its interval, percentiles of the bootstrap (at system level moved so that their mean is the
-        figure, because resampling lowers it); NaN where undefined.
-    rank : int
-        Place among the metrics, 1 best, equal values share the better place; 0 if undefined.
-    cluster : int
-        Significance cluster, 1 best; 0 if undefined. A metric opens a cluster if it is significantly behind one of
-        the cluster before it.
-    count : int
-        Sources, documents, pairs of candidates or pairs of systems that it is taken over.
-    undefined : int
-        Of these, how many are left out as undefined.
-    detail : dict
-        What else belongs to it: ``epsilon`` of tie calibration, ``variance`` over sources of a mean.
-    """
+    """One figure of one metric."""
 
     statistic: str
     scope: str
     metric: str
     value: float
     low: float
+    """Percentiles of the bootstrap, at system level moved so that their mean is the figure, because resampling lowers
+    it; NaN where undefined."""
     high: float
     rank: int
+    """1 best, equal values share the better place; 0 if undefined."""
     cluster: int
+    """1 best; a metric opens one if it is significantly behind one of the cluster before it; 0 if undefined."""
     count: int
+    """Sources, documents, pairs of candidates or pairs of systems that it is taken over."""
     undefined: int
+    """Of these, how many are left out as undefined."""
     detail: Mapping[str, float] = field(default_factory=dict)
+    """What else belongs to it: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
 
 
 @dataclass(frozen=True)
 class PairwiseTests:
-    """Which differences between metrics are significant, for one statistic in one scope.
-
-    Parameters
-    ----------
-    statistic, scope : str
-    test : str
-        As `ComparisonSettings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic.
-    p : tuple of tuple of float
-        Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined.
-    adjusted : tuple of tuple of float
-        The same after the correction for the number of pairs.
-    ahead : tuple of tuple of bool
-        Whether the metric of the row is significantly ahead of that of the column: the win matrix.
-    """
+    """Which differences between metrics are significant, for one statistic in one scope."""
 
     statistic: str
     scope: str
     test: str
+    """As `ComparisonSettings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic."""
     p: tuple[tuple[float, ...], ...]
+    """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined."""
     adjusted: tuple[tuple[float, ...], ...]
+    """The same after the correction for the number of pairs."""
     ahead: tuple[tuple[bool, ...], ...]
+    """Whether the metric of the row is significantly ahead of that of the column: the win matrix."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -276,15 +200,7 @@ class Comparison(TableResult):
         return f"{names} on {scope.title}, {counted(scope.sources, 'source')}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per figure.
-
-        Returns
-        -------
-        DataFrame
-            ``scope``, ``statistic`` and ``metric`` (ids and names), and the fields of `Cell` but for its detail:
-            ``value`` with the bounds of its interval, ``low`` and ``high``, NaN where undefined; ``rank``, ``cluster``,
-            ``count``, ``undefined``.
-        """
+        """Return one row per figure: ``scope``, and the fields of `Cell` but for its detail."""
         import pandas as pd
 
         rows = [{"scope": cell.scope, **asdict(cell)} for cell in self.cells]
@@ -310,23 +226,11 @@ class Comparison(TableResult):
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def statistic(self, identity: str) -> Statistic:
-        """Return the statistic of that id.
-
-        Raises
-        ------
-        KeyError
-            If the comparison has none.
-        """
+        """Return the statistic of that id."""
         return {statistic.id: statistic for statistic in self.statistics}[identity]
 
     def scope(self, identity: str) -> Scope:
-        """Return the scope of that id.
-
-        Raises
-        ------
-        KeyError
-            If the comparison has none.
-        """
+        """Return the scope of that id."""
         return {scope.id: scope for scope in self.scopes}[identity]
 
     @property
@@ -374,13 +278,7 @@ class Comparison(TableResult):
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        DataError
-            If the text is no JSON, of another format, or lacks a key.
-        """
+        """Read what `to_json` wrote."""
         value = parse_json(text, file or "comparison")
         version = value.get("format") if isinstance(value, dict) else None
         if version != FORMAT:
@@ -426,13 +324,7 @@ class Comparison(TableResult):
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
-        """Read a file that `write` made.
-
-        Raises
-        ------
-        DataError
-            If it cannot be read or contains no comparison.
-        """
+        """Read a file that `write` made."""
         return cls.from_json(read_text(path), file=str(path))
 
 

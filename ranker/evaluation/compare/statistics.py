@@ -316,10 +316,7 @@ _BLOCKS = {
     "segment.pearson": 6,
 }
 """Columns of the statistics that need no preferences."""
-_TAU_OF = {
-    "official": tuple(TAUS["official"].values()),
-    "primary": (*TAUS["primary"].values(), "segment.consistency"),
-}
+_TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["primary"].values(), "segment.consistency")}
 
 
 class DocumentStatistics(StatisticSet):

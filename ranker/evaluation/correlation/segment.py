@@ -12,12 +12,7 @@ from ranker.ranks import group_spearman
 
 
 def source_spearman(
-    dataset: Dataset,
-    scores: npt.ArrayLike,
-    human: npt.ArrayLike,
-    *,
-    tie_corrected: bool = True,
-    constant: bool = False,
+    dataset: Dataset, scores: npt.ArrayLike, human: npt.ArrayLike, *, tie_corrected: bool = True, constant: bool = False
 ) -> FloatArray:
     """Spearman's rho between scores and human scores among the judged candidates of every source."""
     target = np.asarray(human, dtype=np.float64)

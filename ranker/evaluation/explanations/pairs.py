@@ -7,11 +7,10 @@ family (words, fluency, ...) and by extractor.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -35,48 +34,23 @@ FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
 
 @dataclass(frozen=True)
 class ExtractorDifference:
-    """What all features of one extractor, with its variants and options, add to the difference of two scores.
-
-    Parameters
-    ----------
-    extractor : str
-        Name in the registry; of variants such as ``rouge_l`` and ``rouge_w`` what they share, ``rouge``.
-    family : str
-    features : int
-        Number of its features.
-    difference : float
-        Contribution to the first score minus that to the second.
-    evidence : Evidence
-    """
+    """What all features of one extractor, with its variants and options, add to the difference of two scores."""
 
     extractor: str
+    """Name in the registry; of variants such as ``rouge_l`` and ``rouge_w`` what they share, ``rouge``."""
     family: FeatureFamily
     features: int
+    """Number of its features."""
     difference: float
     evidence: Evidence
 
 
 @dataclass(frozen=True, repr=False)
 class PairExplanation(TableResult):
-    """Why one candidate of a source scores higher than another.
-
-    Parameters
-    ----------
-    source : int
-        Row of the source.
-    first, second, first_text, second_text : str
-        Systems and their translations.
-    first_score, second_score, difference : float
-        The difference is first minus second.
-    families : dict of str to float
-        What every family adds to the difference, in the order of `FAMILIES`; they add up to it.
-    strongest : tuple of ExtractorDifference
-        The largest differences, by absolute value.
-    features : dict of str to float
-        What every feature adds to the difference.
-    """
+    """Why one candidate of a source scores higher than another."""
 
     source: int
+    """Row of the source."""
     first: str
     second: str
     first_text: str
@@ -84,9 +58,13 @@ class PairExplanation(TableResult):
     first_score: float
     second_score: float
     difference: float
+    """First minus second."""
     families: dict[str, float]
+    """What every family adds to the difference, in the order of `FAMILIES`; they add up to it."""
     strongest: tuple[ExtractorDifference, ...]
+    """The largest differences, by absolute value."""
     features: dict[str, float]
+    """What every feature adds to the difference."""
 
     @property
     def headline(self) -> str:
@@ -102,17 +80,6 @@ class PairExplanation(TableResult):
             for feature in self.strongest
         ]
         return pd.DataFrame(rows, columns=["extractor", "family", "features", "difference", "evidence"])
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> PairExplanation:
-        """Return the explanation whose fields a JSON object holds; it does not know the row of its source."""
-        strongest = []
-        for feature in document["strongest"]:
-            words = feature["evidence"]
-            evidence = Evidence(tuple(words["first"]), tuple(words["second"]), words["text"])
-            strongest.append(ExtractorDifference(**{**feature, "evidence": evidence}))
-        fields = {field.name: document[field.name] for field in dataclasses.fields(cls)}
-        return cls(**{**fields, "source": -1, "strongest": tuple(strongest)})
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -133,24 +100,15 @@ class PairExplanation(TableResult):
         return tuple(lines)
 
 
-def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return the candidates of two systems, as `system_pair`, if there is something to compare."""
-    check_different(first, second)
-    rows = system_pair(dataset, first, second)
-    if not (rows >= 0).all(axis=1).any():
-        raise nothing_to_compare(dataset.name, first, second)
-    return rows
-
-
-def check_different(first: str, second: str) -> None:
-    """Refuse two systems that are the same."""
+def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | None = None) -> Int64Array:
+    """Return the candidates of two systems for some sources, as `system_pair`, if there is something to compare."""
     if first == second:
         raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
-
-
-def nothing_to_compare(data: str, first: str, second: str) -> OptionError:
-    """Return the error that no source has a translation by both systems."""
-    return OptionError(f"--pair: no source of {data} has a translation by both {first!r} and {second!r}")
+    rows = system_pair(dataset, first, second)
+    rows = rows if sources is None else rows[sources]
+    if not (rows >= 0).all(axis=1).any():
+        raise OptionError(f"--pair: no source of {dataset.name} has a translation by both {first!r} and {second!r}")
+    return rows
 
 
 def explain_pairs(
@@ -167,12 +125,11 @@ def left_out(rows: Int64Array) -> int:
     return int((rows >= 0).any(axis=1).sum() - (rows >= 0).all(axis=1).sum())
 
 
-def mean_difference(
-    differences: Sequence[float], families: Sequence[Mapping[str, float]]
-) -> tuple[float, dict[str, float]]:
+def mean_difference(explanations: Sequence[PairExplanation]) -> tuple[float, dict[str, float]]:
     """Return the means over sources of the difference of two scores, and of what every family adds to it."""
-    means = {name: float(np.mean([source[name] for source in families])) for name in families[0]}
-    return float(np.mean(differences)), means
+    names = explanations[0].families
+    means = {name: float(np.mean([each.families[name] for each in explanations])) for name in names}
+    return float(np.mean([each.difference for each in explanations])), means
 
 
 def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:

@@ -169,11 +169,16 @@ def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:
     units = counts.sum(axis=(-2, -1))
     if counts.shape[-1] > _MOST_CATEGORIES:
         return {}
+    return {name: _weighted_mean(values, units) for name, values in _coefficients(counts).items()}
+
+
+def _coefficients(counts: FloatArray) -> dict[str, FloatArray]:
+    """Return the coefficients of every pair of judges by name, in the order of the fields of `JudgePair`."""
     return {
-        "cohen": _weighted_mean(cohen_kappa_of(counts), units),
-        "cohen linear": _weighted_mean(cohen_kappa_of(counts, "linear"), units),
-        "cohen quadratic": _weighted_mean(cohen_kappa_of(counts, "quadratic"), units),
-        "scott": _weighted_mean(scott_pi_of(counts), units),
+        "cohen": cohen_kappa_of(counts),
+        "cohen linear": cohen_kappa_of(counts, "linear"),
+        "cohen quadratic": cohen_kappa_of(counts, "quadratic"),
+        "scott": scott_pi_of(counts),
     }
 
 
@@ -196,13 +201,7 @@ def _confusions(votes: Votes) -> tuple[Int64Array, FloatArray]:
 def _judge_pairs(votes: Votes, pairs: Int64Array, counts: FloatArray) -> tuple[JudgePair, ...]:
     units = counts.sum(axis=(-2, -1))
     agreeing = np.trace(counts, axis1=-2, axis2=-1) / units
-    columns = (
-        cohen_kappa_of(counts),
-        cohen_kappa_of(counts, "linear"),
-        cohen_kappa_of(counts, "quadratic"),
-        scott_pi_of(counts),
-    )
-    names = votes.judges
+    columns, names = _coefficients(counts).values(), votes.judges
     return tuple(
         JudgePair(
             names[code // len(names)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,30 +68,17 @@ class Votes:
         code = np.cumsum(chosen) - 1
         rows, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
         again = np.column_stack([code[again[:, 0]], again[:, 1:]])
-        return Votes(
-            _renumbered(self.unit[rows]),
-            self.judge[rows],
-            self.category[rows],
-            code[self.source[rows]],
-            self.judges,
-            self.categories,
-            int(chosen.sum()),
-            again,
-        )
+        source = code[self.source[rows]]
+        return replace(self._take(rows), source=source, sources=int(chosen.sum()), again=again)
+
+    def _take(self, rows: BoolArray) -> Votes:
+        """Return the votes where the mask `rows` (votes,) is true, units numbered anew."""
+        unit = _renumbered(self.unit[rows])
+        return replace(self, unit=unit, judge=self.judge[rows], category=self.category[rows], source=self.source[rows])
 
     def several(self) -> Votes:
         """Return the votes on units that two judges or more voted on."""
-        rows = np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool)
-        return Votes(
-            _renumbered(self.unit[rows]),
-            self.judge[rows],
-            self.category[rows],
-            self.source[rows],
-            self.judges,
-            self.categories,
-            self.sources,
-            self.again,
-        )
+        return self._take(np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool))
 
     def counts(self) -> FloatArray:
         """Return how many judges put each unit into each category, shape (units, categories)."""
@@ -111,11 +98,9 @@ class Votes:
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
-        source = self.again[:, 0]
-        return np.stack(
-            [np.bincount(source, weights=column, minlength=self.sources) for column in (same, np.ones_like(same))],
-            axis=1,
-        )
+        columns = same, np.ones_like(same)
+        sums = [np.bincount(self.again[:, 0], weights=column, minlength=self.sources) for column in columns]
+        return np.stack(sums, axis=1)
 
     @functools.cached_property
     def pairs(self) -> VotePairs:
@@ -184,16 +169,7 @@ def _three_way(votes: Votes) -> Votes:
     place = (votes.categories + 1).astype(np.int64)
     again = votes.again.copy()
     again[:, 1:] = place[again[:, 1:]]
-    return Votes(
-        votes.unit,
-        votes.judge,
-        place[votes.category],
-        votes.source,
-        votes.judges,
-        np.array([-1.0, 0.0, 1.0]),
-        votes.sources,
-        again,
-    )
+    return replace(votes, category=place[votes.category], categories=np.array([-1.0, 0.0, 1.0]), again=again)
 
 
 def _renumbered(unit: Int64Array) -> Int64Array:

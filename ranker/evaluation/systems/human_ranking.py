@@ -22,30 +22,19 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class RankedSystem:
-    """A system's place.
-
-    Parameters
-    ----------
-    system : str
-    score : float
-        Expected wins (Bojar et al. 2013), the mean of its TrueSkill over the resamples, or its mean human score.
-    rank : int
-        1 best; equal scores share the better place.
-    low, high : int
-        Range of its rank in 95% of the resamples.
-    cluster : int
-        1 best; ranges of ranks of different clusters do not overlap (Koehn 2012).
-    judgements : int
-        Strict and tied comparisons, or scores.
-    """
+    """A system's place."""
 
     system: str
     score: float
+    """Expected wins (Bojar et al. 2013), the mean of its TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
+    """Range of its rank in 95% of the resamples."""
     high: int
     cluster: int
+    """1 best; ranges of ranks of different clusters do not overlap (Koehn 2012)."""
     judgements: int
+    """Strict and tied comparisons, or scores."""
 
 
 @dataclass(frozen=True)

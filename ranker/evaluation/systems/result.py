@@ -38,35 +38,21 @@ FORMAT = "ranker-systems/1"
 
 @dataclass(frozen=True)
 class SystemsSettings:
-    """How systems were compared.
-
-    Parameters
-    ----------
-    test : {"bs", "ar"}
-        Paired bootstrap or approximate randomisation.
-    correction : {"westfall-young", "holm", "none"}
-        Multiple-testing correction for the p-values of all pairs of systems.
-    resamples : int
-        Number of resamples of the test.
-    seed : int
-    parity : {"sacrebleu"} or None
-        Program whose way of counting the uncorrected p-values follow.
-    level : float
-        Of the intervals.
-    alpha : float
-        A corrected p-value below it is a significant difference.
-    power : float
-        Probability of significance that the number of sources needed is for.
-    """
+    """How systems were compared."""
 
     test: SystemTest
     correction: Correction
+    """Multiple-testing correction for the p-values of all pairs of systems."""
     resamples: int
     seed: int
     parity: Parity | None
+    """Program whose way of counting the uncorrected p-values follow."""
     level: float
+    """Of the intervals."""
     alpha: float
+    """A corrected p-value below it is a significant difference."""
     power: float
+    """Probability of significance that the number of sources needed is for."""
 
     @property
     def correction_title(self) -> str:
@@ -76,21 +62,7 @@ class SystemsSettings:
 
 @dataclass(frozen=True)
 class SystemsMetric:
-    """A metric or a ranker that scored the systems.
-
-    Parameters
-    ----------
-    name : str
-    type : str
-        ``metric`` or ``ranker``.
-    signature : str
-        All that changes its scores.
-    higher_is_better : bool
-    is_fraction : bool
-        Whether tables may show its scores in per cent.
-    notes : tuple of str
-        What a reader should know of its scores.
-    """
+    """A metric or a ranker that scored the systems, and what a reader should know of its scores."""
 
     name: str
     type: str
@@ -106,59 +78,37 @@ class SystemsMetric:
 
 @dataclass(frozen=True)
 class ComparedSystem:
-    """A system, by one metric.
-
-    Parameters
-    ----------
-    system : str
-    score : Estimate
-        Corpus score, with its bootstrap interval over sources.
-    rank : int
-        1 best; equal scores share the better place.
-    low, high : int
-        Range of its rank: below every system that is significantly better, above every one that is significantly worse.
-    cluster : int
-        1 best. Ranges of ranks of different clusters do not overlap.
-    difference : Estimate or None
-        Score minus that of the baseline, with its interval; None of the baseline itself.
-    p, adjusted : float or None
-        Two-sided p-values of the difference: alone, and corrected for the number of all pairs of systems.
-    needed : int or None
-        Sources needed to find the difference significant; None for a difference of 0, and of the baseline.
-    details : mapping of str to float
-        What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`.
-    """
+    """A system, by one metric."""
 
     system: str
     score: Estimate
     rank: int
+    """1 best; equal scores share the better place."""
     low: int
+    """Range of its rank: below every system that is significantly better, above every one that is significantly
+    worse."""
     high: int
     cluster: int
+    """1 best. Ranges of ranks of different clusters do not overlap."""
     difference: Estimate | None = None
+    """Score minus that of the baseline; this and what follows is None of the baseline itself."""
     p: float | None = None
     adjusted: float | None = None
+    """The p-value corrected for the number of all pairs of systems."""
     needed: int | None = None
+    """Sources needed to find the difference significant; None for a difference of 0."""
     details: Mapping[str, float] = field(default_factory=dict)
+    """What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`."""
 
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems, by one metric.
-
-    Parameters
-    ----------
-    better, worse : str
-        By their scores; of equal scores the one whose name sorts first is called better.
-    difference : Estimate
-        Score of the better minus that of the worse, so it is negative where lower is better.
-    p, adjusted, needed
-        As those of `ComparedSystem`.
-    """
+    """Two systems, by one metric; of equal scores the one whose name sorts first is called better."""
 
     better: str
     worse: str
     difference: Estimate
+    """Score of the better minus that of the worse, so it is negative where lower is better."""
     p: float
     adjusted: float
     needed: int | None
@@ -166,39 +116,24 @@ class SystemPair:
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """The systems of one language pair, by one metric.
-
-    Parameters
-    ----------
-    lp : str
-        Language pair; ``?`` where it is not known.
-    metric : str
-        Name of a `SystemsMetric`.
-    sources : int
-    baseline : str
-    systems : tuple of ComparedSystem
-        Best first; equal scores by name.
-    pairs : tuple of SystemPair
-        All pairs, in the order of the systems.
-    judged : int
-        Systems that people ranked too.
-    kendall, pearson : float or None
-        Tau-b and r between scores (negated where lower is better) and people's over these; None where undefined.
-    test : {"bs", "ar", "exact"}
-        Test that the p-values are of: that of the settings, or randomisation if there are few sources; ``exact`` is
-        randomisation with all swaps that there are.
-    """
+    """The systems of one language pair, by one metric."""
 
     lp: str
+    """``?`` where it is not known."""
     metric: str
     sources: int
     baseline: str
     systems: tuple[ComparedSystem, ...]
+    """Best first; equal scores by name."""
     pairs: tuple[SystemPair, ...]
+    """All pairs, in the order of the systems."""
     judged: int = 0
+    """Systems that people ranked too."""
     kendall: float | None = None
+    """Tau-b, and Pearson's r, between scores (negated where lower is better) and people's; None where undefined."""
     pearson: float | None = None
     test: PairTest = "bs"
+    """Test that the p-values are of; with few sources randomisation, ``exact`` if it takes all swaps."""
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
         """Return all pairs of names of which the first is significantly better than the second."""
@@ -264,13 +199,7 @@ class SystemsResult(TableResult):
         return [comparison for comparison in self.comparisons if comparison.lp == lp]
 
     def metric(self, name: str) -> SystemsMetric:
-        """Return the metric of that name.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
+        """Return the metric of that name."""
         return {metric.name: metric for metric in self.metrics}[name]
 
     def people(self, lp: str) -> dict[str, RankedSystem]:

@@ -50,7 +50,7 @@ def position_masks(reference: Int32Array) -> UInt64Array:
 
 
 @kernel(inline="always")
-def advance_block(
+def _advance_block(
     match: np.uint64, above: np.uint64, below: np.uint64, carry_above: np.uint64, carry_below: np.uint64, top: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Advance 64 rows by one word of the candidate."""
@@ -65,40 +65,56 @@ def advance_block(
     return less | ~(vertical | more), more & vertical, next_above, next_below
 
 
-@kernel(inline="always")
-def advance(
-    masks: UInt64Array,
-    above: UInt64Array,
-    below: UInt64Array,
-    next_above: UInt64Array,
-    next_below: UInt64Array,
-    last_row: np.uint64,
-) -> int:
-    """Advance all rows by one word of the candidate."""
-    up, down = ONE, NONE
-    for block in range(len(masks)):
-        top = last_row if block == len(masks) - 1 else _TOP
-        next_above[block], next_below[block], up, down = advance_block(
-            masks[block], above[block], below[block], up, down, top
-        )
-    return int(np.int64(up) - np.int64(down))
+def masks_as_integers(masks: UInt64Array) -> list[int]:
+    """Return the bit sets of `position_masks` as one integer for each word."""
+    return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in masks]
+
+
+def _distance_on_integers(words: Int32Array, masks: UInt64Array | list[int], size: int) -> int:
+    """Return what `masked_distance` does, with one integer for all words of the reference."""
+    positions = masks if isinstance(masks, list) else masks_as_integers(masks)
+    every = (1 << size) - 1
+    above, below = every, 0
+    for word in words:
+        match = positions[word]
+        horizontal = (((match & above) + above) ^ above) | match
+        more, less = (below | ~(horizontal | above)) << 1 | 1, (above & horizontal) << 1
+        vertical = match | below
+        above, below = (less | ~(vertical | more)) & every, more & vertical
+    return len(words) + above.bit_count() - below.bit_count()
+
+
+@kernel(plain=_distance_on_integers)
+def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
+    """Return the edit distance of words, numbered by `number_locally`, to a reference of `size` words, not 0."""
+    last_row = np.uint64((size - 1) % BLOCK)
+    distance = np.int64(size)
+    if masks.shape[1] == 1:  # most references have up to 64 words, and then all fits into registers
+        one_above, one_below = ALL, NONE
+        for word in words:
+            one_above, one_below, up, down = _advance_block(masks[word, 0], one_above, one_below, ONE, NONE, last_row)
+            distance += np.int64(up) - np.int64(down)
+        return int(distance)
+    above = np.full(masks.shape[1], ALL)
+    below = np.zeros(masks.shape[1], dtype=np.uint64)
+    for word in words:
+        up, down = ONE, NONE
+        for block in range(masks.shape[1]):
+            top = last_row if block == masks.shape[1] - 1 else _TOP
+            above[block], below[block], up, down = _advance_block(
+                masks[word, block], above[block], below[block], up, down, top
+            )
+        distance += np.int64(up) - np.int64(down)
+    return int(distance)
 
 
 @kernel
 def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     """Return the least number of insertions, deletions and substitutions between two sequences of word ids."""
-    size = len(reference)
-    if size == 0:
+    if len(reference) == 0:
         return len(candidate)
-    candidate_numbers, reference_numbers = number_locally(candidate, reference)
-    masks = position_masks(reference_numbers)
-    above = np.full(masks.shape[1], ALL)
-    below = np.zeros(masks.shape[1], dtype=np.uint64)
-    last_row = np.uint64((size - 1) % BLOCK)
-    distance = size
-    for at in range(len(candidate_numbers)):
-        distance += advance(masks[candidate_numbers[at]], above, below, above, below, last_row)
-    return distance
+    words, reference_words = number_locally(candidate, reference)
+    return masked_distance(words, position_masks(reference_words), len(reference))
 
 
 @kernel(rows=("first", "second"))

@@ -7,14 +7,131 @@ distance.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ranker.arrays import Int32Array, Int64Array
-from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
+from ranker.arrays import Int32Array, Int64Array, UInt64Array
+from ranker.extractors.edit.alignment import (
+    EditAlignment,
+    align_in_band,
+    align_in_beam,
+    empty_alignment,
+    read_alignment,
+)
+from ranker.extractors.edit.distance import masked_distance, masks_as_integers, number_locally, position_masks
 from ranker.storage.kernels import kernel
 
+TERCOM, SACREBLEU = 0, 1
 _MOST_SHIFTS_TRIED = 1000
 """Maximum number of shifts per sentence, as in sacreBLEU."""
+
+
+class Limits(NamedTuple):
+    """Which search, and the limits that prune it."""
+
+    search: int
+    beam: int
+    max_distance: int
+    max_size: int
+
+
+class ShiftSearch(NamedTuple):
+    """All that a search for shifts between one candidate and one reference works on."""
+
+    words: Int32Array
+    """The candidate after the shifts so far."""
+    trial: Int32Array
+    """The same after the shift that is tried."""
+    best: Int32Array
+    """The same after the best shift that was tried."""
+    reference: Int32Array
+    following: Int32Array
+    """Next position of the same word in the reference, or its length."""
+    masks: UInt64Array
+    lacking: int
+    """Candidate words that are not in the reference."""
+    fewest: int
+    """Edits that no shift can save: the distance between the two as bags of words."""
+    alignment: EditAlignment
+    limits: Limits
+
+
+def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
+    """Return what `_start_search` does, with lists in place of arrays but for the operations."""
+    search: ShiftSearch = _start_search.py_func(candidate, reference, limits)  # type: ignore[attr-defined]
+    lists: Any = {name: part.tolist() for name, part in search._asdict().items() if isinstance(part, np.ndarray)}
+    operations, *others = search.alignment
+    alignment: Any = operations, *(part.tolist() for part in others)
+    lists |= {"masks": masks_as_integers(search.masks), "alignment": EditAlignment(*alignment)}
+    return search._replace(**lists)
+
+
+@kernel(plain=_start_search_on_lists)
+def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
+    """Return the search for shifts between two sequences of word ids, neither empty."""
+    words, numbers = number_locally(candidate, reference)
+    length, size = len(words), len(numbers)
+    following = np.full(size, size, dtype=np.int32)
+    last = np.full(size, -1, dtype=np.int32)
+    count = np.zeros(size + 1, dtype=np.int32)
+    for at in range(size):
+        word = numbers[at]
+        if last[word] >= 0:
+            following[last[word]] = at
+        last[word] = at
+        count[word] += 1
+    lacking = matches = 0
+    for word in words:
+        if word == size:
+            lacking += 1
+        elif count[word] > 0:
+            count[word] -= 1
+            matches += 1
+    fewest = max(length, size) - matches
+    alignment, masks = empty_alignment(length, size), position_masks(numbers)
+    return ShiftSearch(words, words.copy(), words.copy(), numbers, following, masks, lacking, fewest, alignment, limits)
+
+
+@kernel
+def _align(search: ShiftSearch, words: Int32Array) -> int:
+    """Fill the operations that align `words` with the reference as the program does, and return their number."""
+    operations, beam = search.alignment.operations, search.limits.beam
+    if search.limits.search == TERCOM:
+        return align_in_beam(words, search.reference, beam, operations)
+    return align_in_band(words, search.reference, beam, operations)
+
+
+@kernel
+def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
+    """Return the program's pruned distance of `words`; one of more than `worst` may be too small.
+
+    A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
+    """
+    limits, size = search.limits, len(search.reference)
+    distance = masked_distance(words, search.masks, size)
+    if limits.search == TERCOM:
+        # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
+        # behind them at least k: a state of the path is never worse than the best one by more than this.
+        exact = distance - search.lacking <= limits.beam
+    else:
+        # A best path of this distance strays at most so far from the line between the corners.
+        exact = abs(size - len(words)) + distance < 2 * (limits.beam - 2)
+    return distance if exact or distance > worst else _align(search, words)
+
+
+@kernel
+def _try_shift(search: ShiftSearch, start: int, size: int, target: int, worst: int) -> int:
+    """Move the `size` words from `start` before word `target`, in `search.trial`, and return its `_distance`.
+
+    `target` is up to `start`, or at least `start` + `size`.
+    """
+    words, trial = search.words, search.trial
+    first, middle, last = (target, start, start + size) if target < start else (start, start + size, target)
+    trial[:] = words
+    trial[first : first + last - middle] = words[middle:last]
+    trial[first + last - middle : last] = words[first:middle]
+    return _distance(search, trial, worst)
 
 
 @kernel
@@ -38,14 +155,14 @@ def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
     """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
     words, reference, limits = search.words, search.reference, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
-    size = len(reference.words)
+    size = len(reference)
     movable = False
     at = words[start]
     while at < size:
-        runs[at] = _run_length(words, start, reference.words, at, limits.max_size)
+        runs[at] = _run_length(words, start, reference, at, limits.max_size)
         distance = aligned[at] - start
         movable |= distance != 0 and -limits.max_distance - 1 <= distance <= limits.max_distance
-        at = reference.following[at]
+        at = search.following[at]
     longest = 0
     while movable and longest < limits.max_size:
         stop = start + longest + 1
@@ -55,21 +172,21 @@ def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
             if runs[at] > longest:
                 right = wrong[stop] == wrong[start]
                 movable |= right or _may_move(start, stop, aligned[at], limits.max_distance)
-            at = reference.following[at]
+            at = search.following[at]
         longest += movable
     return longest
 
 
 @kernel
 def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
-    """Write the candidate after tercom's best shift into `search.trial.best` and return its edit distance.
+    """Write the candidate after tercom's best shift into `search.best` and return its edit distance.
 
     Long shifts come first, and a shift has to save more than the best so far, the first one only its own cost; nothing
     is tried any more once no shift of that size could. Returns `distance` if no shift pays.
     """
     words, reference, max_distance = search.words, search.reference, search.limits.max_distance
     aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
-    length, size = len(words), len(reference.words)
+    length, size = len(words), len(reference)
     runs = np.zeros((length, size), dtype=np.int32)
     longest = np.zeros(length, dtype=np.int32)
     for start in range(length):
@@ -106,26 +223,26 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
                             continue
                         last_tried[target] = this
                         enough = best < distance and distance - best - 1 >= 2 * shifted
-                        if enough or best <= reference.fewest:
+                        if enough or best <= search.fewest:
                             return best
-                        edits = try_shift(search, start, shifted, target, best - 1)
+                        edits = _try_shift(search, start, shifted, target, best - 1)
                         if edits < best:
                             best = edits
-                            search.trial.best[:] = search.trial.words
-                at = reference.following[at]
+                            search.best[:] = search.trial
+                at = search.following[at]
     return best
 
 
 @kernel
 def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
-    """Write the candidate after sacreBLEU's best shift into `search.trial.best`; return its distance and shifts tried.
+    """Write the candidate after sacreBLEU's best shift into `search.best`; return its distance and shifts tried.
 
     Of shifts to the same distance the longest counts, then that of the first words, then that to the first place.
     Returns `distance` if no shift pays.
     """
     words, reference, limits = search.words, search.reference, search.limits
     aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
-    length, size = len(words), len(reference.words)
+    length, size = len(words), len(reference)
     best = distance
     best_size = best_start = best_place = 0
     for start in range(length):
@@ -133,7 +250,7 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
         while at < size:
             run = 0
             if abs(at - start) <= limits.max_distance:
-                run = _run_length(words, start, reference.words, at, limits.max_size)
+                run = _run_length(words, start, reference, at, limits.max_size)
             for shifted in range(1, run + 1):
                 stop = start + shifted
                 right = wrong[stop] == wrong[start] or reference_wrong[at + shifted] == reference_wrong[at]
@@ -148,15 +265,15 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
                     tried += 1
                     target = min(stop + place - start, length) if start <= place <= stop else place
                     worst = min(best, distance - 1)
-                    edits = try_shift(search, start, shifted, target, worst)
+                    edits = _try_shift(search, start, shifted, target, worst)
                     if edits > worst:
                         continue
                     if edits < best or (-shifted, start, place) < (-best_size, best_start, best_place):
                         best, best_size, best_start, best_place = edits, shifted, start, place
-                        search.trial.best[:] = search.trial.words
+                        search.best[:] = search.trial
                 if tried >= _MOST_SHIFTS_TRIED:
                     return best, tried
-            at = reference.following[at]
+            at = search.following[at]
     return best, tried
 
 
@@ -165,10 +282,12 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     """Return the shifts, insertions, deletions and substitutions that a greedy search needs."""
     if len(candidate) == 0 or len(reference) == 0:
         return len(candidate) + len(reference)
-    search = start_search(candidate, reference, limits)
+    search = _start_search(candidate, reference, limits)
     shifts = tried = 0
-    distance = realign(search)
-    while distance > search.reference.fewest and limits.max_size > 0 and limits.max_distance > 0:
+    distance = best = _distance(search, search.words, len(search.words) + len(reference))
+    while distance > search.fewest and limits.max_size > 0 and limits.max_distance > 0:
+        _align(search, search.words)
+        read_alignment(search.words, search.reference, search.alignment)
         if limits.search == TERCOM:
             best = _best_of_tercom(search, distance)
         else:
@@ -176,8 +295,8 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
         if best >= distance or tried >= _MOST_SHIFTS_TRIED:
             break
         shifts += 1
-        search.words[:] = search.trial.best
-        distance = realign(search)
+        search.words[:] = search.best
+        distance = best
     return distance + shifts
 
 

@@ -13,8 +13,7 @@ from ranker.arrays import FloatArray, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
-from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
-from ranker.extractors.edit.shifts import shift_edits_of_pairs
+from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits_of_pairs
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs

@@ -17,10 +17,7 @@ from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
-    """Return errors over length of statistics of shape (..., 2), shape (...).
-
-    With length 0 the rate is 1, or 0 without an error.
-    """
+    """Return errors over length of statistics (..., 2), shape (...); with length 0 it is 1, or 0 without an error."""
     rows = np.asarray(statistics, dtype=np.float64)
     errors, length = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))

@@ -224,10 +224,7 @@ class FittedPerplexity(Perplexity, FittedExtractor):
     learnt: ReferenceModel = notation.learnt()
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3).
-
-        With `leave_out`, nothing is left out for candidates of other data than the model was learnt from.
-        """
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` leaves nothing out for data not learnt from."""
         batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
         values = self.learnt.recode(batch.segments)
         if not self.leave_out:

@@ -184,16 +184,7 @@ def _align_on_lists(
     return best[1] + (best[4] != _OPEN), chosen[::-1]
 
 
-def _align_lists(
-    size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
-) -> tuple[int, Int64Array, Int64Array]:
-    """Return what `align` does, on lists."""
-    chunks, chosen = _align_on_lists(size, offsets.tolist(), matches.tolist(), options)
-    matched = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-    return chunks, matched[:, 0], matched[:, 1]
-
-
-@kernel(elements=80_000, plain=_align_lists)
+@kernel(elements=80_000)
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:

@@ -57,18 +57,7 @@ def matches_by_word(
     return offsets, matches
 
 
-def _list_matches_by_word(
-    candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
-) -> tuple[Int64Array, Int32Array]:
-    """Return what `list_matches` does, by dictionaries where only forms and stems match."""
-    if not words_alone_match(sentences[1], tables):
-        listed: tuple[Int64Array, Int32Array] = list_matches.py_func(candidate, reference, sentences, tables)  # type: ignore[attr-defined]
-        return listed
-    offsets, matches = matches_by_word(candidate.tolist(), reference.tolist(), tables.words.stems.tolist())
-    return np.array(offsets, dtype=np.int64), np.array(matches, dtype=np.int32).reshape(-1, 4)
-
-
-@kernel(elements=80_000, plain=_list_matches_by_word)
+@kernel(elements=80_000)
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:

@@ -175,10 +175,7 @@ class Meteor(Metric):
         )
 
     def signature(self) -> str:
-        """Return the notation with all options in force: contents instead of the names of files.
-
-        What follows the language of the data is ``auto``, and parameters that do are named by their set.
-        """
+        """Return the notation with all options in force: digests for files, ``auto`` for what follows the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]

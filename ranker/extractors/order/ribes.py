@@ -31,20 +31,14 @@ def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
 
 
 def normalised_kendall(orders: WordOrders) -> FloatArray:
-    """NKT = (tau + 1) / 2, the share of word pairs in ascending order; 0 of fewer than two words.
-
-    Isozaki et al. (2010), section 2.2. Two words at one reference position are not ascending.
-    """
+    """Return the share of ascending word pairs, 0 of fewer than two words (Isozaki et al. 2010, section 2.2)."""
     n = orders.lengths
     all_pairs = np.maximum(n * (n - 1) / 2, 1.0)
     return np.asarray(_ascending_pairs(orders.positions, orders.offsets) / all_pairs)
 
 
 def normalised_spearman(orders: WordOrders) -> FloatArray:
-    """NSR = (rho + 1) / 2, rho by the formula of squared rank differences; 0 of fewer than two words.
-
-    Isozaki et al. (2010), section 2.2. Words at one reference position take their average rank.
-    """
+    """Return (rho + 1) / 2 of average ranks, 0 of fewer than two words (Isozaki et al. 2010, section 2.2)."""
     places = np.arange(len(orders.positions))
     rho = group_spearman(places, orders.positions, orders.offsets, tie_corrected=False, constant=True)
     return np.where(orders.lengths > 1, (rho + 1) / 2, 0.0)

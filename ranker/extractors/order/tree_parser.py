@@ -27,10 +27,7 @@ LEAF, MONOTONE, INVERTED, PRIMAL = 0, 1, 2, 3
 
 
 class Nodes(NamedTuple):
-    """Room for the nodes of one tree over at most n words: int64 arrays, by node, that a parse fills.
-
-    Node i < n is the leaf at position i. Children hang in a list from left to right.
-    """
+    """Room for the nodes of one tree: node i < n is the leaf at position i, children are lists from left to right."""
 
     kind: Int64Array
     start: Int64Array

@@ -66,10 +66,7 @@ class LearntSubstitutions:
     table: Substitutions
 
     def lookup(self, vocabulary: list[str]) -> tuple[Lookup, FloatArray]:
-        """Return the table for the words of `vocabulary`, and their weights, shape (words,).
-
-        The weight of a word in d of N references is ln((N + 6) / (d + 5)), positive, and highest where d is 0.
-        """
+        """Return the table for the words of `vocabulary`, and their weights ln((N + 6) / (d + 5)), shape (words,)."""
         known = {word: number for number, word in enumerate(self.words)}
         number = np.fromiter((known.get(word, -1) for word in vocabulary), dtype=np.int32, count=len(vocabulary))
         texts = np.append(self.texts, 0)[number]
@@ -309,11 +306,7 @@ def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: LearntSubstitutions)
 
 @dataclass(frozen=True, eq=False)
 class _TrainingSentences:
-    """What there is to learn from a data set, in an order that does not depend on that of its sources.
-
-    Words are numbered in alphabetical order, and pairs of sentences sorted by their texts, so that sums come out the
-    same to the last bit however the sources lie.
-    """
+    """What there is to learn from a data set, sorted so that sums do not depend on the order of sources."""
 
     words: list[str]
     cooccurrences: Cooccurrences
@@ -375,11 +368,7 @@ class _TrainingSentences:
 
 
 def source_folds(dataset: Dataset, folds: int) -> Int64Array:
-    """Cut the sources into `folds` parts of about equal size; the order of the sources plays no part.
-
-    Sources with their text or a reference in common are in one part, and those of one document, unless a document
-    would then be larger than a part.
-    """
+    """Cut the sources into `folds` parts of about equal size; equal texts, and documents that fit, stay together."""
     count = len(dataset.sources)
     codes, texts = dataset.references["text"].factorize(sort=True)
     links = [

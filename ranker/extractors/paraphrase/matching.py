@@ -43,28 +43,7 @@ class Lookup(NamedTuple):
     similarity: Float32Array
 
 
-def _match_keys_on_lists(
-    candidate: Int32Array,
-    reference: Int32Array,
-    level: int,
-    partner: Int32Array,
-    kind: npt.NDArray[np.int8],
-    taken: BoolArray,
-) -> None:
-    """Do what `_match_keys` does, on lists."""
-    size, length = len(candidate), len(reference)
-    free: dict[int, list[int]] = {}
-    for j, key in enumerate(reference.tolist()):
-        free.setdefault(key, []).append(j)
-    for i, key in enumerate(candidate.tolist()):
-        if partner[i] < 0 and key in free:
-            near = [(abs(i / size - j / length), j) for j in free[key] if not taken[j]]
-            if near:
-                best = min(near)[1]
-                partner[i], kind[i], taken[best] = best, level, True
-
-
-@kernel(plain=_match_keys_on_lists)
+@kernel
 def _match_keys(
     candidate: Int32Array,
     reference: Int32Array,
@@ -178,38 +157,7 @@ def residual_pairs(
     return sizes, places, closeness
 
 
-def _substitute_on_lists(
-    candidate: Int32Array,
-    reference: Int32Array,
-    table: Lookup,
-    partner: Int32Array,
-    kind: npt.NDArray[np.int8],
-    taken: BoolArray,
-) -> Float32Array:
-    """Do what `substitute` does, on lists."""
-    size, length = len(candidate), len(reference)
-    similarity = np.zeros(size, dtype=np.float32)
-    reach = _reach(size, length)
-    numbers, is_taken = table.number[reference].tolist(), taken.tolist()
-    pairs = []
-    for i, first in enumerate(table.number[candidate].tolist()):
-        if partner[i] >= 0 or first < 0 or table.offsets[first] == table.offsets[first + 1]:
-            continue
-        rows = slice(table.offsets[first], table.offsets[first + 1])
-        place = {number: at for at, number in enumerate(table.other[rows].tolist())}
-        start, stop = _window(i, size, length, reach)
-        for j in range(start, stop):
-            if not is_taken[j] and numbers[j] in place:
-                distance = abs(i / size - j / length)
-                if distance <= reach:
-                    pairs.append((-table.similarity[rows][place[numbers[j]]], distance, i, j))
-    for less, _, i, j in sorted(pairs):
-        if partner[i] < 0 and not taken[j]:
-            partner[i], kind[i], taken[j], similarity[i] = j, SUBSTITUTED, True, -less
-    return similarity
-
-
-@kernel(plain=_substitute_on_lists)
+@kernel
 def substitute(
     candidate: Int32Array,
     reference: Int32Array,
@@ -218,10 +166,7 @@ def substitute(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> Float32Array:
-    """Match the words that `match_words` left free by the table: the most alike first, of equals the nearest.
-
-    `partner`, `kind` and `taken` are filled up in place.
-    """
+    """Match words left free, in place in `partner`, `kind` and `taken`: the most alike first, of equals the nearest."""
     size, length = len(candidate), len(reference)
     similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)

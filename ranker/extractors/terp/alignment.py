@@ -87,10 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Reach states of `column` by phrases, `single` ones of one word on either side or all others.
-
-    Rows up to `ready` hold distances; returns up to which row they do afterwards.
-    """
+    """Reach states of `column` by phrases, from rows up to `ready`; return up to which row they are reached."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):
@@ -114,10 +111,7 @@ def _apply_phrases(
 
 @kernel
 def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
-    """Write into `rest` what is the least that the words after every state can cost, shape as of a lattice.
-
-    Nothing is pruned, so that no lattice of the same words costs less.
-    """
+    """Write into `rest`, shaped as a lattice, the least that the words after every state can cost, without pruning."""
     phrases = sentences.phrases
     length, size = len(order), sentences.cost.shape[1]
     for column in range(length, -1, -1):
@@ -150,10 +144,7 @@ def fill_lattice(
     rest: FloatArray,
     lattice: Lattice,
 ) -> float:
-    """Fill the columns of `lattice` after `known` and return the least cost of aligning all words.
-
-    Steps from state to state are taken in TERp's order, so that of equally good ones the same counts.
-    """
+    """Fill the columns after `known`, trying steps in TERp's order, and return the least cost of aligning all words."""
     length, size = len(order), sentences.cost.shape[1]
     distance, operation = lattice.distance, lattice.operation
     insertion, deletion = sentences.insertion, sentences.deletion

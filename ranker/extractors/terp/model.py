@@ -12,10 +12,7 @@ from ranker.storage.kernels import kernel
 
 
 class SearchCosts(NamedTuple):
-    """Costs and limits of a search, as plain numbers; see `ranker.extractors.terp.costs.EditCosts`.
-
-    `relaxed` is whether words that are alike, and phrases, allow shifts as equal words do.
-    """
+    """Costs and limits of a search; `relaxed` lets words alike and phrases shift as equal words do."""
 
     deletion: float
     insertion: float

@@ -94,10 +94,7 @@ def _phrase_places(
 def _add_targets(
     keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
-    """Add to `keys` where words from `start` to `stop` may move, to those of the reference from `row` to `row_stop`.
-
-    The latter are within reach of a shift.
-    """
+    """Add to `keys` where words from `start` to `stop` may move within reach, to words from `row` to `row_stop`."""
     length, aligned = len(alignment.reference_aligned), alignment.aligned
     place = aligned[row]
     if start <= place < stop:

@@ -59,10 +59,7 @@ def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
 
 
 def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple[str, ...]:
-    """Return the stretches of the lower-cased `text` between neighbouring words that are flagged, in order.
-
-    Where the tokeniser has changed a word, so that the text lacks it, words are joined by spaces.
-    """
+    """Return the stretches of lower-cased `text` between flagged neighbours; changed words are joined by spaces."""
     lower = text.lower()
     texts: list[str] = []
     start = end = at = 0

@@ -201,11 +201,7 @@ def _closest(
 
 
 def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
-    """Count the n-grams of every candidate that its references have.
-
-    A candidate's n-gram counts at most as often as it occurs in the reference where it occurs most (clipping; Papineni
-    et al. 2002, section 2.1).
-    """
+    """Count the n-grams of every candidate in its references, clipped (Papineni et al. 2002, section 2.1)."""
     return _matches(
         batch.segments.values,
         batch.segments.offsets,

@@ -42,11 +42,7 @@ class WordOrders:
         return np.diff(self.offsets)
 
     def permutations(self) -> Int32Array:
-        """Return the ranks of the positions in every pair, from 0, shape (aligned words,).
-
-        Words led to the same position take neighbouring ranks in the order of the candidate, as Birch and Osborne
-        (2011, section 2.1) rank several words with one partner.
-        """
+        """Return the ranks, from 0, of the positions in every pair, ties in the candidate's order."""
         return _ranks(self.positions, self.offsets)
 
 

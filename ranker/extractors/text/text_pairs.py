@@ -11,7 +11,7 @@ import pyarrow as pa
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
-from ranker.extractors.text.ngrams import hash_slot, matches_of_tables
+from ranker.extractors.text.ngrams import hash_slot
 from ranker.extractors.text.tokens import TokenBatch
 from ranker.storage.kernels import kernel
 
@@ -70,10 +70,7 @@ def _take(column: pd.Series, rows: Int64Array) -> pd.Series:
 
 
 def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64Array:
-    """Count the n-grams that the two texts of every pair share, each as often as the text has it that has it less.
-
-    Equal to `ranker.extractors.text.ngrams.ngram_matches` of the pairs, but every text is read once.
-    """
+    """Count the n-grams that the two texts of every pair share, as `ngram_matches` does, reading every text once."""
     source = batch.candidate_source[pairs.reference]
     sources = np.unique(source)
     bounds = np.append(np.searchsorted(source, sources), len(source))
@@ -225,23 +222,7 @@ def _source_pairs(
                 count[listed[entry]] = 0
 
 
-def _pair_matches_of_tables(
-    values: Int32Array,
-    offsets: Int64Array,
-    sentences: Int64Array,
-    firsts: Int64Array,
-    lasts: Int64Array,
-    bounds: Int64Array,
-    candidate: Int64Array,
-    reference: Int64Array,
-    order: int,
-) -> Int64Array:
-    """Return what `_pair_matches` does, with every pair as a source of its own."""
-    each = np.arange(len(candidate) + 1)
-    return matches_of_tables(values, offsets, sentences[candidate], sentences[reference], each, each, order)
-
-
-@kernel(elements=400_000, plain=_pair_matches_of_tables, rows=("firsts", "lasts"), offsets=("bounds",))
+@kernel(elements=50_000, rows=("firsts", "lasts"), offsets=("bounds",))
 def _pair_matches(
     values: Int32Array,
     offsets: Int64Array,

@@ -247,10 +247,7 @@ def _unmarked(sentence: str) -> str:
 
 
 def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as NIST's ``mteval-v14`` does with ``--international-tokenization``.
-
-    Every symbol of Unicode is a token of its own, and every punctuation mark beside anything but a number.
-    """
+    """Tokenise as NIST's ``mteval-v14 --international-tokenization``: symbols, and punctuation not beside a number."""
     joined = "\n".join(sentence.replace("\n", " ").rstrip() for sentence in sentences)
     kinds: dict[str, list[str]] = {"N": [], "P": [], "S": []}
     for character in sorted(set(joined)):

@@ -195,10 +195,7 @@ def distinct_sentences(dataset: Dataset) -> DistinctSentences:
 
 @view
 def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenBatch:
-    """Return the candidates and references of `dataset`, tokenised.
-
-    ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
-    """
+    """Return the tokenised candidates and references of `dataset`; ``auto`` suits each source's target language."""
     distinct = distinct_sentences(dataset)
     if tokenizer == "auto":
         names, source_language = language_tokenizers(dataset)
@@ -259,10 +256,7 @@ def check_sources(dataset: Dataset) -> None:
 
 @view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
-    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has.
-
-    Where the language pair is not known, the script of the references tells the language.
-    """
+    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
     codes, languages = pd.factorize(written_languages(dataset))
     chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
     names = sorted(set(chosen))

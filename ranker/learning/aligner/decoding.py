@@ -18,11 +18,7 @@ IDENTICAL = 0.5
 
 
 class KnownWords(NamedTuple):
-    """What the words of the text are to the model.
-
-    ``source`` and ``target`` give every word's number in the model or -1, ``twins`` every source word's target word of
-    the same spelling or -1.
-    """
+    """Numbers of the text's words in the model or -1, and of each source word's target word of the same spelling."""
 
     source: Int32Array
     target: Int32Array
@@ -38,10 +34,7 @@ def _lexical(
     forward: FloatArray,
     backward: FloatArray,
 ) -> None:
-    """Write the smoothed word probabilities, (target, source) and (source, target).
-
-    A word that training never saw makes every word equally likely.
-    """
+    """Write smoothed word probabilities, (target, source) and (source, target), equal for unseen words."""
     unknown_source, unknown_target = 1.0 / max(1, len(tables.null_target)), 1.0 / max(1, len(tables.null_source))
     for i in range(len(source)):
         row = words.source[source[i]]

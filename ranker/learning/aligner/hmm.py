@@ -68,10 +68,7 @@ class Expectations(NamedTuple):
 def cooccurrences(
     pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
 ) -> Int64Array:
-    """Count, or with room in `columns` write, the different target words that each source word meets.
-
-    ``order[starts[w]:starts[w + 1]]`` are the tokens of source word ``w``, ``pair_of`` their pairs.
-    """
+    """Count, or write into `columns`, the different target words that each source word's tokens (`order`) meet."""
     sizes = np.zeros(len(starts) - 1, dtype=np.int64)
     for_each_block(lambda block: _meet(block, pairs, order, starts, pair_of, offsets, columns, sizes), _BLOCKS)
     return sizes

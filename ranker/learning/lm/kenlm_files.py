@@ -223,10 +223,7 @@ def _model_words(words: Sequence[str]) -> list[str]:
 
 
 def load(path: str | Path) -> KenlmModel:
-    """Return the language model in a file; loaded once for as long as the file stays as it is.
-
-    Binary files are mapped into memory and read where they are asked; ARPA files are read as a whole.
-    """
+    """Return the model in a file, once for as long as it stays as it is; binary files are mapped into memory."""
     check_installed()
     return _load(*_state(path), str(path))
 

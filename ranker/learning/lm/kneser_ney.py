@@ -109,10 +109,7 @@ def estimate_discounts(
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return the last n-gram of each order below the highest, as ``lmplz`` sorts them.
-
-    It numbers words by first appearance, after ``</s>``, and compares n-grams from their last word backwards.
-    """
+    """Return the last n-gram of each lower order, as ``lmplz`` sorts them: by first appearance, from the last word."""
     trie = counts.trie
     text = trie.word[counts.longest]
     appearance = np.zeros(trie.starts[2], dtype=np.int64)

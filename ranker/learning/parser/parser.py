@@ -263,10 +263,7 @@ def _parse_chunk(origin: str, sentences: Sentences, batch_size: int, *, lemmas: 
 
 
 def digest(origin: str | Path) -> str:
-    """Return the SHA-256 digest of all that a pipeline's directory computes with, as 64 hexadecimal digits.
-
-    Its card and licence do not count.
-    """
+    """Return the SHA-256 digest of all that a pipeline's directory computes with, without card and licence."""
     directory = directory_of(origin)
     states = ((file, file.stat()) for file in sorted(_content(directory)))
     return _digest_of(

@@ -53,10 +53,7 @@ class Treebank:
 
 
 def find_treebank(path: str | Path) -> Treebank:
-    """Find a treebank by its folder or by its training file ``*-train.conllu[.gz]``.
-
-    The development and test files are those of the same name with ``dev`` and ``test`` for ``train``.
-    """
+    """Find a treebank by its folder or training file ``*-train.conllu[.gz]``; ``dev`` and ``test`` lie beside it."""
     path = Path(path)
     if path.is_dir():
         train_files = sorted(file for file in path.iterdir() if file.name.endswith(_train_endings()))

@@ -134,10 +134,7 @@ class Fitting:
         origin: FloatArray | None,
         random_state: np.random.RandomState,
     ) -> tuple[float, dict[str, FloatArray]]:
-        """Return the smallest C that is as good as the best in cross-validation over groups, and how good each is.
-
-        A fold keeps C times its own total weight, which is what balances norm and mean loss.
-        """
+        """Return the smallest C as good as the best in cross-validation over groups, and how good each is."""
         units, labels = judgements.units()
         n_groups = len(np.unique(labels))
         if n_groups < 2:

@@ -180,10 +180,7 @@ def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
-    """Return some rows less about their mean: no difference changes, and their rounding errors get smaller.
-
-    About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.
-    """
+    """Return rows less about their mean, a round number: differences stay, and rounding errors get smaller."""
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)

@@ -275,10 +275,7 @@ class _Descent:
 
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """Solve a positive definite system, which rounding errors may have made indefinite.
-
-    What is added to the diagonal is relative to it, so that the scales of the columns do not matter.
-    """
+    """Solve a positive definite system that rounding made indefinite; what is added is relative to the diagonal."""
     diagonal = matrix.diagonal().copy()
     added = 0.0
     while True:

@@ -153,9 +153,6 @@ def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
 
 
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return ``rows' factors``, summed in extended precision where the machine has it.
-
-    So the order of the rows hardly matters.
-    """
+    """Return ``rows' factors`` in extended precision, so that the order of the rows hardly matters."""
     used = factors != 0.0
     return np.asarray(rows[used].T @ factors[used].astype(np.longdouble), dtype=np.float64)

@@ -62,10 +62,7 @@ class SystemsFindings:
 
 
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a comparison of systems; returns and raises as `ranker.reports.ranker_page.ranker_report`.
-
-    With `percent`, corpus scores between 0 and 1 are shown as percentages.
-    """
+    """Write the report of a comparison of systems, as `ranker_report` does; `percent` shows scores from 0 to 1 so."""
     require()
     result = findings.result
     sections = [

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from ranker.corpora.documents.encodings import (
-    Lines,
     common_encoding,
     declared_encoding,
     decode,
@@ -91,18 +90,3 @@ def test_what_is_an_encoding() -> None:
     assert not any(
         map(is_encoding, ("idna", "Punycode", "UTF7", "unicode-escape", "klingon", "base64", "", "utf\0", "undefined"))
     )
-
-
-def test_places() -> None:
-    lines = Lines("ab\ncd\n\ne")
-    assert [lines.place(position) for position in range(9)] == [
-        (1, 1),
-        (1, 2),
-        (1, 3),
-        (2, 1),
-        (2, 2),
-        (2, 3),
-        (3, 1),
-        (4, 1),
-        (4, 2),
-    ]

@@ -11,18 +11,16 @@ from pathlib import Path
 import pytest
 
 from data.making import sample as simulation
-from data.making.ldc import SHAPES, main, simulate_ldc, write_ldc
+from data.making.ldc import SHAPES, main, simulate_ldc
 from ranker import share
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.corpora.documents.manifest_schema import parse_manifest
 from ranker.corpora.documents.sgml import Document, Segment, format_document
-from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
-from ranker.errors import DataError, MissingError
+from ranker.errors import DataError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
-from tests.effort import thorough
 
 SENTENCES = share.directory("data") / "sample" / "sentences.jsonl"
 
@@ -64,49 +62,6 @@ def test_corpus_by_name_is_what_was_simulated(shaped, sentences, monkeypatch, ca
     assert all(item.startswith(f"ranker: note: {name}: ") for item in messages)
 
 
-def test_simulated_corpora_hold_what_makes_them_hard(sentences) -> None:
-    example = {name: assemble(simulate_ldc(sentences, name), name) for name in SHAPES}
-    assert not set(example["acl05"].sources["doc"]) & set(example["mtc03"].sources["doc"])
-    for name, dataset in example.items():
-        assert len(dataset.sources) == 60
-        assert 400 < len(dataset) < 420, "some outputs are lacking"
-        assert len(dataset.references) < 240, "some references are lacking"
-        rated = dataset.candidates["system"].iloc[dataset.ratings["candidate"]]
-        assert set(rated) == set(SHAPES[name].assessed)
-        assert set(dataset.ratings["judge"]) == {"judge1", "judge2", "judge3"}
-        assert not dataset.candidates["text"].str.isascii().all()
-        assert not dataset.references["text"].str.isascii().all()
-    assert (example["acl05"].candidates["text"] == "").any()
-    again = assemble(simulate_ldc(sentences, "acl05"), "acl05")
-    other = assemble(simulate_ldc(sentences, "acl05", seed=1), "acl05")
-    assert example["acl05"].fingerprint == again.fingerprint != other.fingerprint
-
-
-def test_same_bytes_for_the_same_seed_and_never_over_something(shaped, sentences, tmp_path, capsys) -> None:
-    name, folder = shaped
-    write_ldc(simulate_ldc(sentences, name), tmp_path / "again", name)
-    first, again = (
-        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        for root in (folder / name, tmp_path / "again")
-    )
-    assert first == again
-    assert len(first) == 2 + 6 * 12
-    assert main([str(SENTENCES), str(tmp_path / "again"), "--like", name]) == 2
-    assert "again: is not empty; choose another folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_shaped_corpus_in_other_formats(shaped, ending, tmp_path, caplog) -> None:
-    name, folder = shaped
-    dataset = catalogue.load(folder / name / "manifest.toml")
-    write_dataset(dataset, tmp_path / f"x{ending}")
-    read = catalogue.load(tmp_path / f"x{ending}")
-    if ending == ".jsonl":
-        assert read.fingerprint == dataset.fingerprint
-    assert outputs(read) == outputs(dataset)
-    assert len(read.ratings) == len(dataset.ratings)
-
-
 @pytest.fixture
 def ranker(monkeypatch, command) -> Callable[..., str]:
     def call(*arguments: str) -> str:
@@ -127,19 +82,6 @@ def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
     ranked = ranker("rank", "mtc03", "--model", model, "--format", "csv")
     assert len(ranked.splitlines()) > 400
     assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
-
-
-@thorough
-def test_experiment_across_years(ranker, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
-    for name in SHAPES:
-        assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
-    done = ranker("experiment", "ye07", "--train", "acl05", "--test", "mtc03", "--format", "json")
-    tables = {table["title"]: table["rows"] for table in json.loads(done)["tables"]}
-    crossed = next(rows for title, rows in tables.items() if title.startswith("cross-year, trained on acl05"))
-    assert [row["features"] for row in crossed] == ["BLEU", "DS", "PERP", "BLEU+DS", "BLEU+PERP", "PERP+DS", "All"]
-    assert all(row["sources"] + row["undefined"] == 60 for row in crossed)
-    assert all(row["tie-corrected mean"] > 0.5 for row in crossed)
 
 
 def test_small_corpus(tmp_path) -> None:
@@ -163,14 +105,6 @@ def test_small_corpus(tmp_path) -> None:
         "kind": ["fluency"] * 3,
         "value": [4.0, 2.0, 5.0],
     }
-
-
-def test_folder_file_and_working_directory_are_the_same_corpus(tmp_path, monkeypatch) -> None:
-    folder = write_corpus(tmp_path / "small")
-    monkeypatch.chdir(folder)
-    read = [catalogue.load(path) for path in (folder, str(folder / "manifest.toml"), ".", "manifest.toml")]
-    assert {item.name for item in read} == {"small"}
-    assert len({item.fingerprint for item in read}) == 1
 
 
 def test_holes_are_said_and_leave_the_rest(tmp_path) -> None:
@@ -273,14 +207,6 @@ def test_paths_and_patterns(path, ok, tmp_path) -> None:
             read_manifest(folder)
 
 
-def test_absolute_paths_and_patterns(tmp_path) -> None:
-    elsewhere = write_corpus(tmp_path / "elsewhere")
-    for path in ("E05", "E05/*", "E05/d1.sgm"):
-        manifest = MANIFEST.replace('"E05"', json.dumps(str(elsewhere / path)))
-        folder = write_corpus(tmp_path / "here", {"manifest.toml": manifest, "E05/d1.sgm": None})
-        assert outputs(read_manifest(folder))["d1:1", "E05"] == "library"
-
-
 def test_the_documented_manifest_is_one() -> None:
     document = Path(__file__).resolve().parents[3] / "docs" / "ldc.md"
     if not document.is_file():
@@ -298,13 +224,3 @@ def test_the_documented_manifest_is_one() -> None:
     ((_, layout),) = manifest.assessments
     assert layout.columns == {"judge": 1, "system": 2, "doc": 3, "segment": 4, "fluency": 6, "adequacy": 7}
     assert (layout.delimiter, layout.header, layout.scale, layout.missing) == ("\t", False, (1, 5), {"-1", "NA"})
-
-
-def test_missing_corpus_says_how_to_get_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
-    with pytest.raises(
-        MissingError, match=r"no manifest\.toml or acl05\.jsonl\.gz .*(?s:.)*write a manifest\.toml that"
-    ):
-        catalogue.load("acl05")
-    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml; expected a directory with it"):
-        catalogue.load(tmp_path)

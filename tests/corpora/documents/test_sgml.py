@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import string
-import time
 
 import pytest
 from hypothesis import given
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from ranker.corpora.documents.sgml import Document, Segment, format_document, key, parse_documents
 from ranker.errors import DataError
+from tests.golden_examples import Example, file_examples
 
 STORY = """<DOC docid="AFC0001" sysid="E01">
 <hl>
@@ -126,79 +126,17 @@ def test_a_comment_never_swallows_segments() -> None:
     assert texts("<!-- <seg id=1>a</seg> --><seg id=1>b</seg>") == ["b"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!--" * 20_000 + STORY,
-        "<doc docid=a><seg id=1>" + "<!--" * 20_000 + "</seg></doc>",
-        "<doc docid=a><seg id=1>" + "<!-- " * 20_000 + "</seg></doc>-->",
-        f"<doc docid=a><seg id=1 {'a' * 40_000}>x</seg></doc>",
-    ],
-    ids=["outside", "inside", "across", "attribute"],
-)
-def test_time_grows_with_the_length_of_the_file(text: str) -> None:
-    start = time.process_time()
-    assert parse_documents(text, "x")
-    assert time.process_time() - start < 2
-
-
 def test_text_outside_of_segments_is_noted() -> None:
     text = "lost\n<doc docid=a><seg id=1>x</seg>\n</doc>\n<doc docid=b>\n<hl>\n Lost </hl><seg id=1>x</seg></doc>\n"
     assert [item.stray_line for item in parse_documents(text, "x")] == [1, 6]
     assert [item.stray_line for item in parse_documents(STORY + "\n\nthe end", "x")] == [13]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "what"),
-    [
-        ("", None, None, "contains no <doc>, expected at least one"),
-        ("plain text", None, None, "contains no <doc>"),
-        ("<doc>\n</doc>", 1, 1, "expected docid in <doc>, found no attribute"),
-        ("<doc id=3 genre=nw></doc>", 1, 1, "expected docid in <doc>, found id, genre"),
-        ("<doc docid=' '></doc>", 1, 1, "expected docid in <doc>"),
-        ("<doc docid=a>\n  <seg>x</seg></doc>", 2, 3, "expected id in <seg>, found no attribute"),
-        (
-            "<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg></doc>",
-            3,
-            1,
-            "<seg> where </seg> is expected: <seg> of line",
-        ),
-        ("<doc docid=a>\n<seg id=1>x\n</doc>", 3, 1, "</doc> where </seg> is expected: <seg> of line 2 is not closed"),
-        ("<doc docid=a>\n<doc docid=b></doc>", 2, 1, "<doc> where </doc> is expected: <doc> of line 1 is not closed"),
-        ("<doc docid=a>\n</seg></doc>", 2, 1, "</seg> where </doc> is expected"),
-        ("<doc docid=a></doc>\n</doc>", 2, 1, "</doc> closes nothing; expected <doc ...> before it"),
-        ("<doc docid=a></doc>\n <seg id=1>x</seg>", 2, 2, "<seg> outside of a document; expected <doc docid=...>"),
-        ("<srcset>\n<seg id=1>x</seg></srcset>", 2, 1, "<seg> outside of a document"),
-        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>", 3, 1, "<seg> is not closed before the file ends (is it cut"),
-        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>y</seg></doc>", 3, 1, "segment id '01' is duplicated (first on"),
-        ("<srcset setid=x>\n<doc docid=a></doc>", 1, 1, "<srcset> is not closed before the file ends"),
-        ("<srcset>\n<tstset>", 2, 1, "<tstset> where </srcset> is expected"),
-        ('<doc docid=a>\n<seg id="1>x</seg>\n<seg id="2">y</seg></doc>', 2, 1, "malformed tag"),
-        ("<doc docid=a>\n<seg id=1 x</seg>", 2, 1, "malformed tag"),
-        ("<doc docid=a>\n<seg id=1>x</seg y>", 2, 12, "malformed tag '</seg y>'; expected </seg ...>"),
-        ("<doc docid=a", 1, 1, "malformed tag '<doc docid=a'; expected <doc ...>, or &lt; if it is text"),
-    ],
-)
-def test_what_would_lose_text_is_refused(text: str, line: int | None, column: int | None, what: str) -> None:
+@pytest.mark.parametrize("example", file_examples("corpora/sgml"), ids=str)
+def test_what_would_lose_text_is_refused(example: Example) -> None:
     with pytest.raises(DataError) as refused:
-        parse_documents(text, "bad.sgm")
-    error = refused.value
-    assert (error.file, error.line, error.column) == ("bad.sgm", line, column)
-    assert error.what.startswith(what)
-
-
-def test_damage_anywhere_is_refused_or_keeps_every_segment() -> None:
-    whole = [segment.text for segment in parse_documents(STORY, "x")[0].segments]
-    outcomes = set()
-    for cut in range(len(STORY)):
-        try:
-            documents = parse_documents(STORY[:cut], "x")
-        except DataError:
-            outcomes.add("refused")
-            continue
-        outcomes.add("whole")
-        assert [segment.text for document in documents for segment in document.segments] == whole
-    assert outcomes == {"refused", "whole"}
+        parse_documents(example.content, example.line)
+    example.check(str(refused.value))
 
 
 NAMES = st.text(string.ascii_letters + string.digits + "_.:&<'\" 中é", min_size=1).map(str.strip).filter(bool)

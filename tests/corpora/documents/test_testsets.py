@@ -12,7 +12,6 @@ import pytest
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.writing import write_dataset
-from ranker.corpora.languages import language_code
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
@@ -95,11 +94,7 @@ def expected() -> Dataset:
         f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE mteval SYSTEM "mteval.dtd">\n<mteval>\n{MTEVAL}</mteval>\n',
         wmt(REFERENCES, SYSTEMS),
         wmt(REFERENCES, SYSTEMS).replace("\n", "\r\n"),
-        wmt(REFERENCES, SYSTEMS)
-        .replace("<seg id", "<SEG ID")
-        .replace("</seg>", "</SEG>")
-        .replace("<ref ", "<REF ")
-        .replace("</ref>", "</REF>"),
+        wmt(REFERENCES, SYSTEMS).replace("seg", "SEG").replace("<ref ", "<REF ").replace("</ref>", "</REF>"),
     ],
     ids=["sgml", "xml", "wmt", "wmt, windows", "wmt, upper case"],
 )
@@ -125,10 +120,9 @@ def test_files_of_source_references_and_systems(expected: Dataset, tmp_path: Pat
         paths[name].write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
     references, systems = ([item for name, item in paths.items() if part in name] for part in ("ref", ".gz"))
     assert read_parallel(paths["src.sgm"], references, systems).fingerprint == expected.fingerprint
-    # several references and systems in one file, and everything in one file that is named three times
+    # everything in one file that is named three times
     (tmp_path / "all.xml").write_text(MTEVAL)
-    for path in (tmp_path / "all.xml",):
-        assert read_parallel(path, [path], [path]).fingerprint == expected.fingerprint
+    assert read_parallel(*(tmp_path / "all.xml", *([tmp_path / "all.xml"],) * 2)).fingerprint == expected.fingerprint
 
 
 def test_wmt_submissions_beside_the_file_with_the_references(expected: Dataset, tmp_path: Path) -> None:
@@ -202,77 +196,46 @@ def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert "references: missing segments: 1 (A 1; the first: segment 1 of document d2)" in caplog.text
 
 
+WMT = wmt(REFERENCES, SYSTEMS)
+TARGET = '<tstset setid="x" srclang="de" trglang="en"'
 REFUSED = {
     "no source": (
         mteval_set("tstset", SYSTEMS),
-        None,
-        "expected documents of a source and of systems, found only system: give",
+        "a source and of systems, found only system: give",
     ),
-    "no system": (mteval_set("srcset", {"s": SOURCES}), None, "found only source: give the other files too: -s"),
-    "no set": (
-        "<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>",
-        None,
-        "found only documents outside a set",
+    "no system": (mteval_set("srcset", {"s": SOURCES}), "found only source: give the other files too: -s"),
+    "no set": ("<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>", "found only documents outside a set"),
+    "segment": (MTEVAL.replace('"2">Tree', '"7">Tree'), "expected a segment of document 'd1' of the source, found '7'"),
+    "document": (
+        MTEVAL.replace('"d2" sysid="good"', '"d3" sysid="good"'),
+        "a document of the source, found 'd3'",
     ),
-    "no document": ("<?xml version='1.0'?><html></html>", None, "contains no <doc>, expected at least one"),
-    "cut off": (MTEVAL[:-20], 34, r"<doc> is not closed before the file ends \(is it cut off\?\)|is not closed"),
-    "unknown segment": (
-        MTEVAL.replace('<seg id="2">Tree', '<seg id="7">Tree'),
-        None,
-        "expected a segment of document 'd1' of the source, found '7'",
-    ),
-    "unknown document": (
-        MTEVAL.replace('docid="d2" sysid="good"', 'docid="d3" sysid="good"'),
-        None,
-        r"expected a document of the source, found 'd3'",
-    ),
-    "twice": (
-        MTEVAL.replace('docid="d2" sysid="good"', 'docid="d1" sysid="good"'),
-        None,
-        "segment '1' of document 'd1' is duplicated; remove one",
-    ),
-    "two languages": (
-        MTEVAL.replace(
-            '<tstset setid="x" srclang="de" trglang="en"', '<tstset setid="x" srclang="de" trglang="French"'
-        ),
-        None,
+    "twice": (MTEVAL.replace('"d2" sysid="good"', '"d1" sysid="good"'), "segment '1' of document 'd1' is duplicated"),
+    "language": (
+        MTEVAL.replace(TARGET, TARGET.replace("en", "French")),
         "expected one target language, found en, fr: split",
     ),
-    "wmt: no id": (wmt(REFERENCES, SYSTEMS).replace(' id="d2"', ""), None, "expected docid in <doc>, found origlang"),
-    "wmt: stray segment": (
-        wmt(REFERENCES, SYSTEMS).replace("</src>\n", "</src>\n<seg id='9'>x</seg>\n", 1),
-        11,
-        "<seg> outside of <src>, <ref> and <hyp>; expected",
+    "wmt: no id": (WMT.replace(' id="d2"', ""), "expected docid in <doc>, found origlang"),
+    "wmt: stray": (
+        WMT.replace("</src>\n", "</src>\n<seg id='9'>x</seg>\n", 1),
+        "11:1: <seg> outside of <src>, <ref>",
     ),
-    "wmt: segment first": (
-        wmt(REFERENCES, SYSTEMS).replace("<src", "<seg id='9'>x</seg>\n<src", 1),
-        6,
-        "<src> after a <seg> outside of it; expected",
+    "wmt: first": (
+        WMT.replace("<src", "<seg id='9'>x</seg>\n<src", 1),
+        "6:1: <src> after a <seg> outside of it",
     ),
-    "wmt: version alone": (
-        "<dataset><src lang='de'></src></dataset>",
-        1,
-        "<src> outside of a document; expected <doc id",
-    ),
-    "wmt: not closed": (
-        wmt(REFERENCES, SYSTEMS).replace("</src>", "", 1),
-        11,
-        "<ref> where </src> is expected: <src> of line 5 is not closed",
-    ),
-    "wmt: twice": (wmt(REFERENCES, SYSTEMS).replace('id="2"', 'id="1"', 1), 8, "segment id '1' is duplicated"),
+    "wmt: alone": ("<dataset><src lang='de'></src></dataset>", "<src> outside of a document; expected <doc id"),
+    "wmt: open": (WMT.replace("</src>", "", 1), "11:1: <ref> where </src> is expected: <src> of line 5 is not closed"),
+    "wmt: twice": (WMT.replace('id="2"', 'id="1"', 1), "8:1: segment id '1' is duplicated"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(case: str, tmp_path: Path) -> None:
-    text, line, says = REFUSED[case]
+    text, says = REFUSED[case]
     path = tmp_path / "x.xml"
     path.write_text(text)
-    with pytest.raises(DataError, match=says) as refused:
-        read_dataset(path)
-    assert str(refused.value).startswith(f"{path}:")
-    if line is not None and case != "cut off":
-        assert refused.value.line == line
+    refusal(lambda: read_dataset(path), path, None, says)
 
 
 def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> None:
@@ -291,34 +254,3 @@ def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> Non
     refusal(lambda: read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]), tmp_path / "t.sgm", 4, says)
     (tmp_path / "t.sgm").write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?>\n' + latin)
     assert "Müll" in read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]).candidates["text"].tolist()
-
-
-def test_tags_of_other_formats_are_text_inside_a_segment(tmp_path: Path) -> None:
-    texts = {"d": ["see"]}
-    text = "".join(mteval_set(kind, {"x": texts}) for kind in ("srcset", "tstset")).replace(
-        ">see<", "><ref> <hyp x> </src><"
-    )
-    (tmp_path / "x.sgm").write_text(text)
-    assert read_dataset(tmp_path / "x.sgm").candidates["text"].tolist() == ["<ref> <hyp x> </src>"]
-
-
-def test_nothing_is_written_in_a_format_that_is_only_read(expected: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"unknown format; expected a file name ending in \.jsonl"):
-        write_dataset(expected, tmp_path / "x.xml")
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("Chinese", "zh"),
-        ("ces", "cs"),
-        ("cze", "cs"),
-        ("EN", "en"),
-        ("pt-BR", "pt_BR"),
-        ("any", None),
-        ("Old Norse", None),
-        ("wen", "wen"),
-    ],
-)
-def test_languages(name: str, code: str | None) -> None:
-    assert language_code(name) == code

@@ -55,10 +55,6 @@ def test_what_is_wanted_is_unpacked(make, name, tmp_path):
     assert unpack(archive, tmp_path / "all") == 4
 
 
-def test_other_files_are_left_alone():
-    assert not any(map(is_archive, ["x.tsv", "x.gz", "x.jsonl.gz"]))
-
-
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "a/b\\..\\..\\x", "C:/x", "a/.. /x", "a/con", "a/\x1b[2J"])
 @pytest.mark.parametrize("make", [tar, zipped])
 def test_no_name_leads_out_of_the_folder(make, name, tmp_path):
@@ -67,11 +63,6 @@ def test_no_name_leads_out_of_the_folder(make, name, tmp_path):
         unpack(archive, tmp_path / "deep" / "target")
     assert "\x1b" not in str(refused.value)
     assert everything(tmp_path).keys() == {archive.name}
-
-
-def test_a_path_from_the_root_stays_in_the_folder(tmp_path):
-    unpack(tar(tmp_path / "x.tar", {"/etc/x": b"x"}), tmp_path / "target")
-    assert everything(tmp_path / "target") == {"etc/x": b"x"}
 
 
 @pytest.mark.parametrize(
@@ -89,15 +80,6 @@ def test_links_and_devices_are_refused(member, tmp_path):
         unpack(archive, tmp_path / "target")
     # elsewhere in the archive they do no harm
     assert unpack(tar(archive, {"a/x": member, "b/y": b""}), tmp_path / "target", below="b") == 1
-
-
-def test_links_in_zip_archives_are_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as packed:
-        link = zipfile.ZipInfo("x")
-        link.external_attr = 0o120777 << 16
-        packed.writestr(link, "../x")
-    with pytest.raises(DataError, match="is a link, a device"):
-        unpack(tmp_path / "x.zip", tmp_path / "target")
 
 
 def test_archives_that_expand_as_no_data_do_are_refused(tmp_path, monkeypatch):
@@ -275,3 +257,17 @@ def test_a_zip_archive_whose_entries_begin_before_it_is_refused(tmp_path):
     path.write_bytes(raw)
     with pytest.raises(DataError, match=r"x\.zip"):
         unpack(path, tmp_path / "target")
+
+
+def test_a_path_from_the_root_stays_in_the_folder(tmp_path):
+    unpack(tar(tmp_path / "x.tar", {"/etc/x": b"x"}), tmp_path / "target")
+    assert everything(tmp_path / "target") == {"etc/x": b"x"}
+
+
+def test_links_in_zip_archives_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as packed:
+        link = zipfile.ZipInfo("x")
+        link.external_attr = 0o120777 << 16
+        packed.writestr(link, "../x")
+    with pytest.raises(DataError, match="is a link, a device"):
+        unpack(tmp_path / "x.zip", tmp_path / "target")

@@ -17,7 +17,7 @@ from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads import getting
 from ranker.corpora.downloads.getting import get
 from ranker.corpora.judgements import human_scores
-from ranker.errors import DataError, FetchError, MissingError, OptionError
+from ranker.errors import FetchError, MissingError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
 FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
@@ -67,14 +67,6 @@ def test_what_cannot_be_fetched_leaves_no_empty_folder(server, card, corpora):
     with pytest.raises(FetchError, match="answered 404"):
         get("made", limits=HASTY)
     assert (corpora / "made").is_dir()
-
-
-def test_what_cannot_be_unpacked_leaves_no_empty_folder(server, card, corpora):
-    server.files["/bad.tar.gz"] = b"no archive"
-    card(Download(f"{server.url}/bad.tar.gz"))
-    with pytest.raises(DataError):
-        get("made", unverified=True, limits=HASTY)
-    assert not (corpora / "made").exists()
 
 
 def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
@@ -217,10 +209,3 @@ def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):
         assert (exit_info.value.code, out) == (2, "")
         assert says in err.splitlines()[-1]
         assert len(err.splitlines()) == 1, err
-
-
-def test_a_corpus_that_is_not_there_is_not_fetched_unasked(server, card):
-    card(Download(f"{server.url}/data.txt", sha256=DIGEST))
-    with pytest.raises(MissingError, match="corpus 'made' is not on this machine"):
-        catalogue.load("made")
-    assert server.requests == []

@@ -10,7 +10,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
-from tests.corpora.damage import refusal
+from tests.corpora.damage import damaged
+from tests.golden_examples import Example, file_examples
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"
 ROWS = [
@@ -62,31 +63,10 @@ def test_other_names_of_the_segment_and_line_ends(tmp_path: Path) -> None:
     assert read_dataset(tmp_path / "z.tsv").sources["seg_id"].tolist() == ["t1:84", "t2:85"]
 
 
-def replaced(row: int, old: str, new: str) -> str:
-    return "\n".join([HEADER, *(line.replace(old, new) if index == row else line for index, line in enumerate(ROWS))])
-
-
-REFUSED = {
-    "no rater": (TSV.replace("\trater\t", "\trter\t", 1), 1, "column 'rater' is missing; expected system, rater"),
-    "no segment": (
-        TSV.replace("doc_id\tseg_id", "x\ty", 1),
-        1,
-        "column 'seg_id' is missing; expected one of global_seg_id",
-    ),
-    "twice": (TSV.replace("comment", "doc", 1), 1, "column 'doc' is duplicated"),
-    "fields": (replaced(2, "\tr2\t", "\tr2"), 4, "expected 10 fields as in the first line, found 9"),
-    "severity": (replaced(1, "Minor", "Middling"), 3, "severity: expected major, minor, neutral, .*found 'Middling'"),
-    "system": (replaced(4, "S1\t", " \t"), 6, "system: expected a name, found ' '"),
-    "source": (replaced(3, 's "84"', "s 48"), 5, "source of segment '84' differs from line 2; expected the same"),
-    "target": (replaced(2, "one two three", "one"), 4, "target of system 'S1' differs from line 2; expected the same"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str, tmp_path: Path) -> None:
-    text, line, says = REFUSED[case]
-    (tmp_path / "x.tsv").write_text(text)
-    refusal(lambda: read_dataset(tmp_path / "x.tsv"), tmp_path / "x.tsv", line, says)
+@pytest.mark.parametrize("example", file_examples("corpora/mqm"), ids=str)
+def test_what_is_refused(example: Example, tmp_path: Path) -> None:
+    message = damaged(tmp_path / example.line, example.content)
+    example.check(message.removeprefix(f"{tmp_path}/"))
 
 
 def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:

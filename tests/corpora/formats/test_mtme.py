@@ -109,13 +109,6 @@ def test_several_language_pairs(folder: Path) -> None:
         read_mtme(folder, pairs=["fr-en"])
 
 
-def test_languages_may_name_their_script_and_region(folder: Path) -> None:
-    (folder / "system-outputs" / "en-sr_Cyrl_RS").mkdir()
-    (folder / "system-outputs" / "en-sr_Cyrl_RS" / "S.txt").write_text("a\n")
-    (folder / "sources" / "en-sr_Cyrl_RS.txt").write_text("b\n")
-    assert read_mtme(folder).language_pairs == ["en-de", "en-sr_Cyrl_RS"]
-
-
 DAMAGE = {
     "system-outputs/en-de/S1.txt": ("ein\n\n", 2, "has 2 lines, expected 3 as in .*sources/en-de.txt"),
     "references/en-de.refA.txt": ("eins\nzwei\ndrei\nvier\n", 4, "has 4 lines, expected 3"),
@@ -146,13 +139,6 @@ def test_damaged_files(name: str, folder: Path) -> None:
     with pytest.raises(DataError, match=says) as refused:
         read_mtme(folder)
     assert str(refused.value).startswith(f"{folder / name}:{line}:" if line else f"{folder / name}: ")
-
-
-def test_names_that_look_alike_are_refused(folder: Path) -> None:
-    for name in ("S\n.txt", "S\\n.txt"):
-        (folder / "system-outputs" / "en-de" / name).write_text("a\nb\nc\n")
-    with pytest.raises(DataError, match=r"S\\n\.txt: has the same name as another file.*; rename one of them"):
-        read_mtme(folder)
 
 
 def test_missing_parts(folder: Path) -> None:

@@ -14,6 +14,7 @@ from ranker.corpora.formats.nbest import NBestList, from_columns, merge, write_n
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import DataError
 from tests.effort import examples
+from tests.golden_examples import file_examples
 
 MOSES = """\
 0 ||| the  house  ||| d= 0 -1.5 LM0= -12.5 TM0= 1e-3 +2 ||| -3.75 ||| 0-0 1-1
@@ -74,43 +75,11 @@ def test_gzip_stdin_and_line_ends(tmp_path, monkeypatch):
     assert columns_of(read_nbest("-")) == plain
 
 
-GOOD = "0 ||| a ||| LM0= 1 TM0= 2 3 ||| 4\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "x.nbest: is empty; expected: sentence |||"),
-        ("a b c\n", ":1: found 1 field; expected: sentence |||"),
-        (GOOD + "\n" + GOOD, ":2: found 1 field, expected 4 as in line 1"),
-        (GOOD + "0 ||| a ||| LM0= 1 TM0= 2 3\n", ":2: found 3 fields, expected 4"),
-        ("0 ||| a ||| 1 ||| 2 ||| 0-0 ||| x\n", ":1: found 6 fields"),
-        (GOOD + GOOD.replace("0 |||", "one |||"), ":2: sentence 'one': expected a whole number from 0"),
-        (
-            GOOD + GOOD.replace("0 |||", "999999999 |||"),
-            ":2: sentence '999999999': expected a whole number from 0 to 9,999,999",
-        ),
-        (GOOD + GOOD.replace("0 |||", "-1 |||"), ":2: sentence '-1'"),
-        (GOOD.replace("0 |||", "3 |||") + GOOD, ":2: sentence 0 follows 3; expected increasing numbers"),
-        (GOOD + GOOD.replace("2 3", "nan 3"), ":2: feature TM0 is 'nan', expected a finite number"),
-        (GOOD + GOOD + GOOD.replace("2 3", "2 -inf"), ":3: feature TM0 is '-inf'"),
-        (GOOD + GOOD.replace("LM0= 1", "LM0= one"), ":2: feature LM0 is 'one'"),
-        (GOOD.replace("LM0= 1", "LM0= 1_0"), ":1: feature LM0 is '1_0'"),
-        (GOOD + GOOD.replace("||| 4", "||| 1e999"), ":2: the score is '1e999'"),
-        (GOOD + GOOD.replace("2 3", "2"), "has the features LM0 (1), TM0 (1); expected LM0 (1), TM0 (2), as in line 1"),
-        (GOOD + GOOD.replace("LM0= 1 TM0= 2 3", "TM0= 2 3 LM0= 1"), ":2: has the features TM0 (2), LM0 (1)"),
-        (GOOD + GOOD.replace("TM0", "TM1"), ":2: has the features LM0 (1), TM1 (2)"),
-        (GOOD.replace("TM0= 2 3", "TM0="), ":1: feature 'TM0' has no value"),
-        (GOOD.replace("TM0=", "LM0="), ":1: feature 'LM0' is duplicated"),
-        (GOOD + GOOD.replace("LM0= 1 TM0= 2 3", "1 2 3 4 5"), ":2: has the features nameless (5); expected LM0 (1)"),
-        ("0 ||| a |||  ||| 4\n", ":1: has no features"),
-    ],
-)
-def test_a_fault_is_reported_with_its_line(text, says, tmp_path):
+@pytest.mark.parametrize("example", file_examples("corpora/nbest"), ids=str)
+def test_a_fault_is_reported_with_its_line(example, tmp_path):
     with pytest.raises(DataError) as error:
-        read_nbest(written(tmp_path, text))
-    assert says in str(error.value)
-    assert "\n" not in str(error.value)
+        read_nbest(written(tmp_path, example.content))
+    example.check(str(error.value).removeprefix(f"{tmp_path}/"))
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from ranker.corpora.dataset import Dataset, concatenate
-from ranker.corpora.formats.pharaoh import Alignments, alignments_of, pharaoh_lines, read_pharaoh
+from ranker.corpora.formats.pharaoh import Alignments, alignments_of, pharaoh_lines
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
@@ -31,12 +30,6 @@ def corpus(name: str = "x") -> Dataset:
     return assemble(records, name, name)
 
 
-def write(folder: Path, name: str, lines: list[str]) -> Path:
-    path = folder / name
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
-
-
 @pytest.fixture
 def attached() -> Dataset:
     return with_alignments(corpus(), [LINES, ["2-2"]], {"A": ["0-0", "1-1", "2-2"], "B": ["0-2", ""]})
@@ -46,45 +39,11 @@ def shown(found: Alignments) -> tuple[list[str], list[str]]:
     return pharaoh_lines(found.references), pharaoh_lines(found.candidates)
 
 
-def test_read(tmp_path: Path) -> None:
-    links = read_pharaoh(
-        write(tmp_path, "a", [*LINES, " 3-1\t3-1 "]), source_lengths=[2, 0, 3, 4], target_lengths=[3] * 4
-    )
-    assert [links.of(pair) for pair in range(4)] == [[(0, 0), (1, 2)], [], [(0, 1), (1, 1), (2, 0)], [(3, 1)]]
-    (tmp_path / "windows").write_bytes(b"\xef\xbb\xbf0-0 1-2\r\n\r\n2-0 0-1 1-1")
-    assert pharaoh_lines(read_pharaoh(tmp_path / "windows")) == pharaoh_lines(links)[:3]
-    (tmp_path / "nothing").write_bytes(b"")
-    assert len(read_pharaoh(tmp_path / "nothing")) == 0
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        (["0-0", "0-0 1:2"], "a:2: found '1:2', expected links such as 0-0 1-2"),
-        (["0-0", "", "-1-0"], "a:3: found '-1-0', expected links"),
-        (["0-0 1-", "0-0"], "a:1: found '1-', expected links"),
-        (["0-0-0"], "a:1: found '0-0-0', expected links"),
-        (["0-99999999999"], "a:1: found '0-99999999999', expected links"),
-        (["٣-٣"], "a:1: found '٣-٣', expected links"),
-        (["0-0", "3-0", "0-0"], "a:2: link 3-0 is out of range: the source sentence has 3 words, counted from 0"),
-        (["0-0", "0-4", "0-0"], "a:2: link 0-4 is out of range: the target sentence has 4 words, counted from 0"),
-        (["0-0", "2-3", "0-0"], "a:3: link 0-0 is out of range: the target sentence is empty"),
-        (["0-1", "2-3", ""], "a:1: link 0-1 is out of range: the target sentence has 1 word, counted from 0"),
-        (["0-0", ""], "a:2: has 2 lines, expected 3, one for each of the sentence pairs"),
-    ],
-)
-def test_files_that_are_wrong(tmp_path: Path, lines: list[str], says: str) -> None:
-    path = write(tmp_path, "a", lines)
-    with pytest.raises(DataError) as refused:
-        read_pharaoh(path, source_lengths=[3, 3, 3], target_lengths=[1, 4, 0])
-    assert str(refused.value).removeprefix(f"{tmp_path}/").startswith(says)
-
-
-def test_one_length_is_checked_alone(tmp_path: Path) -> None:
-    path = write(tmp_path, "a", ["0-9", "1-9"])
-    assert len(read_pharaoh(path, source_lengths=[1, 2])) == 2
-    with pytest.raises(DataError, match="a:2: link 1-9 is out of range: the source"):
-        read_pharaoh(path, source_lengths=[1, 1])
+@pytest.mark.parametrize("link", ["1:2", "-1-0", "1-", "0-0-0", "0-99999999999", "٣-٣"])
+def test_what_is_no_link(link: str) -> None:
+    dataset = with_alignments(corpus(), candidates={"A": ["0-0", f"0-0 {link}", ""]})
+    with pytest.raises(DataError, match=rf"x\[2\]: alignment of 'A': found '{link}', expected links such as 0-0 1-2"):
+        alignments_of(dataset)
 
 
 def test_attached_alignments_are_found_again(attached: Dataset) -> None:
@@ -142,14 +101,6 @@ def test_ranges_are_checked_when_the_words_are_known(attached: Dataset) -> None:
         )
     with pytest.raises(DataError, match=r"x\[2\]: alignment of 'a reference': link 2-2 .* the target .* has 2 words"):
         alignments_of(attached, reference_lengths=[3, 3, 2, 3])
-
-
-def test_a_column_that_holds_something_else() -> None:
-    dataset = corpus()
-    columns = dataset.candidates.assign(alignment=dataset.candidates["text"])
-    broken = Dataset("x", dataset.sources, dataset.references, columns, dataset.ratings, dataset.preferences)
-    with pytest.raises(DataError, match=r"x\[1\]: alignment of 'A': found 'one', expected links such as 0-0 1-2"):
-        alignments_of(broken)
 
 
 def test_alignments_come_and_go_with_json(tmp_path):

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ import pandas as pd
 import pytest
 
 from ranker import from_frame, from_records
-from ranker.corpora import records as record_types
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats import reading, tables
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
@@ -200,12 +197,6 @@ def test_a_word_for_nothing_is_a_text(ending: str, tmp_path: Path) -> None:
     assert again.references["text"].tolist() == NAMES_OF_NOTHING
 
 
-def test_a_word_for_nothing_is_a_line_of_text(tmp_path: Path) -> None:
-    path = tmp_path / "lines"
-    path.write_text("\n".join(NAMES_OF_NOTHING))
-    assert read_parallel(path, [path], [path]).candidates["text"].tolist() == NAMES_OF_NOTHING
-
-
 @pytest.mark.parametrize("ends", LINE_ENDS)
 @pytest.mark.parametrize("last", ["\n", ""])
 def test_parallel_files_give_the_same_data_set(ends: str, last: str, plain: Dataset, tmp_path: Path) -> None:
@@ -271,42 +262,6 @@ def test_records_of_one_candidate_are_grouped_by_source_references_and_ids(tmp_p
     assert dataset.ratings[["candidate", "kind", "value"]].to_numpy().tolist() == [[1, "fluency", 2.0]]
 
 
-def test_judges_in_tables(tmp_path: Path) -> None:
-    (tmp_path / "x.tsv").write_text(
-        "seg_id\tsource\treference2\tref1\tsystem\ttext\tjudge\tfluency\tadequacy\n"
-        "s\tx\ttwo\tone\tA\ta\tj1\t3\t\n"
-        "s\tx\ttwo\tone\tB\tb\tj1\t 4.5 \t1e1\n"
-        "s\tx\ttwo\tone\tA\ta\tj2\t2\t-1\n"
-    )
-    dataset = read_dataset(tmp_path / "x.tsv")
-    assert dataset.references["text"].tolist() == ["one", "two"]
-    assert dataset.ratings.to_numpy(object).tolist() == [
-        [0, "j2", "adequacy", -1.0],
-        [0, "j1", "fluency", 3.0],
-        [0, "j2", "fluency", 2.0],
-        [1, "j1", "adequacy", 10.0],
-        [1, "j1", "fluency", 4.5],
-    ]
-    (tmp_path / "x.json").write_text(
-        json.dumps(
-            {
-                "seg_id": "s",
-                "source": "x",
-                "references": ["one", "two"],
-                "candidates": [
-                    {"system": "A", "text": "a", "human": {"fluency": {"j1": 3, "j2": 2}, "adequacy": {"j2": -1}}},
-                    {
-                        "system": "B",
-                        "text": "b",
-                        "human": {"adequacy": {"j1": 10}, "fluency": {"j1": 4.5}, "mqm": None},
-                    },
-                ],
-            }
-        )
-    )
-    assert read_dataset(tmp_path / "x.json").fingerprint == dataset.fingerprint
-
-
 # pairs beside corpora ----------------------------------------------------------------------------------------------
 
 HEADER = "lp\tseg_id\tjudge\tsysA\tsysB\trelation\trankA\trankB\ttask\tprimary"
@@ -368,57 +323,6 @@ def test_pairs_of_another_corpus_are_not_left_beside_what_is_written(plain: Data
 
 
 # size --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet", "parallel"])
-def test_a_line_of_ten_megabytes(ending: str, tmp_path: Path) -> None:
-    long = "long word " * 1_000_000
-    record = {"source": "x", "references": [long], "candidates": {"A": long, "B": "b"}}
-    path = tmp_path / f"x.{ending}"
-    started = time.perf_counter()
-    if ending == "parallel":
-        path.write_text(long + "\n")
-        dataset = read_parallel(path, [path], [path])
-    else:
-        if ending.startswith("json"):
-            path.write_text(json.dumps(record))
-        else:
-            write_dataset(assemble([Record("x", [long], [Candidate("A", long)])], "x"), path)
-        dataset = read_dataset(path)
-    assert time.perf_counter() - started < 10
-    assert dataset.candidates["text"].iloc[0] == long
-    assert dataset.references["text"].iloc[0] == long
-
-
-def test_many_short_lines(tmp_path: Path) -> None:
-    line = json.dumps({"src": "x", "ref": "r", "tgt": {"A": "a", "B": "b"}})
-    (tmp_path / "x.jsonl").write_text(f"{line}\n" * 10_000)
-    started = time.perf_counter()
-    assert len(read_dataset(tmp_path / "x.jsonl").sources) == 10_000
-    (tmp_path / "x.json").write_text("[" + ",\n".join([line] * 10_000) + "]")
-    assert len(read_dataset(tmp_path / "x.json").sources) == 10_000
-    assert time.perf_counter() - started < 10
-
-
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "parallel"])
-def test_tables_are_read_column_by_column(
-    ending: str, plain: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record_types, "Candidate", None)
-    for module in (tables, reading):
-        monkeypatch.setattr(module, "Candidate", None, raising=False)
-    if ending == "parallel":
-        for name, lines in (("s", "x\ny\n"), ("r", "a\nb\n"), ("A", "a\nc\n"), ("B", "d\nb\n")):
-            (tmp_path / name).write_text(lines)
-        data = read_parallel(tmp_path / "s", [tmp_path / "r"], [tmp_path / "A", tmp_path / "B"])
-        assert data.candidates["text"].tolist() == ["a", "d", "c", "b"]
-        assert data.candidates["source"].tolist() == [0, 0, 1, 1]
-        return
-    frame = pd.DataFrame(ROWS)
-    path = tmp_path / f"corpus.{ending}"
-    write = frame.to_parquet if ending == "parquet" else frame.to_csv
-    write(path, index=False, **({"sep": "\t"} if ending == "tsv" else {}))
-    assert read_dataset(path).fingerprint == plain.fingerprint
 
 
 ONE_SYSTEM = [

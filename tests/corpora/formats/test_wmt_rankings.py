@@ -18,6 +18,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 from tests.datasets import part_of_corpus
+from tests.golden_examples import Example, file_examples
 
 FIVE = (
     "srclang,trglang,srcIndex,documentId,segmentId,judgeId,"
@@ -108,43 +109,11 @@ def test_what_is_passed_over_is_counted(tmp_path: Path, caplog: pytest.LogCaptur
     assert "ranks of references, ignored: 1" in caplog.text
 
 
-REFUSED = {
-    "missing column": (
-        ["srclang,trglang,srcIndex,system1Id,system1rank,system2Id"],
-        1,
-        "column 'system2rank' is missing",
-    ),
-    "column twice": ([TWO + ",judgeID"], 1, "column 'judgeid' is duplicated"),
-    "short row": ([TWO, "cze,eng,7,7,j,A.1,2,C.3,1"], 2, "expected 10 fields as in the first line, found 9"),
-    "second row": ([TWO, "cze,eng,7,7,j,A.1,2,C.3,1,5", "cze,eng,7"], 3, "expected 10 fields"),
-    "language": ([TWO, "?,eng,7,7,j,A.1,2,C.3,1,5"], 2, r"srclang: expected a language, found '\?'"),
-    "rank": (
-        [TWO, "cze,eng,7,7,j,A.1,0,C.3,1,5"],
-        2,
-        "system1rank: expected a whole number from 1, or -1 for none, found '0'",
-    ),
-    "huge rank": ([TWO, f"cze,eng,7,7,j,A.1,{'1' * 5000},C.3,1,5"], 2, "system1rank: expected a whole number from 1"),
-    "rank of nobody": ([TWO, "cze,eng,7,7,j,,2,C.3,1,5"], 2, "system1id: expected a system with its rank 2"),
-    "source": ([TWO, "cze,eng,9,9,j,A.1,2,C.3,1,5"], 2, r"srcIndex: expected a source of corpus \(cs-en\), found '9'"),
-    "system": (
-        [TWO, "cze,eng,7,7,j,A.1,2,Z.3,1,5"],
-        2,
-        r"expected a system that translated corpus\[cs-en:7\], found 'Z.3'",
-    ),
-    "itself": ([TWO, "cze,eng,7,7,j,A.1,2,A.1,1,5"], 2, "system 'A.1' is ranked twice, expected once"),
-    "nothing": (
-        [TWO, "deu,eng,7,7,j,A.1,2,C.3,1,5"],
-        None,
-        "contains no comparison of two outputs of corpus, expected at least one",
-    ),
-    "quote": ([TWO, 'cze,eng,7,7,j,"A.1,2,C.3,1,5'], 2, "badly quoted row"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str, tmp_path: Path) -> None:
-    lines, line, says = REFUSED[case]
-    refusal(lambda: added(corpus(), lines, tmp_path), tmp_path / "rr.csv", line, says)
+@pytest.mark.parametrize("example", file_examples("corpora/rankings"), ids=str)
+def test_what_is_refused(example: Example, tmp_path: Path) -> None:
+    file = tmp_path / "rr.csv"
+    message = refusal(lambda: added(corpus(), example.content.splitlines(), tmp_path), file)
+    example.check(message.removeprefix(f"{tmp_path}/"))
 
 
 def test_rankings_of_two_pairs_fit_no_corpus_that_names_none(tmp_path: Path) -> None:

@@ -45,16 +45,6 @@ def test_shards_of_any_format_are_the_corpus(tmp_path, sample, ending, rows):
     assert loaded.name == catalogue.load(data).name
 
 
-def test_jsonl_shards_keep_names_of_references(tmp_path):
-    record = {"source": "s", "references": ["r"], "reference_names": ["A"], "candidates": {"x": "a", "y": "b"}}
-    data = tmp_path / "corpus.jsonl"
-    data.write_text(f"{json.dumps(record)}\n" * 3, encoding="utf-8")
-    make_shards(str(data), tmp_path / "shards", 2, ending=".jsonl.gz")
-    loaded = catalogue.load(str(tmp_path / "shards"))
-    assert loaded.fingerprint == catalogue.load(str(data)).fingerprint
-    assert loaded.references["name"].tolist() == ["A"] * 3
-
-
 def test_sources_without_a_number_are_numbered_through(tmp_path):
     rows = [{"src": f"s{number // 3}", "ref": "r", "mt": f"t{number}"} for number in range(12)]
     data = tmp_path / "corpus.jsonl"
@@ -124,10 +114,7 @@ def test_a_damaged_manifest_is_refused(tmp_path, sample):
         ({"version": 2}, "has version 2 of the format 'ranker-shards', which is not supported"),
         ({"rows": 1}, "lists 1 rows, but its shards do not add up to that"),
         ({"rows": "3"}, r"is not a manifest of shards \(Expected `int`, got `str` - at `\$\.rows`\)"),
-        ({"name": [1]}, r"Expected `str`, got `array` - at `\$\.name`"),
         ({"shards": [{"file": 3}]}, r"Expected `str`, got `int` - at `\$\.shards\[0\]\.file`"),
-        ({"rows": -1}, r"Expected `int` >= 0 - at `\$\.rows`"),
-        ({"shards": []}, "do not add up to that"),
         ({"shards": [{**document["shards"][0], "file": "../other.parquet"}], "rows": 14}, "is not a valid file name"),
     ):
         manifest.write_text(json.dumps({**document, **change}), encoding="utf-8")
@@ -136,11 +123,8 @@ def test_a_damaged_manifest_is_refused(tmp_path, sample):
         assert "\n" not in str(raised.value)
     for text, message in (
         ("{}", r"shards\.json: is not a manifest of shards \(Object missing required field `format`"),
-        ("[]", "Expected `object`, got `array`"),
         ("{", "Input data was truncated"),
         ("[" * 100_000, "is not a manifest of shards"),
-        ('{"other":' + "[" * 100_000, "is not a manifest of shards"),
-        ('{"name": "\\ud800"}', "is not a manifest of shards"),
     ):
         manifest.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
@@ -163,14 +147,6 @@ def test_a_stream_is_not_read_ahead(tmp_path):
     data.write_text(f"{record}\n" * 50_000 + "damaged\n", encoding="utf-8")
     parts = parts_of(str(data), 10)
     assert len(next(parts)) == 10
-
-
-def test_damaged_lines_are_named(tmp_path):
-    record = json.dumps({"source": "s", "references": ["r"], "candidates": {"x": "a"}})
-    data = tmp_path / "corpus.jsonl"
-    data.write_text(f"{record}\n" * 5 + "damaged\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"corpus\.jsonl:6:1: not JSON"):
-        list(parts_of(str(data), 2))
 
 
 def test_language_pairs_are_chosen_when_shards_are_made(tmp_path):

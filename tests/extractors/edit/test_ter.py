@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import OptionError
-from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
-from ranker.extractors.edit.shifts import shift_edits
+from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import tokenise

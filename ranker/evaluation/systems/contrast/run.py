@@ -79,10 +79,7 @@ def contrast(
         _named(bootstrap, "length ratio", _lengths(pair), length_ratio),
         _named(bootstrap, order.name, order.statistics(pair.dataset)[pair.rows], order.score),
     )
-    breakdowns = [
-        Breakdown("overall", "", "segments", overall),
-        *_by_words(bootstrap, "frequency", words, frequencies),
-    ]
+    breakdowns = [Breakdown("overall", "", "segments", overall), *_by_words(bootstrap, "frequency", words, frequencies)]
     note = _no_tags(pair.dataset, parser)
     if note is None and parser != NO_PARSER:
         breakdowns += _by_words(bootstrap, "part of speech", *by_part_of_speech(pair, parser, lowercase=lowercase))
