@@ -3,10 +3,9 @@
 The sources are divided into folds, evenly for every language pair; those with the same text are in one. Each fold is
 scored by weights learnt from the others, with the features that the ranker was trained on, standardised again, and the
 ranker's C times total pair weight; those of an adapted ranker stay near the weights of its base, with the base's means
-and scales. The features are those of the training table: extractors that learn from the training data (`paraphrase`,
-`semantic[idf=true]`) are cross-fitted as in training, and language models of references contain the references of all
-folds, as they do when all sources are ranked together. The judgements of a held-out source influence its scores only
-through the choice of C.
+and scales. The features are those of the training table: extractors that learn from the training data (`paraphrase`)
+are cross-fitted as in training, and language models of references contain the references of all folds, as they do when
+all sources are ranked together. The judgements of a held-out source influence its scores only through the choice of C.
 """
 
 from __future__ import annotations

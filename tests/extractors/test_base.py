@@ -149,7 +149,7 @@ def test_fit_returns_a_fitted_form_of_the_same_identity(text):
         assert not extractor.state()
         return
     assert bool(fitted.state()) == (extractor.fit_scope == "train")
-    if text == "semantic":  # without idf there is nothing that it must learn
+    if text == "semantic":  # there is nothing that it must learn
         return
     calls = [extractor.transform, *([extractor.statistics] if isinstance(extractor, Metric) else [])]
     for call in calls:

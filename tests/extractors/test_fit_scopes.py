@@ -10,7 +10,6 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
-from ranker.extractors.semantic.features import Semantic
 from ranker.ranking import Ranker
 
 VARIANTS = (
@@ -75,7 +74,7 @@ MESSAGE = (
 
 def test_nothing_is_learnt_from_the_data_that_are_scored():
     data = dataset(range(4))
-    for text in ("paraphrase", "paraphrase[stemmer=none]", "semantic[idf=true]"):
+    for text in ("paraphrase", "paraphrase[stemmer=none]"):
         calls = [make(text).transform, lambda data, text=text: make(text).evidence(data, 0)]
         for call in calls:
             with pytest.raises(ModelError) as caught:
@@ -85,11 +84,10 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
         FeatureSet.parse("bleu,paraphrase").transform(data)
     fitted = make("paraphrase").fit(data)
     assert fitted.transform(data).shape == (len(data), 10)
-    assert Semantic(idf=True).fit_scope == "train"
     assert Ranker("bleu,paraphrase").feature_set.columns[0] == "bleu"
 
 
-@pytest.mark.parametrize("text", ["paraphrase", "semantic[idf=true]"])
+@pytest.mark.parametrize("text", ["paraphrase"])
 @pytest.mark.parametrize("column", ["", ".f"])
 @pytest.mark.parametrize(
     "words",

@@ -111,18 +111,13 @@ def test_hostile_substitutions_with_right_digests(model, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", SEMANTIC)
-def test_hostile_weights_of_sub_words(name):
-    group = {
-        "encoder": np.zeros(32, dtype=np.uint8),
-        "ids": np.array([3, 5, 8], dtype=np.int32),
-        "texts": np.array([1, 2, 1]),
-        "total": np.array([2]),
-    }
-    Semantic(idf=True).with_state(group)
+def test_hostile_digests_of_encoders(name):
+    group = {"encoder": np.zeros(32, dtype=np.uint8)}
+    Semantic().with_state(group)
     for array in damages(group[name], SEMANTIC[name]):
         arrays = {key: item for key, item in {**group, name: array}.items() if item is not None}
         with pytest.raises(ModelError):
-            Semantic(idf=True).with_state(arrays)
+            Semantic().with_state(arrays)
 
 
 def test_all_rules_name_known_types():
