@@ -16,9 +16,12 @@ SEGMENTS = {
     "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
     "ter": sacrebleu.metrics.TER,
     "chrf": sacrebleu.metrics.CHRF,
+    "chrf[word_order=2]": lambda: sacrebleu.metrics.CHRF(word_order=2),
 }
 CORPORA = {**SEGMENTS, "bleu": sacrebleu.metrics.BLEU}
-words = st.sampled_from(["a", "b", "The", "the", "cat.", ".", "12,5", "x-y", "it's", "\u00a0", "(no)", "你好"])
+words = st.sampled_from(
+    ["a", "b", "The", "the", "cat.", ".", "12,5", "x-y", "it's", "\u00a0", "(no)", "你好", "é", "b,'c"]
+)
 sentences = st.lists(words, max_size=9).map(" ".join)
 
 
