@@ -70,13 +70,13 @@ def test_a_score_that_is_no_number_is_refused():
 def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
-    requested = []
+    requested, messages = [], ""
     inner = Perplexity.missing_requirement
     monkeypatch.setattr(
         Perplexity, "missing_requirement", lambda self, data: requested.append(len(data)) or inner(self, data)
     )
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
         requested.clear()
-        printed = command(*words, "--model", "m")
+        messages += command(*words, "--model", "m").err
         assert len(requested) == 1
-    assert printed.err.count("trained on all sources of sample") == 1
+    assert messages.count("trained on all sources of sample") == 1
