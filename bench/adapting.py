@@ -1,8 +1,8 @@
 """What adapting a ranker to judgements gains: `python bench/adapting.py --work DIR` prints the table of the guide.
 
-Draws more and more judged sources, trains on them from nothing and from the weights of `full`, as `ranker train` and
-`ranker train --from full` do, and tests both, beside `full` itself, on sources that neither saw: sources of wmt14
-de-en for wmt15 de-en, from the `full` that is trained without wmt14; and one half of the sources of ted21-mqm, drawn
+Draws more and more judged sources, trains on them from nothing and from the weights of `full-lexical`, as `ranker train` and
+`ranker train --from full-lexical` do, and tests both, beside `full-lexical` itself, on sources that neither saw: sources of wmt14
+de-en for wmt15 de-en, from the `full-lexical` that is trained without wmt14; and one half of the sources of ted21-mqm, drawn
 for each sample, for the other. Features, and the ranker trained without wmt14, are kept in DIR, as those of
 `bench/leaderboard.py`. Corpora are files of the shared data ($RANKER_SHARED/data).
 """
@@ -115,7 +115,7 @@ def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> t
 
 def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
     mean = Estimate(*(float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high")))
-    head = ["sources", "judgements", "from nothing", "`--from full`", "against `full` alone", "lowest, highest"]
+    head = ["sources", "judgements", "from nothing", "`--from full-lexical`", "against `full-lexical` alone", "lowest, highest"]
     head.append("moved")
     print("\n".join(["", title, "", *table(head, [[0, 0, "-", figure(mean), "-", "-", "-"]])]))
     for same in trials:
@@ -140,9 +140,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--only", choices=("wmt14", "ted21-mqm"))
     options = parser.parse_args()
-    full = Ranker.load("full")
-    board = Board(options.work, {"full": full})
-    older = board.unseen("full", full, read("wmt14"))
+    full = Ranker.load("full-lexical")
+    board = Board(options.work, {"full-lexical": full})
+    older = board.unseen("full-lexical", full, read("wmt14"))
     cases = (
         ("wmt14 de-en, tested on wmt15 de-en: tau", older, ("wmt14", "de-en"), ("wmt15", "de-en")),
         ("ted21-mqm, tested on its other half: Spearman per source", full, ("ted21-mqm", "*-en"), None),
@@ -151,7 +151,7 @@ def main() -> None:
         if options.only not in (None, pool[0]):
             continue
         sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
-        base = ParentModel("full", sets)
+        base = ParentModel("full-lexical", sets)
         corpora = [Corpus.of(ranker, *one, board) for one in (pool, test) if one]
         show(title, *run(base, corpora[0], corpora[1] if test else None, options.samples))
 

@@ -1,6 +1,6 @@
 """What consensus features are worth: `python bench/consensus.py --work DIR` prints the tables of `docs/consensus.md`.
 
-Measures every feature of `consensus` alone and added to `full`, on corpora that the ranker did not see (scores and
+Measures every feature of `consensus` alone and added to `full-lexical`, on corpora that the ranker did not see (scores and
 rankers are kept in DIR, as those of `bench/leaderboard.py`); what near copies of a bad system do to it; and, with
 --speed, its time beside one pass of chrF. Corpora are names, or files of the shared data ($RANKER_SHARED/data).
 """
@@ -43,7 +43,7 @@ CHOSEN = 0.5
 CROWDS = (0, 3, 10)
 CROWD_SOURCES = 300
 NOISE = 0.1
-WITHOUT = "full without consensus (with references)"
+WITHOUT = "full-lexical without consensus (with references)"
 
 
 def scaled(dataset: Dataset, scores: FloatArray, used: BoolArray) -> FloatArray:
@@ -71,7 +71,7 @@ class Corpus:
         return {**values, "mean": float(np.mean(list(values.values())))}
 
     def mixed(self, scores: FloatArray, weight: float) -> FloatArray:
-        """Return the sum of `full` and `scores`, both scaled, the latter times `weight`."""
+        """Return the sum of `full-lexical` and `scores`, both scaled, the latter times `weight`."""
         parts = (scaled(self.dataset, column, self.judged) for column in (self.full, scores))
         return next(parts) + weight * next(parts)
 
@@ -82,7 +82,7 @@ def columns(text: str, dataset: Dataset) -> FloatArray:
 
 
 def worth(corpora: dict[str, Corpus]) -> list[str]:
-    """Return tables of all features alone, and with `full`."""
+    """Return tables of all features alone, and with `full-lexical`."""
     named: dict[str, dict[str, FloatArray]] = {name: {} for name in corpora}
     for name, corpus in corpora.items():
         for text in VARIANTS:
@@ -114,16 +114,16 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
         if feature.startswith("consensus.")
         for weight in WEIGHTS
     }
-    rows = [with_mean("`full` alone", references[WITHOUT])]
+    rows = [with_mean("`full-lexical` alone", references[WITHOUT])]
     rows += [with_mean(f"`{feature}`, {weight:g}", values) for (feature, weight), values in mixed.items()]
-    lines += ["", "### Added to `full`", "", *table(["feature, weight", *corpora, "mean"], rows)]
+    lines += ["", "### Added to `full-lexical`", "", *table(["feature, weight", *corpora, "mean"], rows)]
     if len(corpora) > 1:
         rows = []
         for place, name in enumerate(corpora):
             chosen = max(mixed, key=lambda item: float(np.mean(np.delete(mixed[item], place))))
             better = f"{mixed[chosen][place]:.4f}, `{chosen[0]}`, {chosen[1]:g}"
             rows.append([name, f"{references[WITHOUT][place]:.4f}", better])
-        head = ["corpus", "`full`", "with"]
+        head = ["corpus", "`full-lexical`", "with"]
         lines += ["", "### Chosen without the corpus that it is applied to", "", *table(head, rows)]
     wanted = ("mean", "near", "weighted", "independent")
     rows = []
@@ -133,8 +133,8 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
         scores += [corpus.mixed(feature, CHOSEN) for feature in chosen_features]
         figures = [corpus.figures(item) for item in scores]
         rows += [[name, lp, *(f"{item[lp]:.3f}" for item in figures)] for lp in corpus.kept.language_pairs]
-    titles = ["corpus", "pair", "chrf", "`full`", *(f"`{item}`" for item in wanted)]
-    titles += [f"`full` + `{item}`" for item in wanted]
+    titles = ["corpus", "pair", "chrf", "`full-lexical`", *(f"`{item}`" for item in wanted)]
+    titles += [f"`full-lexical` + `{item}`" for item in wanted]
     return [*lines, "", f"### By language pair; added with weight {CHOSEN:g}", "", *table(titles, rows)]
 
 
@@ -245,14 +245,14 @@ def main() -> None:
     if options.speed:
         print("\n".join(speed()))
         return
-    ranker = Ranker.load("full")
-    board = Board(options.work, {"full": ranker})
+    ranker = Ranker.load("full-lexical")
+    board = Board(options.work, {"full-lexical": ranker})
     corpora = {}
     for name in options.corpora:
         dataset = dataclasses.replace(load((name,), (INTO_ENGLISH,)), name=name)
         scores = np.zeros(len(dataset))
         if not options.crowds:
-            scores[judged(dataset)] = rows_of(board, read(name))[f"full {ALONE}"]
+            scores[judged(dataset)] = rows_of(board, read(name))[f"full-lexical {ALONE}"]
         corpora[name] = Corpus(dataset, scores)
     print("\n".join(crowds(corpora) if options.crowds else worth(corpora)))
 

@@ -32,7 +32,7 @@ class AvailableInputs:
             (self.has_reference | (not extractor.needs_references))
             & (self.candidates >= extractor.fewest_candidates)
             & (self.references >= extractor.fewest_references)
-            & (self.english | (not (by_language and extractor.english_only)))
+            & (self.english | (not (by_language and any(part.english_only for part in extractor.members))))
             for extractor in extractors
         ]
         return np.stack(masks, axis=1)

@@ -199,7 +199,7 @@ def _reasons(
         lacking.append("without a reference")
     if (inputs.candidates[rows] < fewest).all():
         lacking.append(f"with fewer than {fewest} candidates")
-    if not english and any(extractor.english_only for extractor in missing):
+    if not english and any(part.english_only for extractor in missing for part in extractor.members):
         lacking.append("not in English")
     number = int(rows.sum())
     whole = counted(size, "source")
