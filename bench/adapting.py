@@ -1,9 +1,9 @@
 """What adapting a ranker to judgements gains: `python bench/adapting.py --work DIR` prints the table of the guide.
 
-Draws more and more judged sources, trains on them from nothing and from the weights of `full-lexical`, as `ranker train` and
-`ranker train --from full-lexical` do, and tests both, beside `full-lexical` itself, on sources that neither saw: sources of wmt14
-de-en for wmt15 de-en, from the `full-lexical` that is trained without wmt14; and one half of the sources of ted21-mqm, drawn
-for each sample, for the other. Features, and the ranker trained without wmt14, are kept in DIR, as those of
+Draws more and more judged sources, trains on them from nothing and from the weights of `full-lexical`, as `ranker
+train` and `ranker train --from full-lexical` do, and tests both, beside `full-lexical` itself, on sources that neither
+saw: sources of wmt14 de-en for wmt15 de-en, from the `full-lexical` that is trained without wmt14; and one half of the
+sources of ted21-mqm, drawn for each sample, for the other. Features, and the ranker trained without wmt14, are kept in DIR, as those of
 `bench/leaderboard.py`. Corpora are files of the shared data ($RANKER_SHARED/data).
 """
 
@@ -115,8 +115,8 @@ def run(base: ParentModel, pool: Corpus, test: Corpus | None, samples: int) -> t
 
 def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
     mean = Estimate(*(float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high")))
-    head = ["sources", "judgements", "from nothing", "`--from full-lexical`", "against `full-lexical` alone", "lowest, highest"]
-    head.append("moved")
+    head = ["sources", "judgements", "from nothing", "`--from full-lexical`", "against `full-lexical` alone"]
+    head += ["lowest, highest", "moved"]
     print("\n".join(["", title, "", *table(head, [[0, 0, "-", figure(mean), "-", "-", "-"]])]))
     for same in trials:
         gains = np.array([one.adapted - one.base for one in same])

@@ -1,7 +1,7 @@
 """What consensus features are worth: `python bench/consensus.py --work DIR` prints the tables of `docs/consensus.md`.
 
-Measures every feature of `consensus` alone and added to `full-lexical`, on corpora that the ranker did not see (scores and
-rankers are kept in DIR, as those of `bench/leaderboard.py`); what near copies of a bad system do to it; and, with
+Measures every feature of `consensus` alone and added to `full-lexical`, on corpora that the ranker did not see (scores
+and rankers are kept in DIR, as those of `bench/leaderboard.py`); what near copies of a bad system do to it; and, with
 --speed, its time beside one pass of chrF. Corpora are names, or files of the shared data ($RANKER_SHARED/data).
 """
 

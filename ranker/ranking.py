@@ -119,11 +119,11 @@ class Ranker:
         self.training_notes: tuple[str, ...] = ()
         self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
         self._stored: StoredModel | None = None
-        if self.settings.base is not None:
-            base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
+        if base is not None:
+            parent, name = Ranker.load(base), Path(base).name
             self.settings = dataclasses.replace(self.settings, base=name)
-            self.feature_set, self.mean, self.scale = base.feature_set, base.mean, base.scale
-            self.base = ParentModel(f"{name}#{base.digest[:8]}", base.weight_sets)
+            self.feature_set, self.mean, self.scale = parent.feature_set, parent.mean, parent.scale
+            self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets)
 
     def __repr__(self) -> str:
         """Return the features, and what it was trained on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def wordnet_of(golden: Path) -> str:
 
 def rows_of(golden: Path, name: str) -> dict[str, dict[str, str]]:
     """Read a table by the ids of its rows."""
-    with (golden / name).open(encoding="utf-8", newline="") as stream:
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(golden / name, "rt", encoding="utf-8", newline="") as stream:
         return {row["id"]: row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.corpora.schema import table
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import ModelError, OptionError
 from ranker.evaluation.cross_validation import fold_of_sources, held_out_scores
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import Settings
@@ -160,13 +160,6 @@ def test_columns_for_english_stay_as_they_are_where_translations_are_not(sample,
         np.testing.assert_array_equal(item.weight_sets.choose(german), 1)
 
 
-def test_few_references_and_nothing_else_are_an_error(sample, few, tmp_path):
-    path = tmp_path / "x.model"
-    Ranker("perp", kind="adequacy", C=0.01).fit(sample).save(path)
-    with pytest.raises(DataError, match=r"too few for a language model.*, and the model has no other features"):
-        adapted(str(path), few)
-
-
 def test_a_loaded_adapted_ranker_is_the_same_and_adapts_again_without_the_file_of_the_base(base, turned, tmp_path):
     ranker = adapted(base, turned, C=0.001)
     ranker.save(tmp_path / "x.model")
@@ -198,12 +191,6 @@ def test_held_out_scores_stay_near_the_base(base, turned):
         learnt.columns[selected], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip
     np.testing.assert_allclose(scores[~selected], learnt.columns[~selected] @ svm.coef, atol=1e-9)
-
-
-def test_references_as_candidates_can_be_learnt_from_too(base, sample):
-    ranker = adapted(base, sample, C=0.01, references_as_candidates=True)
-    assert ranker.training.references == 128
-    assert (ranker.weights != Ranker.load(base).weights).any()
 
 
 def test_features_besides_a_base_are_refused():

@@ -16,8 +16,7 @@ import ranker
 from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor
-from ranker.extractors.feature_sets import FeatureSet, feature_set_files
+from ranker.extractors.feature_sets import feature_set_files
 from tests.effort import further
 from tests.scripts import module_of
 
@@ -97,16 +96,6 @@ def test_every_command_and_option_is_in_the_reference(build, reference):
 
 
 @in_checkout
-def test_a_table_keeps_bars_in_code_and_escapes_others(build):
-    assert build.table(("a",), [("`x|y` or z|z",)])[2] == "| `x|y` or z\\|z |"
-
-
-@in_checkout
-def test_what_markdown_would_take_for_marks_is_escaped_outside_of_code(build):
-    assert build.prose("as *-en, a_b, <str> or `a_b`") == "as \\*-en, a\\_b, \\<str> or `a_b`"
-
-
-@in_checkout
 def test_all_that_ships_is_on_the_list_of_licences(reference):
     page = reference["reference/licences.md"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -147,32 +136,6 @@ def test_commands_on_pages_have_names_and_options_that_exist(page, build):
             assert used - options <= {"--help", "-h"}, written
 
 
-@in_checkout
-def test_the_commands_for_a_release_exist():
-    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    named = [words.split()[1:] for words in re.findall(r"^(?: +- run: )?(make .*)$", page, flags=re.MULTILINE)]
-    assert len(named) >= 4
-    assert {target for words in named for target in words} <= targets
-
-
-@pytest.mark.parametrize("name", registry.names())
-def test_everything_registered_loads_and_is_documented(name):
-    extractor = registry.make(name)
-    assert isinstance(extractor, Extractor)
-    assert extractor.name == name
-    assert str(extractor) == name
-    text = type(extractor).__doc__
-    assert re.search(r"[A-Z]\w+.*\(?(19|20)\d\d", text), f"{name} cites nothing"
-    assert "Parameters" in text
-
-
-@pytest.mark.parametrize("name", feature_set_files())
-def test_every_feature_set_loads(name):
-    assert FeatureSet.parse(name).columns
-    assert name not in registry.names()
-
-
 @pytest.mark.parametrize("name", catalogue.cards())
 def test_every_card_says_what_is_needed(name):
     card = catalogue.card(name)
@@ -181,9 +144,3 @@ def test_every_card_says_what_is_needed(name):
     assert card.licence
     assert card.files
     assert card.bundled or (card.obtain and card.homepage.startswith("http"))
-
-
-def test_the_sample_card_says_first_that_it_is_synthetic():
-    first_line = catalogue.card("sample").description.strip().splitlines()[0]
-    assert "Synthetic" in first_line
-    assert "proves nothing about quality" in first_line

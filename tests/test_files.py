@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 import stat
 import sys
 
 import pytest
 
-from ranker import files
+import ranker
+from ranker import errors, files
+from ranker.corpora.downloads.transfer import DownloadLimits, fetch
 from ranker.errors import DataError, OptionError
 
 
@@ -62,3 +65,43 @@ def test_files_get_the_mode_that_the_user_wants_and_the_umask_is_never_changed(u
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
     assert modes == {"one": 0o666 & ~umask, "mine": 0o600, "part": 0o777 & ~umask, "file": 0o666 & ~umask}
+
+
+HOSTILE = "a\x1b[2Jb\u202e\u2028\x9b"
+ESCAPED = r"a\x1b[2Jb\u202e\u2028\x9b"
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ranker.RankerError)]
+)
+def test_errors_are_printable(kind):
+    assert str(kind(f"{HOSTILE}: no")) == f"{ESCAPED}: no"
+    lines = str(kind("one\ntwo")).split("\n")
+    assert lines == (["one", "two"] if kind is errors.MissingError else [r"one\ntwo"])
+
+
+def test_errors_of_the_library_are_printable(tmp_path):
+    for call in (
+        lambda: ranker.make_metric(f"bleu[{HOSTILE}=1]"),
+        lambda: ranker.make_metric(HOSTILE),
+        lambda: ranker.Ranker(HOSTILE),
+        lambda: ranker.load_dataset(tmp_path / HOSTILE),
+        lambda: ranker.Ranker.load(tmp_path / HOSTILE),
+        lambda: fetch(f"http://{HOSTILE}/x", tmp_path / "x", sha256=None, limits=DownloadLimits()),
+    ):
+        with pytest.raises(ranker.RankerError) as raised:
+            call()
+        assert all(line.isprintable() for line in str(raised.value).split("\n"))
+
+
+def test_notes_of_the_library_are_printable(caplog):
+    errors.note_logger("ranker.test").warning("ranker: note: %s", HOSTILE)
+    assert caplog.messages == [f"ranker: note: {ESCAPED}"]
+
+
+def test_every_module_notes_by_a_logger_that_escapes():
+    import ranker.cli.main  # noqa: F401
+
+    loggers = [name for name in logging.root.manager.loggerDict if name.startswith("ranker.")]
+    with_notes = [name for name in loggers if isinstance(logging.root.manager.loggerDict[name], logging.Logger)]
+    assert [name for name in with_notes if errors._escape not in logging.getLogger(name).filters] == []

@@ -16,7 +16,6 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by
 from ranker.ranking import RankerScorer
 from ranker.settings import DEFAULTS, Settings
-from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 
@@ -57,16 +56,6 @@ def test_a_loaded_ranker_trains_as_it_was_trained(settings, preferred, tmp_path)
     np.testing.assert_array_equal(again.weights, ranker.weights)
     assert again.training == ranker.training
     assert again.digest == ranker.digest
-
-
-def test_a_model_is_hashed_once(preferred, tmp_path, monkeypatch):
-    ranker = Ranker("bleu,paraphrase", kind="adequacy").fit(preferred)
-    hashed = []
-    monkeypatch.setattr(model_files, "array_digest", lambda name, array: hashed.append(name) or "0")
-    ranker.signature()
-    ranker.save(tmp_path / "x.model")
-    assert len(hashed) == len(set(hashed)) > 0
-    assert ranker.digest[:8] in ranker.signature()
 
 
 def test_saving_a_loaded_model_copies_it(preferred, tmp_path):
@@ -115,13 +104,6 @@ def test_it_learns_what_people_said(sample):
     )
 
 
-def test_the_scores_of_a_source_depend_on_no_other_source(sample):
-    ranker = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
-    keep = np.arange(len(sample.sources)) % 7 == 3
-    some = ranker.candidate_scores(sample.select_sources(keep))
-    np.testing.assert_array_equal(some, ranker.candidate_scores(sample)[keep[sample.candidate_source]])
-
-
 def test_a_feature_that_never_varies_counts_for_nothing(sample, few):
     """Its standard deviation is 0."""
     plain, more = (
@@ -144,42 +126,6 @@ def test_equal_outputs_tie_and_ranks_skip(trained, few):
         margins = rows["margin"].to_numpy()
         np.testing.assert_allclose(margins[:-1], -np.diff(rows["score"]), atol=1e-9)
         assert np.isnan(margins[-1])
-
-
-def test_the_fallback_is_the_ranker_without_the_columns_that_learn_from_what_is_ranked(trained, sample, few, tmp_path):
-    plain = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
-    assert len(plain.weight_sets.weights) == 1
-    assert trained.weight_sets.titles == ("without perp",)
-    np.testing.assert_allclose(trained.weight_sets.weights[1], [*plain.weights, 0.0], atol=1e-7)
-    np.testing.assert_allclose(trained.candidate_scores(few), plain.candidate_scores(few), atol=1e-7)
-    assert np.abs(trained.candidate_scores(sample) - plain.candidate_scores(sample)).max() > 0.01
-    trained.save(tmp_path / "x.model")
-    np.testing.assert_array_equal(
-        Ranker.load(tmp_path / "x.model").candidate_scores(few), trained.candidate_scores(few)
-    )
-
-
-def test_the_fallback_is_said(trained, sample, few):
-    assert trained.note(sample) is None
-    note = trained.note(few)
-    assert "2 reference sentences are too few for a language model" in note
-    assert note.endswith("ranked without perp")
-
-
-def test_nothing_to_fall_back_on_is_an_error(sample, few):
-    alone = Ranker("perp", kind="adequacy", C=0.01).fit(sample)
-    assert len(alone.weight_sets.weights) == 1
-    assert np.isfinite(alone.candidate_scores(sample)).all()
-    with pytest.raises(DataError, match=r"too few for a language model.*, and the model has no other features"):
-        alone.candidate_scores(few)
-
-
-def test_other_languages_than_those_learnt_from_are_said():
-    items = [(["the cat sat here"], ["the cat sat here", "a cat", "x"]), (["it rains"], ["it rains", "rains", "y"])]
-    ranker = Ranker("bleu", C=1.0).fit(dataset_of(items, lp="de-en", kind="fluency"))
-    assert ranker.note(dataset_of(items, lp="fr-en")) is None
-    note = ranker.note(dataset_of(items, lp="en-fr"))
-    assert note.startswith("this model is for translations into en, but these are in fr: choose --model ")
 
 
 def test_one_source_leaves_nothing_to_choose_C_by():

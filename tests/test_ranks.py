@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import rankdata
 
+from ranker.arrays import offsets_of, pairs_in_blocks
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.correlation.pair_counts import count_pairs
@@ -123,16 +125,6 @@ def test_noise_changes_no_correlation_of_tables(human, data):
     np.testing.assert_array_equal(pairwise_accuracy(human, scores), pairwise_accuracy(human, noisy))
 
 
-@given(arrays(np.float64, st.integers(3, 60), elements=st.integers(-5, 5)), st.data())
-def test_spearman_is_that_of_scipy(first, data):
-    second = data.draw(arrays(np.float64, len(first), elements=st.integers(-5, 5)))
-    rho = group_spearman(first, second, [0, len(first)])[0]
-    if len(set(first)) == 1 or len(set(second)) == 1:
-        assert np.isnan(rho)
-    else:
-        assert rho == pytest.approx(spearmanr(first, second)[0])
-
-
 @given(st.lists(st.integers(-3, 3), max_size=40), st.sampled_from([np.int32, np.int64, np.float64]))
 def test_sorting_counts_the_inversions(values, dtype):
     example = np.array(values, dtype=dtype)
@@ -145,3 +137,13 @@ def test_sorting_counts_the_inversions(values, dtype):
 def test_offsets_that_do_not_cover_all_rows_are_refused(offsets):
     with pytest.raises(ValueError, match=r"expected from 0 to the number of rows, 3"):
         average_ranks([1.0, 2.0, 3.0], offsets)
+
+
+@given(st.lists(st.integers(0, 5), max_size=8))
+def test_pairs_in_blocks_are_all_pairs_of_every_block(sizes: list[int]) -> None:
+    offsets = offsets_of(sizes)
+    first, second = pairs_in_blocks(offsets)
+    expected = [
+        pair for start, stop in itertools.pairwise(offsets) for pair in itertools.combinations(range(start, stop), 2)
+    ]
+    assert sorted(zip(first.tolist(), second.tolist(), strict=True)) == sorted(expected)

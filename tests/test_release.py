@@ -13,23 +13,6 @@ from ranker.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 in_checkout = pytest.mark.skipif(not (ROOT / "CITATION.cff").is_file(), reason="only in a checkout")
-HEAD = re.compile(r"---\n(.*?)\n---\n\n# ", flags=re.DOTALL)
-KEYS = {"language", "license", "library_name", "tags"}
-SECTIONS = {"Intended use", "Data", "Biases", "Limits"}
-
-
-def lacking(card: Path) -> set[str]:
-    """Return the keys of the head and the sections that a card lacks."""
-    text = card.read_text(encoding="utf-8")
-    head = HEAD.match(text)
-    keys = set(re.findall(r"^(\w+): *\S", head[1], flags=re.MULTILINE)) if head else set()
-    return (KEYS - keys) | (SECTIONS - set(re.findall(r"^## (.*)$", text, flags=re.MULTILINE)))
-
-
-def test_every_model_card_has_a_head_that_model_hubs_read_and_says_what_it_is_for():
-    cards = {card.parent.name: lacking(card) for card in share.directory("models").glob("*/CARD.md")}
-    assert set(cards) == {path.name for path in share.directory("models").iterdir()}
-    assert {name: what for name, what in cards.items() if what} == {}
 
 
 def test_a_card_names_the_licence_that_lies_beside_it():
@@ -57,14 +40,3 @@ def test_the_version_is_in_one_place_and_the_citation_has_it():
     assert result is not None
     assert result["version"] == VERSION
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-
-
-@in_checkout
-def test_the_classifiers_and_the_example_of_ci_name_the_same_versions_of_python():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [line.rsplit(" ", 1)[-1] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)]
-    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
-    assert re.findall(r'"(3\.\d+)"', re.search(r"^ +python: \[(.*)\]$", page, flags=re.MULTILINE)[1]) == named
-    assert project["requires-python"] == f">={named[0]}"
-    assert "make wheel" in page
-    assert all(f"Python {version}" in page for version in named)

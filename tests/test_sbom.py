@@ -58,24 +58,20 @@ def bill(sbom, wheel) -> dict[str, Any]:
     return json.loads(json.dumps(sbom.bill(wheel)))
 
 
-def test_it_has_the_form_of_cyclonedx(bill):
+def test_it_has_the_form_of_cyclonedx(bill, sbom, wheel):
+    assert sbom.bill(wheel) == bill
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
     assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", bill["serialNumber"])
     components = [bill["metadata"]["component"], *bill["components"]]
     refs = [component["bom-ref"] for component in components]
     assert len(set(refs)) == len(refs)
     for item in (*components, *(file for part in components for file in part.get("components", ()))):
-        assert item["type"] in {"library", "machine-learning-model", "data", "file"}
         assert item["name"]
+        assert item["type"] in {"library", "machine-learning-model", "data", "file"}
         # one expression, or a list of names
-        kinds = [set(licence) for licence in item.get("licenses", ())]
-        assert kinds == [{"expression"}] or all(kind == {"license"} for kind in kinds)
-        for digest in item.get("hashes", ()):
-            assert digest["alg"] == "SHA-256"
-            assert re.fullmatch("[0-9a-f]{64}", digest["content"])
-    for item in bill["dependencies"]:
-        assert {item["ref"], *item["dependsOn"]} <= set(refs)
-        assert len(set(item["dependsOn"])) == len(item["dependsOn"])
+        assert {key for licence in item.get("licenses", ()) for key in licence} in (set(), {"expression"}, {"license"})
+        assert all(re.fullmatch("[0-9a-f]{64}", digest["content"]) for digest in item.get("hashes", ()))
+    assert all({item["ref"], *item["dependsOn"]} <= set(refs) for item in bill["dependencies"])
 
 
 def test_it_names_the_wheel_and_what_the_wheel_contains(bill, wheel, project):
@@ -101,10 +97,6 @@ def test_it_names_all_that_is_needed_and_no_extras(bill, project):
     graph = {item["ref"]: item["dependsOn"] for item in bill["dependencies"]}
     named = {item.split("/", 1)[1].split("@")[0] for item in graph["pkg:pypi/mt-ranker@1.2"] if item.startswith("pkg:")}
     assert named == direct
-
-
-def test_the_same_wheel_has_the_same_bill(bill, sbom, wheel):
-    assert sbom.bill(wheel) == bill
 
 
 def test_a_part_without_a_licence_is_refused(sbom, tmp_path):

@@ -85,29 +85,6 @@ def test_an_error_is_raised_once_nothing_is_at_work_any_more(wrong):
     assert sorted(after) == list(range(10))
 
 
-def test_a_short_call_does_not_wait_for_the_long_call_of_another_thread():
-    end = threading.Event()
-    with threads.using(2):
-        long = threading.Thread(target=for_each_block, args=(lambda _: end.wait(30), 4))
-        long.start()
-        while not any(thread.name.startswith("ranker") for thread in threading.enumerate()):
-            time.sleep(0.001)
-        done = []
-        for_each_block(done.append, 4)
-        assert sorted(done) == [0, 1, 2, 3]
-        assert not end.is_set()
-        end.set()
-        long.join()
-
-
-def test_all_calls_share_the_same_threads():
-    before = {thread.name for thread in threading.enumerate()}
-    with threads.using(6):
-        for n_blocks in range(2, 20):
-            for_each_block(lambda _: time.sleep(0.0005), n_blocks)
-    assert len({thread.name for thread in threading.enumerate()} - before) <= 5
-
-
 @pytest.mark.parametrize("started", [0, 1])
 def test_where_no_more_threads_can_be_started_those_there_are_do_it(monkeypatch, started):
     class Full(ThreadPoolExecutor):

@@ -1,7 +1,9 @@
-"""Files of one result, written by runs that are killed at every step and by runs that write at once."""
+"""Files of one result, written by runs that write at once and by runs and commands that are killed at every step."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import kills
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
@@ -162,3 +165,26 @@ def test_a_pairs_file_that_could_not_be_read_is_not_written(name, tmp_path):
     ):
         write_dataset(dataset, tmp_path / "x.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    kills.prepare(folder)
+    return folder
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the copies of this process use none of its threads
+@pytest.mark.parametrize("name", ["convert", "campaign"])
+def test_a_command_that_is_killed_at_any_step(
+    name: str, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # once here, so that its copies import nothing
+    monkeypatch.chdir(inputs)
+    (inputs / "out").mkdir()
+    assert kills._in_this_process(kills.CASES[name].words) == 0
+    shutil.rmtree(inputs / "out")
+    trial = kills.Trial(kills.CASES[name], inputs, tmp_path / "trial")
+    assert trial.steps > 2
+    assert {step: problem for step in range(1, trial.steps + 1) if (problem := trial.at_step(step))} == {}

@@ -27,26 +27,8 @@ from ranker.training_data import TrainingTable
 from tests.datasets import dataset_of
 from tests.evaluation.made import preferred
 
-WORDS = [
-    "the",
-    "a",
-    "red",
-    "old",
-    "small",
-    "house",
-    "boat",
-    "tree",
-    "man",
-    "stands",
-    "sails",
-    "was",
-    "by",
-    "on",
-    "near",
-    "river",
-    "hill",
-    "town",
-]
+TEXT = "the a red old small house boat tree man stands sails was by on near river hill town"
+WORDS = TEXT.split()
 
 
 @pytest.fixture(scope="module")

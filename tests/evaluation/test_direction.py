@@ -1,21 +1,17 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import Kind, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.evaluation.direction import direction_note, judgements_note
 from ranker.extractors.direction import opposed_to_chrf
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
-from tests.datasets import part_of_corpus
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
 
@@ -111,15 +107,3 @@ def test_references_among_the_candidates_do_not_count() -> None:
 
     assert opposed_to_chrf(dataset, human) is not None
     assert opposed_to_chrf(marked, human) is None
-
-
-@pytest.mark.parametrize("corpus", ["wmt21-mqm", "ted21-mqm", "ted-fluency"])
-def test_no_corpus_at_hand_is_opposed_and_each_is_when_it_is_read_upside_down(
-    corpus: str, shared: Path, tmp_path: Path
-) -> None:
-    dataset = load(part_of_corpus(shared / "data" / f"{corpus}.jsonl.gz", tmp_path))
-    kind = Kind.parse(resolve_kind(dataset)).directed()
-    assert judgements_note(dataset, str(kind)) is None
-    note = judgements_note(dataset, f"{kind.name}:{'higher' if kind.lower else 'lower'}")
-    assert note is not None
-    assert "people prefer candidates with lower chrF in " in note

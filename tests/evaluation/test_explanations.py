@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections import Counter
 
@@ -12,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranker import Ranker, load_dataset
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.evaluation.explanations.evidence import as_match, longest_ascending
 from ranker.evaluation.explanations.pairs import (
@@ -24,7 +23,6 @@ from ranker.evaluation.explanations.pairs import (
     headline,
     round_to_sum,
 )
-from ranker.extractors import registry
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, extractor_class, make
@@ -190,15 +188,6 @@ def test_alongest_ascending_sequence_is_that_of_brute_force(values: list[int]) -
     assert len(result) == max(map(len, ascending))
 
 
-def test_endless_sentences_are_explained(ranker: Ranker, sample: Dataset) -> None:
-    words = [f"w{number}" for number in range(2_000)]
-    records = [([" ".join(words)], [" ".join(words[::-1]), " ".join(words[5:])])]
-    dataset = concatenate([dataset_of(records), sample])
-    explanation = explain_pair(ranker, dataset, ranker.contributions(dataset), 0, 1, strongest=99)
-    assert len(explanation.headline) < 200
-    assert max(len(item.evidence.text) for item in explanation.strongest) < 500
-
-
 def test_a_headline_is_in_plain_words() -> None:
     families = {"words": 0.61, "fluency": 0.31, "length": -0.08}
     texts = "A is above C by 0.84: words +0.61, fluency +0.31, length -0.08"
@@ -241,8 +230,3 @@ def test_stretches_are_of_the_text_as_it_is_written() -> None:
     assert stretches('He said: "No!"', words, [False, True, True, False, False]) == ("said:",)
     assert stretches("He said", ["he", "&quot;", "said"], [True, True, True]) == ("he &quot; said",)
     assert stretches("", [], []) == ()
-
-
-def test_the_family_is_no_option(sample: Dataset) -> None:
-    for name in registry.names():
-        assert "family" not in [field.name for field in dataclasses.fields(type(make(name)))]

@@ -3,18 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.cli.main import run as run_command
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import preference_pairs
-from ranker.errors import OptionError
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings, plan, plot
+from ranker.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings, plan
 from ranker.extractors.lexical import wordnet
 from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make
-from tests.datasets import part_of_corpus
-from tests.effort import thorough
 from tests.extractors.small_wordnet import write_wordnet
 
 
@@ -53,30 +49,6 @@ def test_sweeps_meet_the_main_table(experiment):
         assert row["PEF"] == pytest.approx(main["PEF"])
 
 
-@pytest.mark.parametrize("name", ["PEF", "PET Viterbi"])
-def test_gamma_of_every_language_pair(experiment, name):
-    (result,) = [
-        table for table in experiment.tables if table.title == f"Kendall's tau over gamma, {name}, simulated+simulated"
-    ]
-    main = next(row for row in experiment.tables[0].rows if row["metric"] == name)
-    assert list(result.rows[0]) == ["gamma", "aa-en", "bb-en", "average"]
-    assert [result.rows[0][pair] for pair in ("aa-en", "bb-en")] == pytest.approx([main["aa-en"], main["bb-en"]])
-    for row, average in zip(result.rows, experiment.tables[3].rows, strict=True):
-        assert row["gamma"] == average["gamma"]
-        assert row["average"] == pytest.approx(average[name]) == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
-    assert len({row["aa-en"] for row in result.rows}) > 1
-
-
-@thorough
-def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
-    for name in ("a.svg", "b.svg", "a.png", "b.png", "a.pdf", "b.pdf"):
-        plot(experiment, tmp_path / name)
-    for kind in ("svg", "png", "pdf"):
-        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
-    with pytest.raises(OptionError, match=r"x\.gif: expected a file name ending in \.png, \.svg or \.pdf"):
-        plot(experiment, tmp_path / "x.gif")
-
-
 def test_the_signature_names_the_wordnet_of_meteors_alignment(preferred, tmp_path, monkeypatch):
     directory = write_wordnet(tmp_path / "wordnet")
     signatures = []
@@ -86,17 +58,3 @@ def test_the_signature_names_the_wordnet_of_meteors_alignment(preferred, tmp_pat
     assert f"wordnet:{find_wordnet(str(directory)).digest}" in signatures[0]
     assert signatures[1] == signatures[0].replace(find_wordnet(str(directory)).digest, "none")
     assert "wordnet" not in plan(preferred, StanojevicSettings(sweeps=False)).run().signature
-
-
-def test_no_sweeps_on_request(preferred):
-    assert len(plan(preferred, StanojevicSettings(sweeps=False)).run().tables) == 1
-
-
-def test_the_command(tmp_path, capsys, shared):
-    path = str(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["cs-en"], most=400, judged=True))
-    plot_path = tmp_path / "sweeps.svg"
-    with pytest.raises(SystemExit) as exit_info:
-        run_command(["experiment", "stanojevic14", "--data", path, "--lp", "cs-en", "--plot", str(plot_path)])
-    assert exit_info.value.code == 0
-    assert "PET Viterbi" in capsys.readouterr().out
-    assert plot_path.read_text(encoding="utf-8").count("average tau") == 3

@@ -11,11 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ranker.cli.main import run as run_command
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
-from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
@@ -24,10 +22,6 @@ from ranker.experiments.tables import Experiment, markdown_table
 from ranker.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, YeSettings, _learn_and_score, plan, prepare
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
-from ranker.extractors.text.tokens import token_batch
-from ranker.learning.lm.counts import count_ngrams
-from ranker.learning.lm.kneser_ney import estimate, log10_scores
-from tests.datasets import part_of_corpus
 from tests.effort import thorough
 
 SETTINGS = YeSettings(kind="fluency", resamples=50, permutations=200)
@@ -107,17 +101,6 @@ def test_published_figures_are_those_of_fluency_as_published(short_years, change
             assert "published" not in table.note
 
 
-def test_a_single_column_ranks_as_the_metric_itself(experiment, years):
-    """BLEU alone is one column with a positive weight, so folds and training cannot matter."""
-    scores = make("bleu[smoothing=epsilon]").transform(years[0])[:, 0]
-    rho = source_spearman(years[0], scores, human_scores(years[0], "fluency"))
-    title = "within-year, 3 folds of acl05: outputs"
-    row = next(table for table in experiment.tables if table.title == title).rows[0]
-    assert row["tie-corrected mean"] == pytest.approx(np.nanmean(rho), abs=1e-12)
-    assert row["tie-corrected variance"] == pytest.approx(np.nanvar(rho, ddof=1), abs=1e-12)
-    assert row["sources"] + row["undefined"] == 60
-
-
 def plain_forms(scores: list[float], human: list[float]) -> tuple[float, float]:
     """Spearman's rho by scipy, and equation 1 of the paper as it is printed."""
     size = len(scores)
@@ -178,15 +161,12 @@ def test_references_stand_above_the_outputs_and_match_themselves(prepared):
 
 
 @pytest.mark.parametrize("exclude_self", [False, True])
-def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, capsys, monkeypatch, exclude_self):
+def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, command, monkeypatch, exclude_self):
     """Trained on one year and evaluated on the other, with all references of a source among the candidates."""
     monkeypatch.chdir(tmp_path)
 
     def call(words: str) -> str:
-        with pytest.raises(SystemExit) as exit_info:
-            run_command([*words.split(), "--references-as-candidates", *(["--exclude-self"] if exclude_self else [])])
-        assert exit_info.value.code == 0
-        return capsys.readouterr().out
+        return command(*words.split(), "--references-as-candidates", *(["--exclude-self"] if exclude_self else [])).out
 
     for year in years:
         write_dataset(year, Path(f"{year.name}.jsonl"))
@@ -200,35 +180,6 @@ def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, capsys
         for form, corrected in {"tie-corrected": True, "ye07": False}.items():
             rho = source_spearman(test.dataset, scores["All"], human, tie_corrected=corrected)
             assert row["spearman"][form]["value"] == pytest.approx(np.nanmean(rho), abs=1e-4), (candidates, form)
-
-
-def test_a_reference_without_itself_is_scored_by_the_others(years, prepared):
-    """In BLEU and in the language model, which keeps the other references of the same source."""
-    result = prepared[True]
-    matrix = result.matrix[result.is_reference]
-    texts = years[0].references["text"].tolist()
-    batch = token_batch(years[0], lowercase=True)
-    whole = count_ngrams(*batch.segments.take(batch.reference), 3)
-    discounts = estimate(whole).discounts
-    for row in (0, 3, 101):
-        start = row // 4 * 4
-        others = [text for place, text in enumerate(texts[start : start + 4]) if start + place != row]
-        alone = assemble([Record("", others, [Candidate("self", texts[row])])], "alone")
-        assert matrix[row, 0] == pytest.approx(make("bleu[smoothing=epsilon]").transform(alone)[0, 0])
-        rest = np.delete(batch.reference, row)
-        model = estimate(count_ngrams(*batch.segments.take(rest), 3), discounts=discounts)
-        expected = log10_scores(model, *batch.segments.take(batch.reference[[row]])).log_perplexity[0]
-        assert matrix[row, -1] == pytest.approx(expected, rel=1e-9)
-    included = prepared[False]
-    assert (matrix[:, -1] > included.matrix[included.is_reference, -1]).mean() > 0.95
-
-
-@thorough
-def test_same_seed_same_bytes_other_seed_other_folds(short_years):
-    first, again = (plan(short_years[0], short_years[1:], SETTINGS).run() for _ in range(2))
-    assert again.json() == first.json()
-    other = plan(short_years[0], [], dataclasses.replace(SETTINGS, seed=1)).run()
-    assert rows_of(other, "within-year")["All"]["low"] != rows_of(first, "within-year")["All"]["low"]
 
 
 def test_forms_hold_the_same_rows(experiment, tmp_path):
@@ -254,28 +205,6 @@ def test_too_few_references(years):
     few = years[0].select_sources(np.arange(60) < 10)
     with pytest.raises(DataError, match="acl05: 40 reference sentences are too few"):
         plan(few, [], SETTINGS).run()
-
-
-def test_the_command_prints_and_writes(short_years, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_dataset(short_years[0], Path("short.jsonl"))
-    with pytest.raises(SystemExit) as exit_info:
-        run_command(["experiment", "ye07", "--train", "short.jsonl", "--output", "out.md", "--format", "markdown"])
-    assert exit_info.value.code == 0
-    printed = capsys.readouterr().out
-    assert printed == (tmp_path / "out.md").read_text(encoding="utf-8")
-    assert "| BLEU+DS |" in printed
-
-
-@thorough
-def test_single_references_and_preferences(shared, years, tmp_path):
-    """Preferences of people: outputs only, and dependencies beat BLEU as in the paper."""
-    wmt = catalogue.load(part_of_corpus(shared / "data" / "wmt14-rr.jsonl.gz", tmp_path, ["cs-en"], most=250))
-    result = plan(wmt, [], YeSettings(resamples=20, permutations=100)).run()
-    assert [table.title for table in result.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
-    rows = rows_of(result, "within-year")
-    assert rows["All"]["tie-corrected mean"] > rows["PERP"]["tie-corrected mean"]
-    assert 0.15 < rows["BLEU"]["tie-corrected mean"] < 0.5
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,6 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.base import FittedExtractor, Metric, join_notes
-from ranker.extractors.edit.wer import WordErrorRate
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.lexical.word_classes import class_batch
 from ranker.extractors.order.metrics import word_permutations
 from ranker.extractors.order.source_orders import bilingual_orders
@@ -89,32 +87,6 @@ def test_derived_data_sets_have_views_of_their_own(derive):
     np.testing.assert_array_equal(scores, make("bleu").transform(again))
 
 
-def test_columns_are_made_once_for_all_that_keep_every_candidate(monkeypatch):
-    data = dataset(range(2))
-    items = []
-    transform = WordErrorRate.transform
-    monkeypatch.setattr(
-        WordErrorRate, "transform", lambda self, dataset: items.append(self) or transform(self, dataset)
-    )
-    whole = data.select_candidates([True] * len(data)).select_sources([True] * len(data.sources))
-    for features, scored in (("wer", data), ("chrf,wer", whole), ("wer[lowercase=false]", whole)):
-        FeatureSet.parse(features).transform(scored)
-    assert whole is data
-    assert list(map(str, items)) == ["wer", "wer[lowercase=false]"]
-
-
-def test_pairs_are_the_same_however_words_are_made():
-    data = dataset(range(4))
-    pairs = reference_pairs(data)
-    for tokenizer in ("13a", "char"):
-        batch = token_batch(data, tokenizer)
-        expanded = pairs.expand(batch)
-        assert expanded.segments is batch.segments
-        assert len(expanded.candidate) == len(pairs.candidate) == 2 * len(data)
-        rows = zip(pairs.candidate.tolist(), pairs.reference.tolist(), strict=True)
-        assert sorted(rows) == [(row, 2 * (row // 5) + number) for row in range(len(data)) for number in range(2)]
-
-
 WIDTHS = ["chrf[word_order=2]", "bleu[order=2]", "nist[order=3]", "lrscore[lexical=wer]"]
 
 
@@ -181,18 +153,6 @@ def test_an_alpha_is_of_the_language_pairs_that_it_was_learnt_from():
         DataError, match=r"learnt from de-en and has no alpha for cs-en: fit it on data with this language pair"
     ):
         make_metric("lrscore[theta=0.3]").fit(data).statistics(other)
-
-
-def test_a_feature_set_fits_what_learns_from_whatever_is_ranked():
-    features = FeatureSet.parse("nist,lrscore[theta=0.3],perp")
-    data = dataset(range(4))
-    parts = [make(text).fit(data).transform(data) for text in ("nist", "lrscore[theta=0.3]")]
-    columns = features.transform(data)
-    np.testing.assert_array_equal(columns[:, :2], np.concatenate(parts, axis=1))
-    # too few references for a language model
-    assert not columns[:, 2:].any()
-    many = FeatureSet.parse("nist,lrscore[theta=0.3]").transform(data)
-    np.testing.assert_array_equal(many, np.concatenate(parts, axis=1))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora import catalogue
-from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.errors import DataError, MissingError, ModelError
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import BUILT_IN, make, make_metric
@@ -60,28 +60,6 @@ def test_columns_declare_where_lower_is_better(name: str) -> None:
     assert list(make(name).lower_is_better) == LOWER[name]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "semantic",
-            "'semantic' has 4 columns; choose one of them as the metric: semantic.precision, semantic.recall, sem",
-        ),
-        ("semantic.G", r"'semantic' has no column 'G' \(did you mean 'semantic.f'\?\); its columns are: semantic.prec"),
-        ("ngrams[order=2].3.f1", r"has no column '3.f1' .*; its columns are: ngrams\[order=2\].1.precision, "),
-        ("length.", "'length' has 2 columns"),
-        ("bleu.precision", r"'bleu' is a single score and has no column 'precision'; remove '.precision'"),
-        ("bleu[order=2].x", r"'bleu\[order=2\]' is a single score and has no column 'x'"),
-        ("perp.oov", r"'perp' has no column 'oov'.*; its columns are: perp$"),
-        ("blue.x", "unknown metric or feature 'blue.x'"),
-        ("semantic[layer=3]f", r"does not have the form name\[option=value,...\]"),
-    ],
-)
-def test_what_is_no_column_is_refused_with_the_list(text: str, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        make_metric(text)
-
-
 def test_columns_stand_in_sums_and_sums_in_models(tmp_path) -> None:
     data = dataset_of([(["a b c d"], ["a b c d", "a b c", "a b"]), (["x y z"], ["x y", "x"])], kind="fluency")
     text = "combine[length[unit=character].shorter - 2*ngrams.2.f1 + bleu]"
@@ -100,18 +78,6 @@ def test_too_little_to_learn_from_is_an_error() -> None:
     for text in ("perp", "combine[bleu - perp]"):
         with pytest.raises(DataError, match=f"{message} perp"):
             make_scorer(text, None).candidate_scores(dataset(range(4)))
-
-
-def test_references_as_candidates_are_scored_without_themselves() -> None:
-    from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
-
-    sample = catalogue.load("sample")
-    added = ReferenceCandidates.of(sample, "fluency", exclude_self=True)
-    result = make_scorer("perp", None).score_references(added.outputs, exclude_self=True)
-    perp = make("perp").fit(added.outputs)
-    np.testing.assert_array_equal(
-        result, -perp.transform_references(added.outputs, references_apart(added.outputs))[:, 0]
-    )
 
 
 def test_a_column_can_be_fitted_on_other_data() -> None:

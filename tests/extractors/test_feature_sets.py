@@ -10,7 +10,7 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import references_among_candidates
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make, make_features
@@ -47,22 +47,6 @@ def test_names_and_extractors_are_put_in_one_list():
     assert len(FeatureSet.parse("ds").columns) == 15
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("bleu,ter,bleu", "column 'bleu' is duplicated in 'bleu,ter,bleu'"),
-        ("bleu1-4,bleu[smoothing=add-one]", r"column 'bleu\[smoothing=add-one\]' is duplicated"),
-        ("bleu1-4[order=2]", r"a feature set has no options; list its extractors instead"),
-        ("bleu,terr", "unknown metric, feature or feature set 'terr'.*ter"),
-        ("bleu[ordr=2]", "ordr"),
-        ("bleu[order=0]", "expected 1 to"),
-    ],
-)
-def test_lists_that_make_no_feature_set(text, message):
-    with pytest.raises(OptionError, match=message):
-        FeatureSet.parse(text)
-
-
 def test_the_matrix_has_the_columns_of_each_extractor_side_by_side(few):
     features = FeatureSet.parse("ter,length,bleu")
     matrix = features.transform(few)
@@ -76,8 +60,6 @@ def test_a_column_of_an_extractor_is_a_feature(few):
     assert features.columns == ("length.longer", "ter", "length[unit=character].shorter")
     np.testing.assert_array_equal(features.transform(few)[:, 0], FeatureSet.parse("length").transform(few)[:, 1])
     assert str(FeatureSet.parse(str(features))) == str(features)
-    with pytest.raises(OptionError, match="has no column 'size'"):
-        FeatureSet.parse("length.size")
 
 
 def test_a_signature_is_the_name_of_a_declared_set_with_a_digest():
@@ -130,14 +112,6 @@ def test_what_was_learnt_is_kept_and_restored(sample, few):
     again = features.with_states(states)
     np.testing.assert_array_equal(again.transform(few), fitted.transform(few))
     assert str(again) == str(features) == str(fitted)
-
-
-def test_each_thing_is_noted_once():
-    chinese = dataset_of([(["我很喜欢那只坐在垫子上的猫"], "我很喜欢猫")])
-    note = FeatureSet.parse("wer").note(chinese)
-    assert note
-    assert FeatureSet.parse("wer,per").note(chinese) == note
-    assert FeatureSet.parse("wer,per").note(dataset_of([(["a cat"], "cat")])) is None
 
 
 def test_references_are_scored_as_candidates(few):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.cli.main import run
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
@@ -100,19 +99,11 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
         ("tune", "--nbest", "x.nbest", "--references", "x.ref", "--metric"),
     ],
 )
-def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsys, text, column, words):
+def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, command, text, column, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.nbest").write_text("0 ||| a b ||| f= 1 ||| 1\n")
     (tmp_path / "x.ref").write_text("a b\n")
-    with pytest.raises(SystemExit) as exit_info:
-        run([*words, text + column])
-    assert exit_info.value.code == 2
-    err = capsys.readouterr().err
-    messages = (
-        f"{text} is not fitted, and would learn from the data that it scores"
-        if column
-        else "choose one of them as the metric"
-    )
-    assert messages in err
+    fitted = f"{text} is not fitted, and would learn from the data that it scores"
+    assert (fitted if column else "choose one of them as the metric") in command(*words, text + column, code=2).err
     with pytest.raises(OptionError):
         make(f"combine[{text} - ter]")

@@ -8,7 +8,7 @@ import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import MissingError, OptionError
+from ranker.errors import MissingError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet, feature_set_files
 from ranker.extractors.lexical.function_words import ENGLISH
@@ -16,7 +16,6 @@ from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import features as meteor_parts
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokens import tokenise
 from tests.datasets import dataset_of
 from tests.effort import examples
 from tests.golden_values import items_of
@@ -230,35 +229,3 @@ def test_the_order_of_sources_changes_nothing(included_golden):
     one_by_one = [features.transform(dataset_of([item]))[0] for item in items[:5]]
     np.testing.assert_array_equal(forward[:5], one_by_one)
     assert np.isfinite(forward).all()
-
-
-def test_degenerate_sentences_have_finite_columns():
-    dataset = group_of([[], ["a", "b"]], [[], ["a"], ["b", "a", "3", ",", "the"]])
-    assert np.isfinite(FeatureSet.parse("lexical").transform(dataset)).all()
-    empty = group_of([[]], [[], ["a"]])
-    assert np.isfinite(FeatureSet.parse("lexical").transform(empty)).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ngrams[order=0]", "expected 1 to 9"),
-        ("ngrams[order=10]", "expected 1 to 9"),
-        ("ngrams[unit=character,words=content]", "the options words, match and tokenizer do not apply to characters"),
-        ("ngrams[unit=character,match=stem]", "the options words, match and tokenizer do not apply to characters"),
-        ("length[unit=character,tokenizer=none]", "the option tokenizer does not apply to characters"),
-        ("ngrams[words=verbs]", "expected all | content | function | numbers | punctuation"),
-        ("meteor_parts[modules=synonym]", "expected exact | exact+stem"),
-    ],
-)
-def test_wrong_options_are_refused(text, message):
-    with pytest.raises(OptionError) as caught:
-        make(text)
-    assert message in str(caught.value)
-
-
-def test_words_are_those_of_13a_in_lower_case():
-    segments = tokenise(["It 's 4.5%, Cat!"], "13a", lowercase=True)
-    assert segments.words(0) == ["it", "'s", "4.5", "%", ",", "cat", "!"]
-    dataset = dataset_of([(["it's 4.5%"], "It's 4.5 %")])
-    assert make("ngrams").transform(dataset)[0, :6].tolist() == [1] * 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import without_references
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
-from ranker.experiments import ye07
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
@@ -111,16 +109,6 @@ def test_learning_from_references_as_published_keeps_the_order_of_outputs(sample
     alone = agreement()
     assert agreement(references_as_candidates=True) > alone - 0.1
     assert agreement(references_as_candidates=True, exclude_self=True) < 0 < alone
-
-
-@pytest.mark.parametrize("exclude_self", [False, True])
-def test_the_features_learnt_from_are_those_of_the_experiment(sample: Dataset, exclude_self: bool) -> None:
-    settings = Settings(ye07.EXTRACTORS, references_as_candidates=True, exclude_self=exclude_self, C=1.0, loss="hinge")
-    ranker = Ranker(**dataclasses.asdict(settings))
-    table = ranker.fit_table(sample)
-    prepared = ye07.prepare(sample, ye07.YeSettings(exclude_self=exclude_self))
-    np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, prepared.matrix, atol=1e-9)
-    np.testing.assert_array_equal(table.target, prepared.table.target)
 
 
 def test_models_of_before_the_choice_learnt_without_themselves(sample: Dataset) -> None:

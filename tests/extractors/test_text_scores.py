@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker import from_texts, make_metric
-from ranker.errors import DataError, ModelError
+from ranker.errors import DataError
 from ranker.extractors import base
 from ranker.extractors.scorers import MetricScorer
 
@@ -51,11 +51,6 @@ def test_it_prints_as_one_line():
 def test_what_cannot_be_scored_is_refused(name, arguments, message):
     with pytest.raises(DataError, match=message):
         make_metric(name)(*arguments)
-
-
-def test_what_must_learn_in_training_is_refused():
-    with pytest.raises(ModelError, match="is not fitted"):
-        make_metric("paraphrase.f")(HYPOTHESES, REFERENCES)
 
 
 def test_the_examples_of_the_docstrings():

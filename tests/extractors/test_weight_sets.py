@@ -15,11 +15,9 @@ from ranker.extractors.consensus.features import FittedConsensus
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
-from ranker.extractors.ngram.features import LengthRatio
 from ranker.extractors.weight_sets import WeightSets
 from tests.datasets import dataset_of
 
-TEXTS = ["a cat sat on the mat", "the cat sat on a mat", "on the mat sat", "it is a cat"]
 REFERENCE = "the cat sat on the mat"
 
 
@@ -197,16 +195,6 @@ def test_english_only_features_are_left_out_in_other_languages():
     assert other.contributions(german)[:, columns].any()
 
 
-def test_features_that_no_source_uses_are_not_made(trained, monkeypatch):
-    items = []
-    inner = Chrf.transform
-    monkeypatch.setattr(Chrf, "transform", lambda self, data: items.append(len(data)) or inner(self, data))
-    trained.candidate_scores(concatenate([corpus(3), corpus(2, references=0)]))
-    assert items == [12]
-    trained.candidate_scores(corpus(2, references=0))
-    assert items == [12]
-
-
 def test_every_set_has_a_title_of_its_own():
     """Of several extractors with one name, the notation says which are missing."""
     text = "ngrams,ngrams[words=content],perp,perp[unit=tags],consensus.mean,consensus.weighted"
@@ -216,26 +204,3 @@ def test_every_set_has_a_title_of_its_own():
     assert "without ngrams[words=content], perp[unit=tags]" in sets.titles
     assert "without consensus" in sets.titles
     assert "by consensus alone" in sets.titles
-
-
-def test_sources_with_few_candidates_tie_though_others_lack_references():
-    ranker = Ranker("perp,consensus.weighted", C=0.1).fit(corpus(120))
-    mixed = concatenate([corpus(5), corpus(2, candidates=2)])
-    assert (ranker.candidate_scores(mixed)[20:] == 0).all()
-    assert ranker.note(mixed) == (
-        "7 reference sentences are too few for a language model, which needs 100; ranked without perp; "
-        "7 reference sentences are too few for a language model, which needs 100 and 2 of 7 sources with fewer than 3 "
-        "candidates; their candidates tie"
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparing(LengthRatio):
-    """Compares the candidates of a source, however few there are."""
-
-    compares_candidates = True
-
-
-def test_there_are_weights_without_what_compares_candidates_however_few_it_needs():
-    sets = usable_sets([Chrf(), Comparing()])
-    assert sets.tolist() == [[True, True], [True, False]]

@@ -13,7 +13,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
 from tests.effort import thorough
-from tests.reports.conftest import FINDINGS, HOSTILE
+from tests.reports.conftest import FINDINGS
 
 pytestmark = thorough
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
@@ -137,15 +137,6 @@ def test_the_page_can_be_read_by_all(either, open_page, width, scheme):
     assert page.evaluate(CHECK) == []
 
 
-def test_printing_opens_the_sources(report, open_page):
-    page = open_page(report)
-    printed = page.pdf()
-    pages = re.findall(rb"/Type\s*/Page\b", printed)
-    # 40 sources, about five a page; the figures fill two pages
-    sources = report.read_text(encoding="utf-8").count('class="source')
-    assert len(pages) >= 2 + sources // 5
-
-
 CLICKED = """() => [...document.querySelectorAll("main > section table")]
   .filter(one => one.querySelector("button") && one.checkVisibility())
   .flatMap(table => [0, table.tHead.rows[0].cells.length - 1].map(at => {
@@ -176,36 +167,11 @@ def test_a_click_on_a_head_sorts_the_table(either, open_page):
     assert numeric > 0
 
 
-def test_the_first_column_stays_and_a_hint_says_that_a_table_goes_on(report, open_page):
-    page = open_page(report, width=390)
-    page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
-    page.wait_for_timeout(100)
-    result = page.evaluate("""() => [...document.querySelectorAll(".scroll:not(details:not([open]) *)")].map(one => {
-      const wide = one.scrollWidth > one.clientWidth + 1, hint = one.previousElementSibling;
-      one.scrollLeft = 60;
-      const cell = one.querySelector("tbody th, tbody td");
-      const stays = Math.round(cell.getBoundingClientRect().left - one.getBoundingClientRect().left) === 0;
-      return [wide, !hint.hidden && hint.className === "hint", stays];
-    })""")
-    assert {wide for wide, *_ in result} == {True, False}
-    assert all(wide == hint for wide, hint, _ in result)
-    assert all(stays for *_, stays in result)
-
-
-def test_a_large_report_is_small_opens_fast_and_answers_fast(large, open_page):
+def test_a_large_report_is_small_and_all_its_sources_are_found(large, open_page):
     assert large.stat().st_size < 12e6
     page = open_page(large)
-    opened = page.evaluate("performance.now()")
-    assert opened < 2000
     assert page.inner_text("#found") == "2,880 of 2,880 sources, page 1 of 116"
-    took = page.evaluate("""() => ["the", "the farmers", '"of the"', "system 3 government", "zqx"].map(text => {
-      const query = document.getElementById("query"), start = performance.now();
-      query.value = text;
-      query.dispatchEvent(new Event("input"));
-      document.body.getBoundingClientRect();
-      return performance.now() - start;
-    })""")
-    assert max(took) < 200, took
+    page.fill("#query", "zqx")
     assert page.inner_text("#found") == "0 of 2,880 sources"
     for order in ("worst", "best", "apart", "long"):
         page.select_option("#order", order)
@@ -336,73 +302,3 @@ def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report
     assert not plain.locator("#browse").is_visible()
     assert plain.locator("#worst ~ details").first.is_visible()
     assert not page.locator("noscript .note").is_visible()
-
-
-def test_sources_of_compared_systems_are_ranked_by_the_first_metric(systems_page, compared_systems, open_page):
-    page = open_page(systems_page, address="#s=de-en/20")
-    source = page.locator("#list details[open]").first
-    (result,) = [item for item in compared_systems.sources if item.key == "de-en/20"]
-    # of ter lower is better
-    scores = [output.score for output in result.outputs]
-    assert scores == sorted(scores)
-    assert scores[0] < scores[-1]
-    shown = [item.inner_text() for item in source.locator(".outputs .head span:nth-child(3)").all()]
-    assert shown == [f"score {score:.3f}" for score in scores]
-    source.locator("summary", has_text="Scores by all metrics").click()
-    table = source.locator("table").last
-    assert table.locator("thead th").all_inner_texts() == ["system", "score", "ter", "bleu"]
-    assert table.locator("td[class*=up]").count() == 0
-    page.select_option("#order", "apart")
-    apart = max(compared_systems.sources, key=lambda item: item.outputs[-1].score - item.outputs[0].score)
-    first = page.locator("#list > details").first
-    assert first.get_attribute("data-key") == apart.key
-
-
-def test_pages_of_systems_have_their_tables_without_scripts(systems_page, open_page):
-    page = open_page(systems_page, java_script_enabled=False)
-    # of every language pair and metric: systems, pairs, and the details of BLEU; then the correlations
-    assert page.locator("main table").count() == 2 * (2 + 3) + 1
-    assert page.locator("noscript .note").is_visible()
-    assert not page.locator("#browse").is_visible()
-
-
-def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):
-    long = "x" * 100_000
-    records = [
-        Record(
-            f"{text} {number}",
-            [text, long],
-            [Candidate(f"{name} {place}", f"{name} {text}") for place, name in enumerate([*HOSTILE, long[:300]])],
-            lp="de-en",
-            seg_id=f"{text} {number}",
-        )
-        for number in range(2)
-        for text in [*HOSTILE, long]
-    ]
-    findings = examine(model, [assemble(records, HOSTILE[0])], examples=3, resamples=0)
-    page = open_page(written(ranker_report(findings)[0], tmp_path), width=390)
-    for summary in page.locator("#list > details > summary").all():
-        summary.click()
-    assert page.locator("#list > details .outputs").count() == 10
-    assert page.evaluate(LAYOUT) == []
-    assert page.title().startswith("Ranker report")
-    assert page.locator("img").count() == 0
-    shown = page.inner_text("#list")
-    assert "<script>document.title='run'</script>" in shown
-    assert "escape␛[31m" in shown
-    assert "All 100,000 characters" in shown
-    # no text turns what stands behind it
-    turned = page.evaluate("""() => {
-      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), wrong = [];
-      while (walker.nextNode()) {
-        const one = walker.currentNode.parentElement;
-        if (!walker.currentNode.textContent.includes("\\u202e")) continue;
-        if (!one.closest("bdi, script, option, svg")) wrong.push(one.outerHTML.slice(0, 80));
-      }
-      return wrong;
-    }""")
-    assert turned == []
-    # every key leads to its source
-    for source in findings.sources:
-        page.evaluate("key => location.hash = '#s=' + encodeURIComponent(key)", source.key)
-        wait_until(page, "key => document.activeElement.parentElement.dataset?.key === key", source.key)

@@ -135,10 +135,6 @@ def test_of_sources_that_nobody_judged_those_furthest_apart_are_chosen():
     assert sorted(choose_unjudged(spread, 9, seed=0)["random"].tolist()) == [0, 5]
 
 
-def test_contributions_are_the_rankers_own(findings, model, sample):
-    assert findings.measured[0].contributions == pytest.approx(model.contributions(sample))
-
-
 def test_matched_triplets_are_shown(sample):
     few = sample.select_sources(np.arange(120) < 6)
     findings = examine(Ranker("bleu,ds").fit(few), [few], examples=6, resamples=5)

@@ -11,10 +11,8 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
-from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, MissingError
@@ -24,7 +22,7 @@ from ranker.reports.comparison_page import comparison_report
 from ranker.reports.findings import examine
 from ranker.reports.pages import write_plots
 from ranker.reports.plots.drawing import shortened
-from ranker.reports.plots.forms import LETTER, LINE, Series, beside, rows_plot
+from ranker.reports.plots.forms import Series, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
 from tests.reports.conftest import FINDINGS, page_of
@@ -179,13 +177,6 @@ def test_comparison_says_how_it_was_corrected_and_when_nothing_can_be_significan
     assert "no difference can be significant: with 10 resamples" in text(resamples=10)
 
 
-def test_language_model_columns_that_are_not_used_are_named(sample):
-    few = sample.select_sources(np.arange(120) < 12)
-    findings = examine(Ranker("bleu,perp").fit(sample), [few], examples=1, resamples=0)
-    assert "ranked without perp" in Page(ranker_report(findings)[0]).text
-    assert not findings.measured[0].contributions[:, 1].any()
-
-
 def test_plots_are_files_too(written, tmp_path):
     # all are drawn in the page
     few = dict(itertools.islice(written[1].items(), 2))
@@ -302,24 +293,3 @@ def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     for plot in plots.values():
         ElementTree.fromstring(plot.svg())
     assert any("long␀" in item[1] for row in unpacked(text)["sources"] for item in row[6])
-
-
-def test_labels_stand_beside_their_points_and_cover_nothing():
-    generator = np.random.default_rng(2)
-    points = np.concatenate([generator.normal(size=(25, 2)) * 30 + 120, [[2.0, 2.0], [238.0, 238.0]]])
-    labels = [f"system-{'x' * int(size)}" for size in generator.integers(1, 9, size=27)]
-    places = beside(points, labels, 240, 240)
-    boxes = [
-        (place[0], place[1], place[0] + LETTER * len(label), place[1] + LINE)
-        for place, label in zip(places, labels, strict=True)
-        if place is not None
-    ]
-    assert len(boxes) > 20
-    for number, (left, bottom, right, top) in enumerate(boxes):
-        assert left >= 0
-        assert right <= 240
-        assert bottom >= 0
-        assert top <= 240
-        assert not ((points > (left, bottom)) & (points < (right, top))).all(axis=1).any()
-        assert not any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in boxes[number + 1 :])
-    assert beside(points, ["x" * 60] * 27, 240, 240) == [None] * 27

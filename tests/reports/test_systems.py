@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -10,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.systems.contrast.run import contrast
+from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import make_scorer
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine
-from ranker.reports.plots.forms import Series, rows_plot
+from ranker.reports.paper_tables import latex, markdown
 from ranker.reports.systems.comparison import SystemsFindings, systems_report
 from ranker.reports.systems.contrast import contrast_report
+from tests.datasets import dataset_of
 from tests.reports.test_pages import Page, unpacked
 
 
@@ -70,18 +72,6 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
     assert set(plots) == {f"{name}-{number}" for name in ("scores", "people", "wins") for number in (1, 2)}
     first, *others = [system.cluster for system in result.comparisons[0].systems]
     assert others[-1] > first
-
-
-def test_lines_part_clusters():
-    figure = Estimate(0.5, 0.4, 0.6)
-
-    def lines(breaks):
-        plot = rows_plot(
-            "n", "t", "d", ["a", "b", "c"], [Series("s", (figure,) * 3)], axis="x", zero=False, breaks=breaks
-        )
-        return plot.inline().count("stroke-dasharray")
-
-    assert lines([1, 2]) - lines([]) == 2
 
 
 def test_metrics_are_correlated_inside_sources(sample_systems, sample):
@@ -226,3 +216,48 @@ def test_examples_say_why_the_best_output_is_above_the_worst(findings, model, sa
     alone = assemble([Record("s", ["r a"], [Candidate("A", "a")])], "alone")
     (shown,) = examine(model, [alone], examples=1, resamples=0).examples["random"]
     assert shown.why is None
+
+
+HOSTILE = ["a_b&c%d#e", r"\end{table}|$x^2~", "<b>|*x*`\u202e[1](u)"]
+
+
+@pytest.fixture(scope="module")
+def result() -> SystemsResult:
+    items = [(["a b c d e f"], ["a b c d e f", "a b c x e f", "x x c d e x"])] * 20
+    dataset = dataset_of(items, lp="de-en")
+    names = dict(zip(("s0", "s1", "s2"), HOSTILE, strict=True))
+    named = dataset.candidates.assign(system=dataset.candidates["system"].map(names))
+    scorers = {name: make_scorer(name, None) for name in ("bleu", "ter")}
+    return compare_systems(dataclasses.replace(dataset, candidates=named), scorers, resamples=200, baseline=HOSTILE[1])
+
+
+def test_latex_escapes_names_and_is_balanced(result: SystemsResult) -> None:
+    text = latex(result)
+    assert text.count(r"\end{table}") == text.count(r"\begin{table}") == 1
+    plain = re.sub(r"\\[\\{}&%$#_]", "", text)
+    depth = 0
+    for item in plain:
+        depth += (item == "{") - (item == "}")
+        assert depth >= 0
+    assert depth == 0
+    assert r"a\_b\&c\%d\#e" in text
+    assert r"\textbackslash{}end\{table\}\textbar{}\$x\textasciicircum{}2\textasciitilde{}" in text
+    assert r"\textbackslash{}u202e" in text
+    rows = re.search(r"\\toprule(.*)\\bottomrule", text, re.DOTALL)
+    assert rows
+    lines = [line for line in rows[1].splitlines() if line.endswith(r"\\")]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {3}
+    # a line between the three clusters, and one below the head
+    assert text.count(r"\midrule") == 3
+    assert text.count(r"\textbf{") == 2
+    assert r"\textbf{1.0000}$^\ddagger$" in text
+
+
+def test_markdown_escapes_names(result: SystemsResult) -> None:
+    lines = markdown(result, percent=True).splitlines()
+    assert lines[0] == "| Rank | System | bleu (%) | ter (%) ↓ |"
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:5]} == {5}
+    assert lines[2].startswith(r"| 1 | a\_b\&c%d\#e | **100.00**‡ [100.00, 100.00] | **0.00**‡ [0.00, 0.00] |")
+    assert r"\<b\>\|\*x\*\`\\u202e\[1\](u)" in lines[4]
+    assert r"differs from \\end{table}\|$x^2\~ at p \< .05" in lines[6]
+    assert lines[-1].startswith("- `ranker:")

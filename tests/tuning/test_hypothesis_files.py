@@ -10,6 +10,7 @@ from ranker.errors import RankerError
 from ranker.extractors.registry import make, make_metric, names
 from ranker.tuning.hypothesis_files import read_hypotheses
 from ranker.tuning.reranking import expected_gains
+from tests.golden_messages import check_messages
 
 TEXTS = [["the cat sat", "a cat sat", "the cat sat down"], ["it rains", "rain falls", "it rains now"]]
 SOURCES, REFERENCES = ["一", "二"], ["a cat sat", "it rains now"]
@@ -67,32 +68,6 @@ def test_a_data_set_brings_its_references(call):
         assert call("rerank", name, "--model", "full-any", "-q")[0] == "a cat sat\nit rains now\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("rerank", "x.txt", "--mbr", "chrf"), "x.txt: plain text: expected --per-source N, the number of lines"),
-        (
-            ("rerank", "x.txt", "--mbr", "chrf", "--per-source", "4"),
-            "has 6 lines, expected a multiple of 4 (--per-source)",
-        ),
-        (("rerank", "x.txt", "--mbr", "chrf", "--per-source", "2", "-s", "src"), "expected 2 for each of 2 sentences"),
-        (("rerank", "x.txt", "--oracle", "chrf", "--per-source", "3"), "references: give -r FILE"),
-        (
-            ("rerank", "x.txt", "--mbr", "bleu,chrf", "--per-source", "3"),
-            "--mbr: expected one metric, found 2: bleu, chrf",
-        ),
-        (
-            ("rerank", "x.txt", "--oracle", "bleu,chrf", "-r", "src"),
-            "--oracle: expected one metric, found 2: bleu, chrf",
-        ),
-        (("rerank", "x.jsonl", "--weights", "w"), "w: no such file"),
-        (("nbest", "merge", "x.jsonl", "x.jsonl", "-o", "y"), "x.jsonl:1: found 1 field; expected: sentence |||"),
-    ],
-)
-def test_what_is_missing_is_said(call, words, says):
-    assert says in call(*words, code=2)[1]
-
-
 def test_any_extractor_with_one_feature_is_a_gain(call):
     nbest, _ = read_hypotheses("x.jsonl")
     refused = {}
@@ -139,21 +114,12 @@ def test_detokenised_hypotheses_of_fairseq_come_first(call):
     assert read_hypotheses("gen.out")[0].text_of([0]) == ["it's"]
 
 
-def test_what_cannot_be_done_with_output_of_fairseq_is_said(call):
-    Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
-    Path("bad.out").write_text("S-0\tx\nH-0\thigh\tit is\n", encoding="utf-8")
-    bad = "bad.out:2: expected H-0, a score and a hypothesis, separated by tabs, found 'high\\tit is'"
-    assert bad in call("rerank", "bad.out", "--mbr", "chrf", code=2)[1]
-    for words in (
-        ("nbest", "merge", "gen.out", "gen.out", "-o", "y"),
-        ("tune", "--nbest", "gen.out", "-r", "ref", "-m", "bleu", "-o", "y"),
-    ):
-        says = "gen.out: this is output of fairseq, without features: choose with ranker rerank; expected: sentence |||"
-        assert says in call(*words, code=2)[1]
-    says = "gen.out: this is output of fairseq, without references and systems: choose hypotheses with ranker rerank"
-    assert says in call("rank", "gen.out", "-m", "chrf", code=2)[1]
-
-
 def test_a_line_like_one_of_fairseq_is_text(call):
     Path("x.txt").write_text("H-0\t-1\nT-34\ttanks\nS-0 x\n", encoding="utf-8")
     assert read_hypotheses("x.txt", each=3)[0].text_of([0, 1]) == ["H-0\t-1", "T-34\ttanks"]
+
+
+def test_what_is_missing_and_what_cannot_be_done_with_output_of_fairseq_is_said(call):
+    Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
+    Path("bad.out").write_text("S-0\tx\nH-0\thigh\tit is\n", encoding="utf-8")
+    check_messages("rerank", lambda words: call(*words.split(), code=2)[1])

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ranker.corpora.formats.nbest import write_nbest
@@ -22,7 +21,7 @@ from ranker.tuning.iterations import IterationPlan, tune
 from ranker.tuning.mert import MertSearch
 from ranker.tuning.state import State
 from ranker.tuning.weights import Weights
-from tests.effort import further, thorough
+from tests.effort import further
 from tests.tuning import decoders
 from tests.tuning.lists import random_list
 
@@ -64,11 +63,6 @@ def test_lists_grow_until_nothing_is_new(pool):
         assert read_nbest(folder / f"iteration{step.iteration}.nbest").sentences == 12
         assert (folder / f"iteration{step.iteration}.ini").read_text().startswith("[weight]\nf= ")
     assert not list(pool[0].glob("state/*.new"))
-
-
-def test_earlier_best_points_are_starting_points(pool):
-    result = run(pool, plan=IterationPlan(search=MertSearch(restarts=2), iterations=3, change=0))
-    assert [step.points for step in result.steps][:3] == [3, 4, 5][: len(result.steps)]
 
 
 def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool):
@@ -212,26 +206,6 @@ def test_a_run_needs_something_to_begin_with(pool):
         tune(OBJECTIVE, pool[1])
     with pytest.raises(OptionError, match="no input: give"):
         run(pool, start=None)
-
-
-@thorough
-def test_kill_9_between_iterations_loses_nothing(pool):
-    whole = run(pool)
-    folder, references = pool
-    (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))
-    (folder / "start").write_text(START.moses())
-    command = [sys.executable, "-m", "ranker.cli.main", "tune", "--references", str(folder / "refs")]
-    command += ["-m", "bleu", "--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]
-    command += ["--decoder", decoder(folder, "kills").command, "--weights", str(folder / "w")]
-    killed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert killed.returncode == -9
-    assert (folder / "w.state" / "iteration1.json").exists()
-    assert not (folder / "w.state" / "iteration2.json").exists()
-    assert not (folder / "w.json").exists()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (folder / "w.ini").read_text() == whole.weights.moses()
-    assert np.abs(whole.weights.vector).sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, further(signal.SIGTERM), further(signal.SIGHUP)])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import MetricScorer, Scorer
@@ -165,20 +164,6 @@ def test_intervals_are_their_plain_twins(bounds):
     assert list(zip(*(array.tolist() for array in result), strict=True)) == expected
 
 
-@pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
-def test_notations_are_parsed_once_and_not_at_every_line_search(monkeypatch, text):
-    metric = registry.make_metric(text)
-    statistics = np.ones((4, len(metric.statistics(catalogue.load("sample"))[0])))
-    metric.score(statistics)
-
-    def refuse(*_):
-        raise AssertionError("parsed again")
-
-    monkeypatch.setattr(registry, "make_metric", refuse)
-    monkeypatch.setattr("ranker.notation.parse_sum", refuse)
-    assert len(metric.score(statistics)) == 4
-
-
 @settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_sweep_is_its_plain_twin(data):
@@ -218,12 +203,3 @@ def test_steps_keep_to_their_limits():
         assert gain <= free[1]
         for tried in np.linspace(max(lowest, -9), min(highest, 9), 300)[1:-1] if lowest < highest else []:
             assert problem.gain(weights + np.array([tried, 0, 0])) <= gain + 1e-12
-
-
-def test_the_search_stays_where_it_is_if_nothing_is_better():
-    nbest, references = random_list(2)
-    problem = problem_of(nbest, StatisticsTable(MetricScorer(registry.make_metric("bleu")), references))
-    weights = np.ones(3)
-    step, _ = problem.best_step(project(problem.features, weights), 0)
-    moved = weights + np.array([step, 0, 0])
-    assert problem.best_step(project(problem.features, moved), 0)[0] == 0.0

@@ -106,27 +106,3 @@ def test_further_iterations_on_one_list_go_on_until_nothing_is_better():
 def test_options_out_of_range_are_refused(options, says):
     with pytest.raises(OptionError, match=says):
         MertSearch(**options)
-
-
-def test_statistics_are_extracted_once_for_equal_texts_of_a_sentence(monkeypatch):
-    nbest, references = random_list(4, sentences=6, hypotheses=30)
-    objective = MetricScorer(make_metric("bleu"))
-    extracted = []
-    inner = MetricScorer.statistics
-    monkeypatch.setattr(MetricScorer, "statistics", lambda self, data: extracted.append(len(data)) or inner(self, data))
-    table = StatisticsTable(objective, references)
-    from ranker.corpora.formats.nbest import merge
-
-    first = nbest.select(np.arange(len(nbest)) % 3 < 2)
-    row = table.rows(first)
-    together = merge(first, nbest)
-    rows = table.rows(together)
-    pairs = list(zip(together.sentence.tolist(), together.text_of(np.arange(len(together))), strict=True))
-    assert sum(extracted) == table.extracted == len(set(pairs))
-    assert len(extracted) == 2
-    assert table.rows(together).tolist() == rows.tolist()
-    assert len(extracted) == 2
-    alone = StatisticsTable(objective, references)
-    expected = alone.rows(together)
-    assert table.statistics[rows].tolist() == alone.statistics[expected].tolist()
-    assert table.statistics[row].shape == (len(first), 11)

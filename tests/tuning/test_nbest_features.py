@@ -70,23 +70,6 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
         from_dataset(dataset, FeatureOptions("lm"))
 
 
-def test_the_language_models_column_is_kenlms(tmp_path):
-    kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
-
-    from ranker.extractors.text.tokens import tokenise
-    from ranker.learning.lm.arpa import write_arpa
-    from ranker.learning.lm.counts import count_ngrams
-    from ranker.learning.lm.kneser_ney import estimate
-
-    text = catalogue.load("sample").references["text"].tolist()
-    selection = from_dataset(corpus(), FeatureOptions("lm", text))
-    result = tokenise(text, "13a", lowercase=True)
-    write_arpa(estimate(count_ngrams(result.values, result.offsets, 3)), result.vocabulary, tmp_path / "lm.arpa")
-    model = kenlm.Model(str(tmp_path / "lm.arpa"))
-    texts = ["the cat sat", "the cat sat", "a cat", "it rains", "rain | | | falls", "dogs", "dogs ran"]
-    assert selection.nbest.features[:, 0] == pytest.approx([model.score(item) for item in texts], abs=1e-4)
-
-
 def test_parser_counts_are_the_triplets_of_each_type():
     texts = ["The dog chased the black cat.", "It quickly ran to the house."]
     dataset = dataset_of([(["x"], texts)])

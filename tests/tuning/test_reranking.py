@@ -12,7 +12,6 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.ranking import make_scorer
 from ranker.tuning import pairwise
-from ranker.tuning.envelope import best_of_blocks
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
 from ranker.tuning.reranking import (
     best_hypotheses,
@@ -91,11 +90,6 @@ def test_posterior_adds_up_to_one_and_survives_large_scores():
         posterior(nbest, [0, 0, 0], np.nan)
     with pytest.raises(OptionError, match=r"--scale -1e\+308: too large for the scores of x"):
         posterior(nbest, [-30, 1, 2], -1e308)
-
-
-def test_a_choice_among_values_that_are_no_numbers_ends():
-    # as plain Python, so that a failure could be interrupted
-    assert best_of_blocks.plain(np.array([np.nan, np.nan]), np.array([0, 2])).tolist() == [0]
 
 
 @pytest.mark.parametrize("name", ["bleu[order=2]", "chrf", "ter", "combine[bleu[order=1] - ter]"])

@@ -17,9 +17,16 @@ from ranker.evaluation.correlation.pair_counts import (
     tau,
     tau_b,
 )
+from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from tests.effort import examples
-from tests.evaluation.correlation.plain import CORRELATIONS, correlate, group_correlation, grouped_table
+from tests.evaluation.correlation.plain import (
+    correlate,
+    group_correlation,
+    grouped_table,
+    pairwise_p_values,
+    soft_pairwise_accuracy,
+)
 
 AVERAGES = {"none": "none", "item": "item", "sys": "system"}
 NAMES = {
@@ -144,26 +151,12 @@ def test_a_large_group_equals_scipy():
         assert group_correlation(human, scores, [0, 3000], name)[0] == pytest.approx(wanted, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", CORRELATIONS)
-def test_order_of_groups_and_rows_does_not_matter(name):
-    generator = np.random.default_rng(2)
-    human, scores = np.round(generator.normal(size=(2, 5, 8)), 1)
-    left = correlate(human, scores, name, "item")
-    rows, columns = generator.permutation(5), generator.permutation(8)
-    right = correlate(human[rows][:, columns], scores[rows][:, columns], name, "item")
-    assert right.value == pytest.approx(left.value, abs=1e-12)
-    if name != "kendall-c":  # which reaches 1 only without ties
-        assert correlate(human, human, name, "item").value == pytest.approx(1)
-
-
-def test_cells_nobody_judged_are_left_out_and_unknown_names_refused():
+def test_cells_nobody_judged_are_left_out():
     human = np.array([[1, 2, np.nan], [3, np.nan, np.nan], [2, 5, 4.0]])
     scores = np.array([[1, 2, 3], [9, 9, 9], [0, 3, 3.0]])
     correlation = correlate(human, scores, "pearson", "item")
     assert (correlation.groups, correlation.undefined) == (2, 1)
     assert correlation.value == pytest.approx((stats.pearsonr([1, 3, 2], [1, 9, 0]).statistic + 1) / 2)
-    with pytest.raises(OptionError, match="no correlation is called 'gamma'"):
-        correlate(human, scores, "gamma")
     with pytest.raises(OptionError, match="xties needs five counts"):
         tau([1, 2, 3], "xties")
 
@@ -179,3 +172,36 @@ def test_pearson_from_sums_and_along_rows():
     assert np.isnan(pearson_of_moments(moments(human, np.full(50, 0.1)).sum(axis=0)))
     gaps = np.where(np.arange(50) < 30, human, np.nan)
     assert pearson_rows(gaps, scores) == pytest.approx(stats.pearsonr(human[:30], scores[:30]).statistic, abs=1e-12)
+
+
+def test_soft_pairwise_accuracy_and_agreement_equal_mt_metrics_eval(cases):
+    compared = 0
+    for case in cases:
+        for name in "ab":
+            human, scores, wanted = case["human"], case[f"metric_{name}"], case["stats"][name]
+            agreeing, pairs = wanted["mtme.agreement.none"]
+            assert pairwise_accuracy(human.ravel(), scores.ravel()) == pytest.approx(agreeing / pairs, abs=1e-12)
+            soft = wanted.get("mtme.soft_pairwise_accuracy")
+            if soft is not None:
+                assert soft_pairwise_accuracy(human, scores) == pytest.approx(soft, abs=1e-9), case["id"]
+                compared += 1
+    assert compared > 80
+
+
+def test_p_values_tend_to_their_limit():
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(5, 400)) + np.linspace(0, 0.15, 5)[:, np.newaxis]
+    first, second = np.triu_indices(5, 1)
+    apart = scores[first] - scores[second]
+    limit = limit_p_values(apart.sum(axis=1), (apart**2).sum(axis=1))
+    result = pairwise_p_values(scores, permutations=8000)
+    assert result == pytest.approx(limit, abs=4 * 0.5 / np.sqrt(8000))
+    assert limit_p_values([0.0], [0.0]).tolist() == [0.5]
+
+
+def test_undefined_pairs_of_systems_are_left_out():
+    assert pairwise_accuracy([1, 2, np.nan], [1, 2, 3]) == 1
+    assert pairwise_accuracy([1, 2, 3], [[3, 2, 1], [1, 2, 3], [1, 1, 3]]).tolist() == pytest.approx([0, 1, 2 / 3])
+    assert np.isnan(pairwise_accuracy([1], [1]))
+    assert soft_accuracy([0.1, np.nan], [0.3, 0.9]) == pytest.approx(0.8)
+    assert np.isnan(soft_accuracy([np.nan], [0.9]))

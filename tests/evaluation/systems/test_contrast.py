@@ -343,12 +343,6 @@ def test_swapped_systems_swap_everything() -> None:
     ]
 
 
-def test_the_same_seed_gives_the_same_figures() -> None:
-    dataset = invented()
-    assert run(dataset, seed=1) == run(dataset, seed=1)
-    assert run(dataset, seed=1) != run(dataset, seed=2)
-
-
 def test_rankers_contrast_systems_by_the_mean_of_their_scores() -> None:
     dataset = load_dataset("sample")
     learnt = Ranker("bleu1-4,length", C=0.01).fit(dataset)

@@ -125,15 +125,6 @@ def test_other_systems_change_no_score_interval_or_p(name, test, drawn, data):
         assert after[next(new for new in renamed if new[1:] == key)] == pytest.approx(before[key], abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["full", "full-any"])
-def test_other_systems_change_nothing_with_an_included_model(name):
-    outputs = {key: list(output(place, 0.15 * place)) for place, key in enumerate("abcd")}
-    before = said(outputs, name)
-    agree(said({key: outputs[key] for key in "bd"}, name), before, {"b", "d"})
-    relatives = {f"b{number}": [text.rpartition(" ")[0] for text in outputs["b"]] for number in range(4)}
-    agree(before, said({**relatives, **outputs}, name), set(outputs))
-
-
 @pytest.mark.parametrize("name", ["consensus", "consensus.weighted", "combine[chrf+consensus.mean]"])
 def test_what_compares_candidates_scores_no_system(name):
     data = dataset_of({key: list(output(place, 0.2)) for place, key in enumerate("abc")})

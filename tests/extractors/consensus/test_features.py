@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import logging
-import time
 
 import numpy as np
 import pytest
 
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import OptionError
 from ranker.extractors.consensus import features as module
 from ranker.extractors.consensus import similarities
+from ranker.extractors.consensus.relatives import relation_to, relatives, vote_weights
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
@@ -22,24 +21,7 @@ from ranker.extractors.registry import make, make_metric
 from ranker.extractors.semantic.features import Semantic
 from tests.datasets import dataset_of
 
-WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "sat",
-    "ran",
-    "on",
-    "under",
-    "mat",
-    "tree",
-    "was",
-    "is",
-    "old",
-    "new",
-    "house",
-    "green",
-]
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "was", "is", "old", "new", "house"]
 
 
 def sentence(rng, length: int = 10) -> list[str]:
@@ -123,20 +105,7 @@ def test_blocks_change_nothing(small, monkeypatch):
             np.testing.assert_allclose(make(text).fit(fresh).transform(fresh), whole, atol=1e-12)
 
 
-def test_every_different_text_is_compared_once(monkeypatch):
-    data = dataset_of([([], ["a b", "a b", "c d", "a b", "c d"])] * 3)
-    pairs = []
-    joined = similarities.MetricSimilarity.compare_both
-    monkeypatch.setattr(similarities.MetricSimilarity, "compare_both", lambda *a: pairs.append(len(a[1])) or joined(*a))
-    extractor = make("consensus").fit(data)
-    first = extractor.transform(data)
-    extractor.transform(data)
-    # two different texts: three pairs, both with themselves
-    assert sum(pairs) == 3 * 3
-    assert first[0] == pytest.approx(first[1])
-
-
-@pytest.mark.parametrize("copies", range(1, 11))
+@pytest.mark.parametrize("copies", [1, 2, 6, 10])
 def test_copies_of_a_bad_system_do_not_win(copies):
     data = crowd(copies)
     assert shares_of_first(data, column("consensus", data, "independent")) <= 0.05
@@ -208,18 +177,6 @@ def test_large_sources_are_compared_with_some_of_their_texts():
     np.testing.assert_allclose(everything[:, :2], exact[:, :2], atol=1e-9)
 
 
-def test_ten_thousand_candidates_of_one_source():
-    rng = np.random.default_rng(0)
-    right = sentence(rng, 4)
-    texts = [translated(rng, right, 0.6) for _ in range(9_990)]
-    data = dataset_of([([], [*texts, *[""] * 10])])
-    start = time.perf_counter()
-    columns = make("consensus[limit=50]").fit(data).transform(data)
-    assert columns.shape == (10_000, 8)
-    assert np.isfinite(columns).all()
-    assert time.perf_counter() - start < 60
-
-
 def test_references_are_not_looked_at_and_do_not_vote(small):
     result = make("consensus").fit(small).transform(small)
     offsets = small.candidate_offsets
@@ -273,23 +230,6 @@ def test_which_texts_of_many_are_compared_does_not_depend_on_their_order():
     np.testing.assert_allclose(second, first[order], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("consensus[neighbours=0]", "consensus[neighbours=0]: expected a whole number from 1"),
-        ("consensus[limit=1]", "consensus[limit=1]: expected a whole number from 2"),
-        ("consensus[metric=perp]", "expected a metric without training, or semantic"),
-        ("consensus[metric=nothing]", "unknown metric or feature 'nothing'"),
-        ("consensus[metric=semantic[against=source]]", "candidates are not compared with the source"),
-        ("consensus[trust=nobody]", "trust"),
-    ],
-)
-def test_wrong_options_are_refused(text, says):
-    with pytest.raises(OptionError) as error:
-        make(text)
-    assert says in str(error.value)
-
-
 def test_the_metric_is_part_of_the_signature():
     assert make("consensus[metric=chrf[order=6]]") == make("consensus")
     assert "metric=chrf[order=6,word_order=0" in make("consensus").signature()
@@ -314,15 +254,6 @@ def test_a_note_says_that_most_systems_are_related(feature, copies, sources, sai
     )
     what = f"{what}, right or wrong"
     assert note == (f"{what}: if they are versions of one, give only one" if said else None)
-
-
-def test_candidates_that_are_all_related_need_no_note():
-    rng = np.random.default_rng(0)
-    items = []
-    for _ in range(30):
-        right = sentence(rng)
-        items.append((["r"], [translated(rng, right, 0.03) for _ in range(6)]))
-    assert make("consensus").note(dataset_of(items)) is None
 
 
 def test_variants_of_one_system_are_a_majority_among_few_systems_too():
@@ -364,3 +295,84 @@ def test_candidates_of_like_wording_share_a_vote(metric):
     np.testing.assert_allclose(column(f"consensus[metric={metric},trust=source]", data, "diverse"), wanted)
     # the two that are nearly equal have little more than one vote together
     assert sum(weights[:2]) < 1.4
+
+
+def independent(nearness) -> np.ndarray:
+    """Return similarities of voters that are alike only as far as they are near to what is right."""
+    example = np.multiply.outer(nearness, nearness)
+    np.fill_diagonal(example, 1.0)
+    return example
+
+
+def everyone(similarity) -> np.ndarray:
+    return np.ones(similarity.shape, dtype=bool)
+
+
+def copied(similarity, voter: int, copies: int) -> np.ndarray:
+    """Return similarities with `copies` more of one voter at the end."""
+    rows = [*range(len(similarity)), *[voter] * copies]
+    example = similarity[np.ix_(rows, rows)].copy()
+    group = [voter, *range(len(similarity), len(rows))]
+    example[np.ix_(group, group)] = 1.0
+    return example
+
+
+def test_independent_voters_of_any_quality_are_no_relatives():
+    similarity = independent([0.9, 0.8, 0.8, 0.5, 0.3])
+    relations = relatives(similarity, everyone(similarity))
+    np.testing.assert_allclose(relations.relation, np.eye(5), atol=1e-6)
+    np.testing.assert_allclose(np.exp(relations.nearness), [0.9, 0.8, 0.8, 0.5, 0.3], atol=0.02)
+    np.testing.assert_allclose(vote_weights(relations.relation), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("copies", [1, 3, 10])
+@pytest.mark.parametrize("voter", [0, 4])
+def test_copies_share_one_vote_and_change_nobody_elses(copies, voter):
+    rng = np.random.default_rng(0)
+    noise = 1 + 0.05 * rng.normal(size=(6, 6))
+    similarity = np.clip(independent(rng.uniform(0.5, 0.9, 6)) * (noise + noise.T) / 2, 0, 1)
+    np.fill_diagonal(similarity, 1.0)
+    before = vote_weights(relatives(similarity, everyone(similarity)).relation)
+    more = copied(similarity, voter, copies)
+    after = vote_weights(relatives(more, everyone(more)).relation)
+    group = [voter, *range(6, 6 + copies)]
+    assert after[group].sum() == pytest.approx(before[voter], abs=0.02)
+    np.testing.assert_allclose(np.delete(after, group), np.delete(before, voter), atol=0.02)
+    assert after.sum() == pytest.approx(before.sum(), abs=0.05)
+
+
+def test_what_copies_have_in_common_counts_as_much_as_expected_of_voters_so_good():
+    similarity = copied(independent([0.9, 0.8, 0.7, 0.85, 0.4]), 4, 5)
+    relations = relatives(similarity, everyone(similarity))
+    left = similarity - relations.excess
+    assert left[4, 5:] == pytest.approx(0.16, abs=0.02)
+    np.testing.assert_allclose(left[:4, :4], similarity[:4, :4], atol=0.02)
+
+
+def test_a_batch_is_its_members_and_unknown_pairs_are_no_relatives():
+    rng = np.random.default_rng(1)
+    batch = np.stack([copied(independent(rng.uniform(0.3, 0.9, 5)), 2, 3) for _ in range(4)])
+    together = relatives(batch, everyone(batch))
+    for number, item in enumerate(batch):
+        np.testing.assert_allclose(together.relation[number], relatives(item, everyone(item)).relation, atol=1e-12)
+    known = everyone(batch[0])
+    known[2, 5:] = known[5:, 2] = False
+    assert (relatives(batch[0], known).relation[2, 5:] == 0).all()
+
+
+def test_candidates_that_do_not_vote_are_related_as_if_they_did():
+    similarity = copied(independent([0.9, 0.8, 0.7, 0.85, 0.4, 0.6]), 4, 4)
+    relations = relatives(similarity, everyone(similarity))
+    relation, excess = relation_to(similarity, relations.nearness, vote_weights(relations.relation))
+    off = ~np.eye(len(similarity), dtype=bool)
+    np.testing.assert_allclose(relation[off], relations.relation[off], atol=0.03)
+    np.testing.assert_allclose(excess[off], relations.excess[off], atol=0.03)
+
+
+def test_voters_without_anything_in_common_are_fine():
+    nothing = np.eye(3)
+    assert np.isfinite(relatives(nothing, everyone(nothing)).relation).all()
+    alone = np.ones((1, 1))
+    assert relatives(alone, everyone(alone)).relation.tolist() == [[1.0]]
+    empty = np.zeros((2, 2))
+    assert np.isfinite(relatives(empty, everyone(empty)).excess).all()

@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import numpy as np
@@ -20,7 +15,7 @@ from ranker.extractors.dependency.features import DependencyStructure, triplets_
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
 from ranker.learning.parser.parser import Parses
 from tests.datasets import dataset_of
-from tests.effort import examples, thorough
+from tests.effort import examples
 
 
 def parses_of(*sentences: list[tuple[str, int, str, str]], extra: tuple[str, ...] = ()) -> Parses:
@@ -195,41 +190,6 @@ def test_the_cache_keeps_words_with_any_character(tmp_path, monkeypatch):
     assert again.offsets.tolist() == first.offsets.tolist()
 
 
-def test_an_unwritable_cache_only_costs_time(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "file"))
-    assert parse(["It rains."]).words == ["It", "rains", "."]
-
-
 def test_a_parser_that_is_not_there_says_what_to_do():
     with pytest.raises(MissingError, match="no parser 'en_core_web_sm'"):
         DependencyStructure(parser="en_core_web_sm").transform(dataset_of([(["a b"], "a")]))
-
-
-PARSE = """
-import sys
-from ranker.extractors.dependency.cache import parse
-sentences = [f"The {i}th cat sat on mat {i}." for i in range(int(sys.argv[1]))]
-parsed = parse(sentences)
-print(len(parsed), parsed.words[-2], flush=True)
-"""
-
-
-@thorough
-def test_concurrent_and_killed_runs_leave_a_good_cache(tmp_path):
-    environment = {**os.environ, "RANKER_CACHE": str(tmp_path)}
-
-    def start(sentences: int) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", PARSE, str(sentences)]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
-
-    def printed(process: subprocess.Popen[str]) -> str:
-        return process.communicate(timeout=120)[0]
-
-    killed, *others = [start(count) for count in (1500, 300, 310)]
-    time.sleep(3)
-    # with its worker processes: they would hold its output open after it is gone
-    os.killpg(killed.pid, signal.SIGKILL)
-    assert [printed(other) for other in others] == ["300 299\n", "310 309\n"]
-    printed(killed)
-    assert printed(start(320)) == "320 319\n"

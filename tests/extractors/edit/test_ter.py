@@ -8,11 +8,9 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import OptionError
 from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
-from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokens import tokenise
+from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
 from tests.effort import examples, further
 from tests.extractors.edit_rates import score, statistics
@@ -195,14 +193,6 @@ def test_kernel_equals_plain_python_on_long_sentences(seed):
 sentences = st.lists(st.sampled_from("abcdefg"), max_size=12).map(" ".join)
 
 
-@settings(deadline=None, max_examples=examples(80))
-@given(st.lists(sentences, min_size=1, max_size=3), sentences)
-def test_any_sentence_equals_sacrebleu(references, candidate):
-    expected = sacrebleu.metrics.TER().sentence_score(candidate, references)
-    actual = score(TranslationEditRate(), references, candidate)
-    assert actual == pytest.approx(expected.score / 100, abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", [0, *map(further, (1, 2, 3))])
 def test_long_sentences_equal_sacrebleu(seed):
     """Beyond one block of bits, its band and its thousand shifts."""
@@ -245,17 +235,6 @@ def test_punctuation_leaves_an_empty_word_where_tercom_leaves_one():
     assert statistics(asian, [(["天 气"], "天气。")]).tolist() == [[0, 2]]
 
 
-def test_tokenisers_of_tercom():
-    tokens = tokenise(["it's 3-4, AT&amp;T's", "a\u00a0b\tc", ""], "tercom")
-    assert [tokens.words(sentence) for sentence in range(3)] == [
-        ["it", "'s", "3", "-", "4", ",", "AT", "&", "T", "'s"],
-        ["a\u00a0b", "c"],
-        [],
-    ]
-    assert tokenise(["私はテスト。ok"], "tercom-asian").words(0) == ["私", "は", "テスト", "。", "ok"]
-    assert len(tokenise([], "tercom").lengths) == len(tokenise([], "tercom-asian").lengths) == 0
-
-
 @settings(deadline=None, max_examples=examples(20))
 @given(st.lists(st.tuples(st.lists(sentences, min_size=1, max_size=3), sentences), min_size=1, max_size=5))
 def test_one_by_one_equals_the_batch_and_is_never_worse_than_the_edit_distance(items):
@@ -264,16 +243,3 @@ def test_one_by_one_equals_the_batch_and_is_never_worse_than_the_edit_distance(i
     assert rows.tolist() == [score(metric, *item) for item in items]
     without = TranslationEditRate(search="tercom", beam=100, max_size=0).transform(dataset_of(items))[:, 0]
     assert (rows <= without).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ter[beam=0]", "expected 1 or more"),
-        ("ter[max_size=-1]", "expected 0 or more"),
-        ("ter[search=pyter]", "expected sacrebleu | tercom"),
-    ],
-)
-def test_wrong_options_are_refused(text, message):
-    with pytest.raises(OptionError, match=message.replace("|", r"\|")):
-        make(text)

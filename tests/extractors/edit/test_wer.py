@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.extractors.edit.distance import edit_distance
+from ranker.extractors.edit.per import PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate
-from ranker.extractors.registry import make_metric
-from tests.datasets import dataset_of
 from tests.effort import examples
 from tests.extractors.edit_rates import score, statistics
-from tests.golden_values import SHARED_ONLY, expected, items_of
 
 
 def plain_distance(candidate: list[int], reference: list[int]) -> int:
@@ -41,50 +39,42 @@ def test_references_that_fill_blocks(size):
         assert edit_distance(candidate, reference) == plain_distance(candidate.tolist(), reference.tolist())
 
 
-@pytest.mark.parametrize("case", ["lc", "cased"])
-@pytest.mark.parametrize(("references", "which"), [(1, "ref0"), (None, "best")])
-def test_sentences_equal_jiwer(golden, case, references, which):
-    metric = WordErrorRate(lowercase=case == "lc")
-    rows = statistics(metric, items_of(golden, references))
-    want = expected(golden, "wer.tsv", *(f"{case}.{part}.{which}" for part in ("edits", "len", "wer")))
-    np.testing.assert_array_equal(rows, want[:, :2])
-    np.testing.assert_allclose(metric.score(rows), want[:, 2], atol=1e-12, rtol=0)
-
-
-@SHARED_ONLY
-@pytest.mark.parametrize("case", ["lc", "cased"])
-@pytest.mark.parametrize(("references", "which"), [(1, "ref0"), (None, "bestrate")])
-def test_corpora_equal_jiwer(golden, case, references, which):
-    metric = WordErrorRate(lowercase=case == "lc")
-    for group, values in json.loads((golden / "wer_per.corpus.json").read_text()).items():
-        want = values[f"wer.{case}.{which}"]
-        total = statistics(metric, items_of(golden, references, group)).sum(axis=0)
-        assert total.tolist() == [want["errors"], want["length"]]
-        assert metric.score(total) == pytest.approx(want["rate"], abs=1e-12)
-
-
 @pytest.mark.parametrize(
-    ("references", "candidate", "value"),
+    ("references", "candidate", "wer", "per"),
     [
-        (["a b c d"], "", 1.0),
-        ([""], "a b", 1.0),
-        ([""], "", 0.0),
-        (["a"], "b b b", 3.0),
-        (["a b c d e f", "a b x"], "a b c", 1 / 3),
-        (["x", ""], "a b", 1.0),
+        (["a b c d"], "", 1.0, 1.0),
+        ([""], "a b", 1.0, 1.0),
+        ([""], "", 0.0, 0.0),
+        (["a"], "b b b", 3.0, 3.0),
+        (["a b c d e f", "a b x"], "a b c", 1 / 3, 1 / 3),
+        (["x", ""], "a b", 1.0, 1.0),
+        (["a b c"], "c a b", 2 / 3, 0.0),
     ],
 )
-def test_degenerate_sentences_and_the_best_reference(references, candidate, value):
-    assert score(WordErrorRate(), references, candidate) == pytest.approx(value)
+def test_degenerate_sentences_and_the_best_reference(references, candidate, wer, per):
+    assert score(WordErrorRate(), references, candidate) == pytest.approx(wer)
+    assert score(PositionIndependentErrorRate(), references, candidate) == pytest.approx(per)
 
 
-def test_without_a_reference_every_word_is_an_error():
-    metric = WordErrorRate()
-    assert statistics(metric, [([], "a b c"), (["a"], "a")]).tolist() == [[3, 0], [0, 1]]
-    assert statistics(metric, [([], "a b c")]).tolist() == [[3, 0]]
+@pytest.mark.parametrize("kind", [WordErrorRate, PositionIndependentErrorRate])
+def test_case_counts_on_request_and_without_a_reference_every_word_is_an_error(kind):
+    assert statistics(kind(), [([], "a b c"), (["a"], "a")]).tolist() == [[3, 0], [0, 1]]
+    assert statistics(kind(lowercase=False), [(["A b"], "a b")]).tolist() == [[1, 2]]
+    assert not kind().higher_is_better
 
 
-def test_lower_is_better_and_the_notation_is_the_identity():
-    assert not make_metric("wer").higher_is_better
-    assert str(make_metric("wer[lowercase=false]")) == "wer[lowercase=false]"
-    assert WordErrorRate(lowercase=False).statistics(dataset_of([(["A b"], "a b")])).tolist() == [[1, 2]]
+sentences = st.lists(st.sampled_from("abcde"), max_size=9).map(" ".join)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(st.lists(sentences, min_size=1, max_size=3), sentences)
+def test_per_counts_bags_of_words_and_is_at_most_wer(references, candidate):
+    words = candidate.split()
+    rates = []
+    for reference in references:
+        other = reference.split()
+        errors = max(len(words), len(other)) - sum((Counter(words) & Counter(other)).values())
+        rates.append(errors / len(other) if other else min(errors, 1))
+    value = score(PositionIndependentErrorRate(), references, candidate)
+    assert value == pytest.approx(min(rates))
+    assert value <= score(WordErrorRate(), references, candidate) + 1e-12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency.features import Perplexity
@@ -48,27 +48,6 @@ def test_equals_kenlm_on_lmplz_models(shared_golden, order):
         assert perp == pytest.approx(np.log(row["ppl"]), abs=1e-5), item["id"]
         assert oov == pytest.approx(row["oov"] / max(tokens, 1))
         assert 1 <= match <= order
-
-
-def test_own_references_can_be_left_out():
-    data = corpus()
-    plain, without = (columns_of(Perplexity(leave_out=flag), data)[:, 0] for flag in (False, True))
-    own = dataset_of([([text], [text]) for text in data.references["text"]])
-    seen, unseen = (columns_of(Perplexity(leave_out=flag), own)[:, 0] for flag in (False, True))
-    assert (unseen > seen).mean() > 0.9
-    assert np.corrcoef(plain, without)[0, 1] > 0.8
-
-
-def test_shuffling_sources_changes_nothing():
-    data = corpus()
-    order = np.random.default_rng(1).permutation(len(data.sources))
-    texts = data.references["text"].tolist()
-    candidates = data.candidates["text"].to_numpy(object).reshape(-1, 3)
-    shuffled = dataset_of([([texts[i]], candidates[i].tolist()) for i in order])
-    for options in ({}, {"leave_out": True}):
-        first = columns_of(Perplexity(**options), data)[:, 0].reshape(-1, 3)
-        second = columns_of(Perplexity(**options), shuffled)[:, 0].reshape(-1, 3)
-        np.testing.assert_allclose(first[order], second, rtol=1e-12)
 
 
 def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
@@ -151,8 +130,3 @@ def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
         np.testing.assert_allclose(result, expected, rtol=1e-9)
     usual, odd, empty = columns_of(Perplexity(unit="tags"), data)[:3, 0]
     assert usual < odd < empty
-
-
-def test_order_out_of_range():
-    with pytest.raises(OptionError, match=r"perp\[order=7\]: expected 1 to 6"):
-        Perplexity(order=7)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker import share
-from ranker.errors import DataError, MissingError, OptionError
+from ranker.errors import DataError, MissingError
 from ranker.evaluation.explanations.evidence import evidence_of
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
@@ -50,10 +50,6 @@ def test_its_content_is_in_the_signature():
 
 
 def test_options_that_do_not_suit_it():
-    with pytest.raises(OptionError, match="uses lowercased words of tokenizer 13a; remove tokenizer and lowercase"):
-        Perplexity(model="shipped", lowercase=False)
-    with pytest.raises(OptionError, match=r"perp\[leave_out=true,model=shipped\]: a fixed model has no references"):
-        Perplexity(model="shipped", leave_out=True)
     with pytest.raises(DataError, match=r"shipped: is a model of order 3, but perp\[order=4\] requests another"):
         Perplexity(model="shipped", order=4).transform(dataset_of([([], [GOOD])]))
     assert registry.make("perp[model=shipped,unit=tags]").english_only == ("model", "parser")

@@ -1,27 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
+from ranker.errors import DataError
+from ranker.extractors.lexical.function_words import ENGLISH, function_words
 from ranker.extractors.lexical.phrases import find_occurrences
-from ranker.extractors.lexical.words import share_stem, share_synset, word_tables
+from ranker.extractors.text.meteor_tokenizer import tokenize_meteor
 from ranker.extractors.text.tokens import tokenise
-from tests.effort import examples
-
-
-@settings(deadline=None, max_examples=examples(50))
-@given(st.lists(st.sets(st.integers(0, 300), max_size=5), min_size=2, max_size=6))
-def test_words_share_what_their_sets_share(synsets):
-    vocabulary = [str(word) for word in range(len(synsets))]
-    tables = word_tables(vocabulary, lambda word: str(int(word) // 2), lambda word: synsets[int(word)])
-    plain = word_tables(vocabulary, None, None)
-    for first in range(len(synsets)):
-        for second in range(len(synsets)):
-            assert share_synset(tables, first, second) == bool(synsets[first] & synsets[second])
-            assert share_stem(tables, first, second) == (first // 2 == second // 2)
-            assert not share_stem(plain, first, second)
-            assert not share_synset(plain, first, second)
 
 
 def test_occurrences_of_phrases_are_numbered_as_they_come():
@@ -32,3 +18,23 @@ def test_occurrences_of_phrases_are_numbered_as_they_come():
     assert numbers == {phrases[2]: 0, phrases[0]: 1, phrases[1]: 2}
     assert offsets.tolist() == [0, 2, 2, 4, 6]
     assert occurrences.tolist() == [[3, 1, 0], [4, 1, 1], [0, 1, 0], [0, 2, 2], [3, 1, 0], [4, 1, 1]]
+
+
+def test_english_holds_what_meteor_tokens_look_like():
+    sentence = "He didn't say that it's theirs, but (as I've heard) they'll go - without us!"
+    content = [token for token in tokenize_meteor([sentence])[0] if token not in ENGLISH]
+    assert content == ["say", "heard", "go"]
+    assert all(word == word.lower() for word in ENGLISH)
+
+
+def test_lists_by_name_or_file(tmp_path):
+    assert function_words("english") == (ENGLISH, "english")
+    assert function_words("none") == (frozenset(), "none")
+    for name, text in (("one", "The\nof\n"), ("two", "of the"), ("other", "of the a")):
+        (tmp_path / name).write_text(text)
+    left, right, second = (function_words(str(tmp_path / name)) for name in ("one", "two", "other"))
+    assert left == right
+    assert left[0] == {"the", "of"}
+    assert left[1] != second[1]
+    with pytest.raises(DataError, match="no such file"):
+        function_words(str(tmp_path / "nowhere"))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import DataError, MissingError, OptionError
-from ranker.extractors.lexical import wordnet
+from ranker.errors import DataError, OptionError
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import token_batch
@@ -205,23 +203,6 @@ def test_scores_are_fractions_and_do_not_depend_on_the_batch(items):
             assert metric.score(twice.sum(axis=0)) == pytest.approx(float(metric.score(rows.sum(axis=0))))
 
 
-def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, caplog):
-    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
-    monkeypatch.setattr(wordnet, "_NOTED", set())
-    items = [(["a big automobile"], ["a big car"])]
-    with caplog.at_level(logging.WARNING):
-        without = scores(Meteor(), items)
-        scores(Meteor(), items)
-    assert without == scores(Meteor(modules="exact+stem"), items)
-    assert [record.getMessage() for record in caplog.records] == [
-        "ranker: note: meteor does not use synonyms: no WordNet found for synonyms: install the Debian package "
-        "wordnet-base or NLTK's corpus 'wordnet', or name the directory of its files as wordnet=DIRECTORY"
-    ]
-    assert Meteor().signature() == Meteor(modules="exact+stem").signature()
-    with pytest.raises(MissingError, match="no such file"):
-        scores(Meteor(wordnet="/nowhere"), items)
-
-
 def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
     first, second = tmp_path / "one", tmp_path / "two"
     for path in (first, second):
@@ -241,27 +222,12 @@ def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
     assert str(Meteor(parameters="METR:0.5", parity="meteor-1.5")) == "meteor[parameters=METR:0.5,parity=meteor-1.5]"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("meteor[alpha=1.5]", r"meteor\[alpha=1.5\]: expected 0 to 1"),
-        ("meteor[gamma=-1]", r"meteor\[gamma=-1.0\]: expected 0 to 1"),
-        ("meteor[beta=-1]", r"meteor\[beta=-1.0\]: expected 0 or more"),
-        ("meteor[beam=0]", r"meteor\[beam=0\]: expected 1 or more"),
-        ("meteor[lowercase=true]", "tokenizer 'meteor' always lowercases"),
-        ("meteor[modules=stem]", "expected exact | exact.stem"),
-        ("meteor[stemmer=englsh]", "unknown stemmer .did you mean 'english'..; available: arabic"),
-    ],
-)
-def test_options_out_of_range_are_refused(text, message):
-    with pytest.raises(OptionError, match=message):
-        scores(make_metric(text), [(["a"], ["a"])])
-
-
-def test_an_empty_list_of_function_words_is_refused(tmp_path):
+def test_word_lists_and_stemmers_that_are_none_are_refused(tmp_path):
     (tmp_path / "empty").write_text("\n")
     with pytest.raises(DataError, match="contains no function word"):
         scores(Meteor(function_words=str(tmp_path / "empty")), [(["a"], ["a"])])
+    with pytest.raises(OptionError, match=r"unknown stemmer .did you mean 'english'..; available: arabic"):
+        scores(Meteor(stemmer="englsh"), [(["a"], ["a"])])
 
 
 def test_parity_works_alone_and_names_what_is_missing_for_the_scores_of_the_program(small_wordnet, tmp_path):
@@ -277,9 +243,3 @@ def test_parity_works_alone_and_names_what_is_missing_for_the_scores_of_the_prog
     exact = Meteor(parity="meteor-1.5", modules="exact+stem", function_words=str(tmp_path / "words"))
     assert exact.note(dataset) is None
     assert "function_words" not in Meteor(parity="meteor-1.5", parameters="METR").note(dataset)
-
-
-def test_parity_names_a_missing_wordnet(monkeypatch):
-    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
-    note = Meteor(parity="meteor-1.5").note(dataset_of([(["a cat"], ["a dog"])]))
-    assert "WordNet 3.0 (wordnet=DIRECTORY; none is installed, so synonyms do not match)" in note

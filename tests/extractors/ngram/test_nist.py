@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from ranker.errors import OptionError
 from ranker.extractors.registry import make
 from tests import golden_values
 from tests.datasets import dataset_of
@@ -46,8 +45,3 @@ def test_degenerate_segments_score_nothing():
     scores = make("nist").fit(dataset).transform(dataset)[:, 0]
     assert scores[:3].tolist() == [0, 0, 0]
     assert scores[3] > 0
-
-
-def test_order_out_of_range():
-    with pytest.raises(OptionError, match=r"nist\[order=0\]: expected 1 to 9"):
-        make("nist[order=0]")

@@ -29,11 +29,6 @@ def aligned_dataset(items, candidate_links, reference_links, language_pairs=None
     return assemble(records, "test")
 
 
-def links(text: str) -> list[tuple[int, int]]:
-    """Parse ``0-1 1-0``."""
-    return [tuple(map(int, link.split("-"))) for link in text.split()]
-
-
 @pytest.fixture(scope="module")
 def expected(golden) -> list[dict[str, str]]:
     path = golden / "lrscore_alignments.tsv"
@@ -74,9 +69,6 @@ def test_the_system_score_is_the_mean_order_beside_the_corpus_bleu(expected, ali
     order = np.mean([float(row["hamming_x_bp"]) for row in expected])
     result = metric.score(metric.statistics(aligned).sum(axis=0))
     assert result == pytest.approx(0.3 * order + 0.7 * lexical, abs=1e-12)
-
-
-TABLE = [("hamming", [1.0, 0.8, 0.0]), ("kendall_sqrt", [1.0, 0.851, 0.255])]
 
 
 VARIANTS = {
@@ -232,23 +224,3 @@ def test_links_must_fit_the_translations():
     items = [("x y", ["a"], ["a"])]
     with pytest.raises(DataError, match="link 2-0 is out of range: the source sentence has 2 words"):
         LRscore().transform(aligned_dataset(items, ["2-0"], ["0-0"]))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("lrscore[alpha=2]", "expected a number from 0 to 1"),
-        ("lrscore[theta=-1]", "expected a number from 0 to 1"),
-        ("lrscore[alpha=0.2,theta=0.2]", "expected one of the two, alpha or theta"),
-        ("lrscore[theta=0.2,alignment=ribes]", "theta requires the source order"),
-        ("lrscore[aligner=a,alignment=ribes]", "only alignment=bilingual takes an aligner"),
-        ("pef[aligner=a]", "only alignment=bilingual takes an aligner"),
-        ("lrscore[lexical=bleau]", "did you mean 'bleu'?"),
-        ("lrscore[lexical=ds]", "choose one of them as the metric"),
-        ("lrscore[lexical=given[file=x]]", "external scores are not a lexical metric"),
-        ("lrscore[distance=spearman]", "expected hamming | kendall_sqrt"),
-    ],
-)
-def test_wrong_options_are_refused(text, message):
-    with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
-        make(text)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import OptionError
 from ranker.extractors.order.ribes import (
     NormalisedKendall,
     NormalisedSpearman,
@@ -16,12 +15,11 @@ from ranker.extractors.order.ribes import (
     normalised_kendall,
     normalised_spearman,
 )
-from ranker.extractors.registry import make, make_metric
+from ranker.extractors.registry import make_metric
 from ranker.extractors.text.repeated_words import align_contexts
 from tests import golden_values
 from tests.datasets import dataset_of
 from tests.effort import examples
-from tests.extractors.order import plain_ribes as plain
 from tests.golden_values import SHARED_ONLY
 
 
@@ -181,14 +179,6 @@ def test_isozakis_alignment_equals_plain_python(random_pairs):
     assert sum(map(len, orders)) > 4000
 
 
-def test_ribes_equals_plain_python(random_pairs):
-    items = [([reference], [candidate]) for candidate, reference in random_pairs]
-    codes = [(candidate.replace(" ", ""), reference.replace(" ", "")) for candidate, reference in random_pairs]
-    assert word_orders(items, "ribes") == [plain.word_order(*pair) for pair in codes]
-    wanted = [plain.plain_ribes(candidate.split(), reference.split()) for candidate, reference in random_pairs]
-    np.testing.assert_allclose(scores(Ribes(), items), wanted, atol=1e-12, rtol=0)
-
-
 @settings(deadline=None, max_examples=examples(15))
 @given(st.lists(words, min_size=1, max_size=3), words, st.sampled_from(["nkt", "nsr[precision=.25]", "ribes"]))
 def test_the_best_reference_counts(references, candidate, name):
@@ -212,18 +202,3 @@ def test_degenerate_sentences():
 def test_case_is_lowered_by_default_in_ribes_only():
     assert scores(Ribes(), [(["A b c"], ["a B c"])])[0] == 1
     assert scores(NormalisedKendall(), [(["A b c"], ["a B c"])])[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ribes[alpha=-1]", "expected an exponent of 0 or more"),
-        ("ribes[beta=nan]", "expected an exponent of 0 or more"),
-        ("nkt[precision=-.5]", "expected an exponent of 0 or more"),
-        ("nsr[alignment=meteor]", "expected isozaki | ribes"),
-        ("ribs", "did you mean 'ribes'?"),
-    ],
-)
-def test_wrong_options_are_refused(text, message):
-    with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
-        make(text)

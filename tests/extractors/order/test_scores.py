@@ -96,13 +96,6 @@ def test_golden_scores_of_beer(golden, file):
         check_column(rows, column, permutation_scores(column.lower(), *items), 1e-7, shortest=2)
 
 
-def test_birch_and_osborne_table_1():
-    swapped, halves = [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]
-    figures = {name: [100 * score(name, item) for item in (range(10), swapped, halves)] for name in NAMES}
-    assert figures["hamming"] == pytest.approx([100.0, 80.0, 0.0])
-    assert figures["kendall_sqrt"] == pytest.approx([100.0, 85.1, 25.5], abs=0.05)
-
-
 def test_stanojevic_and_simaan_example():
     result = [score(name, [0, 1, 2, 4, 3], beta=0.5) for name in ("pef", "pet", "pet_flat", "pet_viterbi")]
     assert result == pytest.approx([0.918, 0.874, 0.8, 0.968], abs=1e-3)

@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import OptionError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.paraphrase.features import COLUMNS, LearntSubstitutions, Paraphrase, source_folds
 from ranker.extractors.paraphrase.matching import (
     EXACT,
@@ -26,9 +23,7 @@ from ranker.extractors.paraphrase.matching import (
     residual_pairs,
     substitute,
 )
-from ranker.extractors.paraphrase.table import Substitutions
-from ranker.extractors.registry import make
-from ranker.ranking import Ranker
+from ranker.extractors.paraphrase.table import START, Cooccurrences, Substitutions, estimate
 from tests.datasets import dataset_of
 from tests.effort import examples
 
@@ -155,16 +150,12 @@ def test_columns_by_hand():
     assert values["weighted_f"] == pytest.approx((matched + matched_theirs) / (left + right))
 
 
-def test_equal_sentences_score_1_and_nothing_is_substituted():
-    values = columns(knowing({("a", "b"): 0.9}), ["A b c ."], "a b c .")
-    assert list(values.values()) == pytest.approx([1.0] * 6 + [0.0] * 4)
-
-
 @pytest.mark.parametrize(
-    ("reference", "candidate", "want"), [("", "", [1.0] * 6), ("", "a", [0.0] * 6), ("a", "", [0.0] * 6)]
+    ("reference", "candidate", "want"), [("", "", 1.0), ("", "a", 0.0), ("a", "", 0.0), ("A b c .", "a b c .", 1.0)]
 )
-def test_a_side_without_words(reference, candidate, want):
-    assert list(columns(knowing({}), [reference], candidate).values()) == want + [0.0] * 4
+def test_nothing_is_substituted_in_sides_without_words_or_without_a_difference(reference, candidate, want):
+    values = columns(knowing({("a", "b"): 0.9}), [reference], candidate)
+    assert list(values.values()) == pytest.approx([want] * 6 + [0.0] * 4)
 
 
 def test_of_several_references_the_best_f_counts():
@@ -236,19 +227,6 @@ def test_the_order_of_sources_and_candidates_changes_nothing():
     np.testing.assert_array_equal(Paraphrase().fit(straight).transform(straight), fitted.transform(straight))
 
 
-def test_training_columns_do_not_know_what_their_own_source_taught():
-    candidates = [Candidate(f"s{n}", f"the yak sleeps well now {'x' * n}") for n in range(8)]
-    lone = Record("lone", ["the gnu sleeps well now"], candidates)
-    data = assemble([*several(), lone], "made")
-    fitted, matrix = Paraphrase().fit_transform(data)
-    soft = COLUMNS.index("soft_precision")
-    rows = data.candidate_source == len(data.sources) - 1
-    assert (matrix[rows, soft] == 0).all()
-    assert (fitted.transform(data)[rows, soft] > 0).any()
-    known = data.candidates["system"].to_numpy(object) == "one"
-    assert (matrix[known, soft] > 0).all()
-
-
 def test_training_columns_are_those_of_an_extractor_learnt_on_the_other_parts():
     data = assemble(several(), "made")
     part = source_folds(data, 5)
@@ -272,42 +250,78 @@ def test_sources_with_a_reference_or_a_document_in_common_share_a_part():
     assert sorted(Counter(source_folds(assemble(single, "made"), 5).tolist()).values()) == [12] * 5
 
 
-def test_long_sentences_stay_linear():
-    size = 2000
-    data = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
-    words = WordFacts(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
-    values, offsets = np.arange(2 * size, dtype=np.int32), np.array([0, size, 2 * size])
-    sizes, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
-    assert sizes[0] <= size * (2 * WINDOW + 1)
-    assert np.abs(places[:, 2] - places[:, 3]).max() == WINDOW
-    assert Paraphrase().fit(data).transform(data)[0, 0] == 0
+def plain_direction(rows, weights, given, place, iterations, null, discount):
+    """Expectation-maximisation over lists of (words, places, closeness) of every pair of sentences."""
+    probability = defaultdict(lambda: START)
+    counts = {}
+    for _ in range(iterations):
+        counts, totals = defaultdict(float), defaultdict(float)
+        for pair, weight in zip(rows, weights, strict=True):
+            for words, places, closeness in pair:
+                mass = null * START + sum(probability[w] * c for w, p, c in pair if p[place] == places[place])
+                counts[words] += weight * probability[words] * closeness / mass
+        for words, count in counts.items():
+            totals[words[given]] += count
+        probability = {
+            words: max(count - discount, 0) / max(totals[words[given]], 1e-12) for words, count in counts.items()
+        }
+    return probability, counts
 
 
-def test_a_saved_ranker_keeps_its_table(tmp_path):
-    data = catalogue.load("sample")
-    ranker = Ranker("bleu,paraphrase").fit(data)
-    ranker.save(tmp_path / "made.model")
-    again = Ranker.load(tmp_path / "made.model")
-    np.testing.assert_array_equal(again.candidate_scores(data), ranker.candidate_scores(data))
-    for key, array in ranker.feature_set.extractors[1].state().items():
-        np.testing.assert_array_equal(again.feature_set.extractors[1].state()[key], array)
-    assert again.digest == ranker.digest
-    assert Ranker("bleu,paraphrase").fit(catalogue.load("sample")).digest == ranker.digest
+def made_up(seed):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(12):
+        sides = [rng.integers(0, 5, rng.integers(0, 4)).tolist() for _ in range(2)]
+        rows.append(
+            [
+                ((a, b), (i, j), float(np.float32(rng.uniform(0.1, 1))))
+                for i, a in enumerate(sides[0])
+                for j, b in enumerate(sides[1])
+            ]
+        )
+    return rows
 
 
-def test_a_feature_set_makes_training_columns():
-    data = assemble(several(), "made")
-    fitted, matrix = FeatureSet.parse("bleu,paraphrase").fit_transform(data)
-    np.testing.assert_array_equal(matrix[:, :1], make("bleu").transform(data))
-    np.testing.assert_array_equal(matrix[:, 1:], Paraphrase().fit_transform(data)[1])
-    assert list(fitted.states()) == ["extractor1"]
-    assert not np.array_equal(fitted.transform(data), matrix)
+def cooccurrences(rows):
+    flat = [row for pair in rows for row in pair]
+    places = np.array([[*words, *where] for words, where, _ in flat], dtype=np.int32).reshape(-1, 4)
+    starts = np.concatenate([[0], np.cumsum([len(pair) for pair in rows])]).astype(np.int64)
+    return Cooccurrences.of(starts, places, np.array([closeness for *_, closeness in flat], dtype=np.float32))
 
 
-def test_options_out_of_range():
-    with pytest.raises(OptionError, match=r"paraphrase\[least=1.5\]: expected a similarity between 0 and 1"):
-        Paraphrase(least=1.5)
-    with pytest.raises(OptionError, match=r"paraphrase\[folds=1\]: expected 2 or more"):
-        Paraphrase(folds=1)
-    with pytest.raises(OptionError, match=r"tokenizer=char\]: expected a tokenizer that produces words"):
-        Paraphrase(tokenizer="char")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_it_equals_plain_python(seed):
+    rows = made_up(seed)
+    weights = np.random.default_rng(seed).uniform(0, 2, len(rows))
+    fitted = estimate(cooccurrences(rows), weights, iterations=4, null=0.3, discount=0.1, least=0.05, least_count=0.3)
+    forward, count = plain_direction(rows, weights, 0, 1, 4, 0.3, 0.1)
+    backward, other = plain_direction(rows, weights, 1, 0, 4, 0.3, 0.1)
+    want = {
+        words: (forward[words] * backward[words]) ** 0.5
+        for words in sorted(forward)
+        if forward[words] * backward[words] >= 0.05**2 and min(count[words], other[words]) >= 0.3
+    }
+    assert list(zip(fitted.first.tolist(), fitted.second.tolist(), strict=True)) == list(want)
+    np.testing.assert_allclose(fitted.similarity, list(want.values()), rtol=1e-5)
+    assert len(fitted) > 3
+
+
+def test_a_weight_of_0_leaves_a_pair_out():
+    rows = made_up(7)
+    weights = np.ones(len(rows))
+    weights[4:] = 0
+    options = {"least": 0.01, "least_count": 0.1, "discount": 0.05}
+    some, few = estimate(cooccurrences(rows), weights, **options), estimate(cooccurrences(rows[:4]), **options)
+    np.testing.assert_array_equal(some.first, few.first)
+    np.testing.assert_array_equal(some.similarity, few.similarity)
+
+
+def test_what_goes_together_wins_over_what_stands_by():
+    together = [[((0, 9), (0, 0), 1.0), ((n % 8 + 1, 9), (1, 0), 1.0)] for n in range(40)]
+    fitted = estimate(cooccurrences(together), least_count=2)
+    similarity = dict(
+        zip(zip(fitted.first.tolist(), fitted.second.tolist(), strict=True), fitted.similarity, strict=True)
+    )
+    assert 0.5 < similarity.pop((0, 9)) <= 1
+    assert max(similarity.values()) < 0.3

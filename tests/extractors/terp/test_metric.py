@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 import re
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.errors import DataError, MissingError, OptionError
-from ranker.extractors.lexical import wordnet
+from ranker.errors import DataError
 from ranker.extractors.lexical.function_words import ENGLISH
 from ranker.extractors.lexical.porter import porter_stem
 from ranker.extractors.lexical.wordnet import find_wordnet
@@ -286,16 +283,6 @@ def test_degenerate_sentences(costs):
     assert not metric.higher_is_better
 
 
-def test_two_thousand_words_with_shifts_end_soon():
-    words = [f"w{number % 700}" for number in np.random.default_rng(2).permutation(2000)]
-    moved = words[:300] + words[340:345] + words[300:340] + words[345:1500] + words[1502:] + ["x", "y"]
-    metric = TranslationEditRatePlus()
-    score(metric, ["a b"], "b a")
-    start = time.process_time()
-    assert statistics(metric, [([" ".join(words)], " ".join(moved))])[0].tolist() == [5, 2000]
-    assert time.process_time() - start < 60
-
-
 @settings(deadline=None, max_examples=examples(20))
 @given(
     st.lists(
@@ -324,24 +311,6 @@ def test_exceptions_and_endings_of_wordnet_have_a_part_of_speech(small_wordnet):
     assert folder.exception_parts["went"] == (2,)
 
 
-def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, caplog):
-    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
-    monkeypatch.setattr(wordnet, "_NOTED", set())
-    items = [["a big automobile walks"], "a big car walked"]
-    with caplog.at_level(logging.WARNING):
-        without = score(TranslationEditRatePlus(costs="terpa"), *items)
-        score(TranslationEditRatePlus(costs="terpa"), *items)
-        score(TranslationEditRatePlus(), *items)
-    assert without == score(TranslationEditRatePlus(costs="terpa", wordnet="none"), *items) > 0
-    assert [record.getMessage() for record in caplog.records] == [
-        "ranker: note: terp[costs=terpa] does not use synonyms: no WordNet found for synonyms: install the Debian "
-        "package wordnet-base or NLTK's corpus 'wordnet', or name the directory of its files as wordnet=DIRECTORY"
-    ]
-    assert "wordnet" not in TranslationEditRatePlus(costs="terpa").signature()
-    with pytest.raises(MissingError, match="no such file"):
-        score(TranslationEditRatePlus(costs="terpa", wordnet="/nowhere"), *items)
-
-
 def test_the_signature_names_contents_not_files(tmp_path, table, small_wordnet):
     text = TranslationEditRatePlus(costs="terpa", paraphrases=table, wordnet=str(small_wordnet)).signature()
     assert re.fullmatch(
@@ -360,21 +329,6 @@ def test_punctuation_may_be_removed():
     metric = TranslationEditRatePlus(no_punct=True)
     assert score(metric, ["a , b ."], "( a b ) !") == 0
     assert metric.evidence(dataset_of([(["a , b ."], "a b !")]), 0) == {"reference 1": ["a = a", "b = b"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("terp[beam=0]", r"terp\[beam=0\]: expected 1 or more"),
-        ("terp[max_size=-1]", "expected 0 or more"),
-        ("terp[max_distance=-1]", "expected 0 or more"),
-        ("terp[costs=terpb]", r"expected terp \| terpa \| terph \| ter"),
-        ("terp[costs=ter,paraphrases=table]", "costs=ter does not use paraphrases"),
-    ],
-)
-def test_wrong_options_are_refused(text, message):
-    with pytest.raises(OptionError, match=message):
-        make_metric(text)
 
 
 def test_parity_names_what_is_missing_for_the_scores_of_the_program(small_wordnet, stop_words, golden):

@@ -29,14 +29,9 @@ class ParallelText:
 
 
 def simulate_parallel_text(pairs: int, *, words: int = 2000, seed: int = 0) -> ParallelText:
-    """Make sentence pairs with a known alignment.
+    """Make sentence pairs with a known alignment, in languages that `words` and `seed` decide.
 
-    Source sentences have 3 to 30 words, word ``w`` in proportion to ``1 / (w + 5)``. They are cut into phrases of 1 to
-    4 words. A phrase changes place with the next with probability 0.2 and moves to the end of the sentence with
-    probability 0.05. A word has one to three translations, the first the commonest; words of different meaning share
-    some. It is left untranslated with probability 0.08, becomes two words with probability 0.05, and a target word
-    without a source is put in with probability 0.08. Texts of the same
-    `words` and `seed` are of the same languages; of different `pairs`, different sentences.
+    Phrases of 1 to 4 words change place; some words are left untranslated, become two, or come from nowhere.
     """
     random = np.random.default_rng(seed)
     frequency = 1.0 / (np.arange(words) + 5.0)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import itertools
-import json
-import time
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +13,10 @@ from ranker import threads
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.aligner import pairs as alignment_pairs
 from ranker.learning.aligner.decoding import FLOOR
-from ranker.learning.aligner.hmm import REACH
+from ranker.learning.aligner.hmm import JUMPS, REACH, hmm, ibm1
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
-from ranker.links import Links, make_links
+from ranker.links import Links
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.effort import thorough
 from tests.learning.aligner.simulated import ParallelText, simulate_parallel_text
@@ -164,21 +160,6 @@ def test_one_pair_alone_is_aligned_as_among_others(text: ParallelText, model: Al
         )
         alone = model.align(source, [0, len(source)], target, [0, len(target)])
         assert alone.of(0) == together.of(pair)
-
-
-@thorough
-def test_memory_grows_with_the_corpus_alone() -> None:
-    def peak(size: int) -> int:
-        text = simulate_parallel_text(size, words=300)
-        tracemalloc.start()
-        train(*arrays(text), iterations=(1, 1))
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
-
-    # the first run may compile, and garbage of other tests may be among what is counted
-    peaks = [min(peak(size) for _ in range(3)) for size in (500, 2000)]
-    assert peaks[1] < 4 * peaks[0]
 
 
 WORDS = ["das haus ist klein", "das buch ist alt", "ein haus", "ein altes buch", "anna liest ein buch"]
@@ -348,37 +329,69 @@ def test_words_outside_the_vocabulary_and_thresholds(model: AlignmentModel) -> N
             model.align([0], [0, 1], [0], [0, 1], threshold=threshold)
 
 
-def test_links_have_positions_from_0() -> None:
-    with pytest.raises(DataError, match=r"pair 2: link 0--1, expected positions from 0"):
-        make_links([[(0, 0)], [(0, -1)]])
+def bucket(jump: int) -> int:
+    return min(max(jump, -REACH - 1), REACH + 1) + REACH + 1
 
 
-@thorough
-def test_german_and_english(shared: Path) -> None:
-    """2,593 pairs of WMT13: in time, the likelihood never falls, and numbers are linked to themselves."""
-    with gzip.open(shared / "data" / "wmt13-rr.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines if '"de-en"' in line]
-    texts = [
-        [record["source"].lower().split() for record in records],
-        [record["references"][0].lower().split() for record in records],
-    ]
-    assert len(records) > 2500
-    vocabularies: list[dict[str, int]] = [{}, {}]
-    numbered = [
-        csr([[words.setdefault(word, len(words)) for word in sentence] for sentence in side])
-        for side, words in zip(texts, vocabularies, strict=True)
-    ]
-    start = time.perf_counter()
-    model = train(*numbered[0], *numbered[1])
-    assert time.perf_counter() - start < 60
-    alone = train(*numbered[0], *numbered[1], agreement=False)
-    assert (np.diff(alone.log_likelihood, axis=0) >= 0).all()
-    result = model.align(*numbered[0], *numbered[1])
-    total = right = 0
-    for pair, (source, target) in enumerate(zip(*texts, strict=True)):
-        for word in set(source) & set(target):
-            if any(map(str.isdigit, word)) and source.count(word) == target.count(word) == 1:
-                total += 1
-                right += (source.index(word), target.index(word)) in result.of(pair)
-    assert total > 250
-    assert right / total > 0.87
+def plain_hmm(
+    lexical: np.ndarray, null: np.ndarray, jumps: np.ndarray, p0: float
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Forward-backward over states (last word's state that was not null, null or not), from the definition."""
+    observed, states = lexical.shape
+    memories = range(-1, states)
+    jump = {k: np.array([jumps[bucket(i - k)] for i in range(states)]) for k in memories}
+    move = {k: (1 - p0) * jump[k] / jump[k].sum() for k in memories}
+    ahead = np.zeros((observed + 1, states + 1))
+    ahead[0, 0] = 1
+    for j, k in itertools.product(range(observed), memories):
+        ahead[j + 1, k + 1] += ahead[j, k + 1] * p0 * null[j]
+        ahead[j + 1, 1:] += ahead[j, k + 1] * move[k] * lexical[j]
+    after = np.zeros((observed + 1, states + 1))
+    after[observed] = 1
+    for j, k in itertools.product(range(observed - 1, -1, -1), memories):
+        after[j, k + 1] = after[j + 1, k + 1] * p0 * null[j] + (move[k] * lexical[j] * after[j + 1, 1:]).sum()
+    total = after[0, 0]
+    posterior, counts, exposures = np.zeros((observed, states)), np.zeros(JUMPS), np.zeros(JUMPS)
+    for j, k in itertools.product(range(observed), memories):
+        step = ahead[j, k + 1] * move[k] * lexical[j] * after[j + 1, 1:] / total
+        posterior[j] += step
+        for i in range(states):
+            counts[bucket(i - k)] += step[i]
+            exposures[bucket(i - k)] += step.sum() / jump[k].sum()
+    nulls = [(ahead[j] * p0 * null[j] * after[j + 1]).sum() / total for j in range(observed)]
+    return np.log(total), posterior, np.array(nulls), counts, exposures
+
+
+@pytest.mark.parametrize(("observed", "states"), [(1, 1), (3, 2), (4, 3), (5, REACH + 1), (7, 3 * REACH + 2)])
+def test_the_hmm_is_its_definition(observed: int, states: int) -> None:
+    random = np.random.default_rng(states)
+    lexical, null, jumps = random.random((observed, states)), random.random(observed), random.random(JUMPS)
+    jumps[REACH + 3] = 0.0
+    posterior, nulls, counts, exposures = np.empty_like(lexical), np.empty(observed), np.zeros(JUMPS), np.zeros(JUMPS)
+    result = hmm(lexical, null, jumps, 0.2, posterior, nulls, counts, exposures)
+    expected = plain_hmm(lexical, null, jumps, 0.2)
+    for actual, peer in zip((result, posterior, nulls, counts, exposures), expected, strict=True):
+        np.testing.assert_allclose(actual, peer, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(posterior.sum(axis=1) + nulls, 1, rtol=1e-12)
+
+
+def test_ibm_model_1_is_the_hmm_of_equal_jumps() -> None:
+    random = np.random.default_rng(0)
+    lexical, null = random.random((9, 30)), random.random(9)
+    result = [(np.empty_like(lexical), np.empty(9)) for _ in range(2)]
+    equal = np.full(JUMPS, 0.3)
+    joined = (
+        ibm1(lexical, null, 0.1, *result[0]),
+        hmm(lexical, null, equal, 0.1, *result[1], np.zeros(JUMPS), np.zeros(JUMPS)),
+    )
+    assert joined[0] == pytest.approx(joined[1], rel=1e-12)
+    np.testing.assert_allclose(result[0][0], result[1][0], rtol=1e-12)
+    np.testing.assert_allclose(result[0][1], result[1][1], rtol=1e-12)
+
+
+def test_a_long_sentence_does_not_underflow() -> None:
+    lexical, null = np.full((3000, 40), 1e-30), np.full(3000, 1e-30)
+    posterior, nulls = np.empty_like(lexical), np.empty(3000)
+    result = hmm(lexical, null, np.ones(JUMPS), 0.1, posterior, nulls, np.zeros(JUMPS), np.zeros(JUMPS))
+    assert result == pytest.approx(3000 * np.log(1e-30), rel=1e-9)
+    np.testing.assert_allclose(posterior.sum(axis=1) + nulls, 1, rtol=1e-9)

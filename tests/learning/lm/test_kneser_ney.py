@@ -147,21 +147,6 @@ def test_every_number_is_that_of_lmplz(
 
 
 @pytest.mark.parametrize(
-    ("name", "train", "order"),
-    [("lm2", "lm", 2), ("lm3", "lm", 3), ("lm4", "lm", 4), ("tiny2", "tiny", 2), ("tiny3", "tiny", 3)],
-)
-def test_discounts_are_those_that_lmplz_prints(shared_golden: Path, name: str, train: str, order: int) -> None:
-    values, offsets, _ = tokenise(
-        [line.split() for line in (shared_golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()]
-    )
-    model = estimate(count_ngrams(values, offsets, order))
-    log = json.loads((shared_golden / "lm.corpus.json").read_text(encoding="utf-8"))[name]["log"]
-    printed = [line.split()[2:] for line in log if " D1=" in line and "Substituting" not in line]
-    discounts = [[float(field.split("=")[1]) for field in fields] for fields in printed]
-    np.testing.assert_allclose(model.discounts, discounts, atol=1e-5)
-
-
-@pytest.mark.parametrize(
     ("golden", "name", "train", "order"),
     [
         ("included", "lm3", "lm", 3),
@@ -285,16 +270,6 @@ def test_kenlm_reads_the_file_and_agrees(kenlm, tmp_path: Path, letters: Text, o
         assert scores.unknown[row] == sum(unknown for _, _, unknown in full)
 
 
-@pytest.mark.parametrize("sentences", [[[]], [[], ["a"]], [["a"]], [["a", "b", "c"]]])
-def test_kenlm_reads_models_of_next_to_nothing(kenlm, tmp_path: Path, sentences: list[list[str]]) -> None:
-    values, offsets, vocabulary = tokenise(sentences)
-    model = estimate(count_ngrams(values, offsets, 4))
-    write_arpa(model, vocabulary, tmp_path / "model.arpa")
-    reader = kenlm.Model(str(tmp_path / "model.arpa"))
-    scores = log10_scores(model, *tokenise([["a", "b"]], vocabulary)[:2])
-    assert scores.log10_prob[0] == pytest.approx(reader.score("a b"), abs=1e-5)
-
-
 def test_a_weight_of_zero_is_written_as_minus_99(kenlm, tmp_path: Path) -> None:
     values, offsets, vocabulary = tokenise([["a", "b"], ["a", "b"]])
     model = estimate(count_ngrams(values, offsets, 2), discounts=[[0.5, 1, 1.5], [0.5, 0, 1.5]])
@@ -367,7 +342,3 @@ def test_words_that_break_an_arpa_file_are_refused(tmp_path: Path, vocabulary: l
     with pytest.raises(DataError, match=message):
         write_arpa(estimate(small_counts()), vocabulary, tmp_path / "model.arpa")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_no_sentence_to_score_gives_no_score() -> None:
-    assert log10_scores(estimate(small_counts()), [], [0]).log_perplexity.shape == (0,)

@@ -68,14 +68,6 @@ def counts(corpus: tuple[np.ndarray, np.ndarray]) -> NgramCounts:
     return count_ngrams(*corpus, 3)
 
 
-def test_nothing_left_out_is_the_whole_model(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:
-    model = estimate(counts)
-    scores = leave_out_scores(counts, model.discounts, ["training"] * 150, *corpus, ["other"] * 150)
-    expected = log10_scores(model, *corpus)
-    np.testing.assert_allclose(scores.log10_prob, expected.log10_prob, rtol=1e-9)
-    np.testing.assert_array_equal(scores.matched_length, expected.matched_length)
-
-
 def test_order_of_the_sentences_changes_nothing(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:
     before = counts.occurrences.copy(), counts.adjusted.copy()
     discounts = estimate(counts).discounts
@@ -89,14 +81,6 @@ def test_order_of_the_sentences_changes_nothing(counts: NgramCounts, corpus: tup
     np.testing.assert_array_equal(scores.log10_prob, expected.log10_prob[shuffled])
     np.testing.assert_array_equal(counts.occurrences, before[0])
     np.testing.assert_array_equal(counts.adjusted, before[1])
-
-
-def test_a_sentence_of_the_text_loses_by_being_left_out(
-    counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]
-) -> None:
-    model = estimate(counts)
-    scores = leave_out_scores(counts, model.discounts, np.arange(150), *corpus, np.arange(150))
-    assert scores.log_perplexity.mean() > log10_scores(model, *corpus).log_perplexity.mean() + 0.5
 
 
 def test_wrong_arguments_are_named(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:

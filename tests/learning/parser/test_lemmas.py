@@ -37,13 +37,10 @@ def test_seen_and_unseen_words(form: str, tag: str, lemma: str) -> None:
     assert LemmaTable.learn(WORDS).lemma(form, tag) == lemma
 
 
-def test_the_order_of_the_words_does_not_matter() -> None:
-    assert LemmaTable.learn(WORDS).to_json() == LemmaTable.learn(WORDS[::-1]).to_json()
-
-
-def test_json_round_trip() -> None:
+def test_json_comes_back_and_does_not_depend_on_the_order_of_the_words() -> None:
     table = LemmaTable.learn(WORDS)
     assert LemmaTable.from_json(table.to_json(), "x") == table
+    assert LemmaTable.learn(WORDS[::-1]).to_json() == table.to_json()
 
 
 @pytest.mark.parametrize(

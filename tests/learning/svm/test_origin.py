@@ -8,19 +8,14 @@ from scipy.optimize import minimize
 
 from ranker.learning.svm.fitting import GRID
 from ranker.learning.svm.ranksvm import RankSVM
-
-LOSSES = ["hinge", "squared_hinge"]
-
-
-def problem(seed, n=40, d=4, n_groups=5):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    y = np.clip(np.round(X @ rng.normal(size=d) + rng.normal(size=n)), 0, 3)
-    return X, y, rng.integers(0, n_groups, n), rng.normal(size=d)
+from tests.learning.svm.test_ranksvm import LOSSES, all_pairs
+from tests.learning.svm.test_ranksvm import problem as problem_without_origin
 
 
-def all_pairs(y, groups):
-    return np.argwhere((groups[:, None] == groups[None, :]) & (y[:, None] > y[None, :]))
+def problem(seed, **sizes):
+    """The problem of the other tests, and weights to stay near."""
+    X, y, groups = problem_without_origin(seed, **sizes)
+    return X, y, groups, np.random.default_rng(seed + 100).normal(size=X.shape[1])
 
 
 def objective(w, differences, C, loss, origin):
@@ -126,15 +121,6 @@ def test_one_pair_has_its_closed_form():
     assert squared.coef_ == pytest.approx([(0.4 + 2 * C) / (1 + 2 * C)], rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_order_of_rows_does_not_matter(loss):
-    X, y, groups, origin = problem(9)
-    order = np.random.default_rng(0).permutation(len(y))
-    left = RankSVM(C=0.1, loss=loss).fit(X, y, groups, origin=origin)
-    right = RankSVM(C=0.1, loss=loss).fit(X[order], y[order], groups[order], origin=origin)
-    np.testing.assert_array_equal(left.coef_, right.coef_)
-
-
 def search(seed, target):
     rng = np.random.default_rng(seed)
     X, groups, origin = rng.normal(size=(200, 5)), np.repeat(np.arange(40), 5), np.array([1.0, 0, 0, 0, 0])
@@ -152,13 +138,6 @@ def test_auto_stays_at_the_origin_unless_the_best_is_ahead_of_it_by_two_standard
         assert svm.C_ or svm.coef_.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
     assert any(1.0 < item <= 2.0 for item in ahead)
     np.testing.assert_allclose(svm.cv_results_["C"] * 400, np.append(0.0, GRID))
-
-
-def test_auto_moves_where_the_grades_contradict_the_origin():
-    svm = search(0, lambda X, rng: X[:, 1])
-    assert svm.C_ > 0.0
-    assert svm.coef_[1] > abs(svm.coef_[0])
-    assert svm.cv_results_["mean_test_score"][0] < 0.3 < svm.cv_results_["mean_test_score"].max()
 
 
 @pytest.mark.parametrize(
