@@ -304,8 +304,8 @@ def show(value: object) -> str:
 
 def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:
     """Return a figure and its interval as columns of a row, None where there is none."""
-    low, high = (None, None) if estimate is None else (estimate.low, estimate.high)
-    return {name: estimate and estimate.value, f"{name}.low": low, f"{name}.high": high}
+    value, low, high = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+    return {name: value, f"{name}.low": low, f"{name}.high": high}
 
 
 def interval(estimate: Estimate) -> str:
