@@ -3,8 +3,8 @@
 Draws more and more judged sources, trains on them from nothing and from the weights of `full-lexical`, as `ranker
 train` and `ranker train --from full-lexical` do, and tests both, beside `full-lexical` itself, on sources that neither
 saw: sources of wmt14 de-en for wmt15 de-en, from the `full-lexical` that is trained without wmt14; and one half of the
-sources of ted21-mqm, drawn for each sample, for the other. Features, and the ranker trained without wmt14, are kept in DIR, as those of
-`bench/leaderboard.py`. Corpora are files of the shared data ($RANKER_SHARED/data).
+sources of ted21-mqm, drawn for each sample, for the other. Features, and the ranker trained without wmt14, are kept in
+DIR, as those of `bench/leaderboard.py`. Corpora are files of the shared data ($RANKER_SHARED/data).
 """
 
 from __future__ import annotations
