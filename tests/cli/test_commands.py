@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from ranker.cli.main import run
+from ranker.cli.main import repeat_option, run
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
 from tests.datasets import part_of_corpus
@@ -198,3 +198,12 @@ def test_same_input_same_bytes(ranker, folder):
     for name in "ab":
         ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "--model", name)
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def test_spread_takes_several_values():
+    assert repeat_option(["rank", "-r", "a", "b", "-t", "c", "-f", "json", "x"]) == [
+        *("rank", "-r", "a", "-r", "b", "-t", "c", "-f", "json", "x"),
+    ]
+    assert repeat_option(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
+        *("-s", "x", "--references", "a", "--references", "b", "--", "-t", "y"),
+    ]

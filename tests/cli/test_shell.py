@@ -255,3 +255,13 @@ def test_signatures_are_short_in_tables_and_long_on_request_and_in_json(ranker):
     other = ranker("score c.json -m bleu[order=3] --level system")[0].splitlines()[-1]
     assert other != short
     assert len(ranker("rank c.json -q")[0].splitlines()[-1]) < 100
+
+
+def test_test_sets_in_sgml_need_no_source_either(ranker):
+    for role in ("ref", "tst"):
+        Path(f"{role}.sgm").write_text(
+            f'<{role}set setid="x" srclang="de" trglang="en"><doc docid="d" sysid="{role}">'
+            f'<seg id="1">the cat sat</seg><seg id="2">it rains</seg></doc></{role}set>'
+        )
+    rows = json.loads(ranker("score -r ref.sgm -t tst.sgm -m chrf --json")[0])["rows"]
+    assert [(row["lp"], row["chrf"]) for row in rows] == [("de-en", 1.0), ("de-en", 1.0)]

@@ -214,3 +214,10 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
         for row in rows[rows["first"] < 3].to_dict("records")
     }
     assert got == {("A", "B"): (">", True), ("A", "C"): ("=", False), ("B", "C"): ("<", False)}
+
+
+def test_one_answer_for_everything_is_flagged(campaign):
+    path, _ = campaign("fluency", data=small(sources=20))
+    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
+    assert figures_of(connection, settings).judges[0].flags == ("100% of the answers are identical",)
+    connection.close()

@@ -190,7 +190,9 @@ def test_wrong_types_in_json(place: tuple[str | int, ...], tmp_path: Path) -> No
             damaged(tmp_path / "x.jsonl", raw, 3, key)
 
 
-@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "9" * 5000, '"3"', "+1", ".5", "1_000", "0x10", ""])
+@pytest.mark.parametrize(
+    "number", ["NaN", "-Infinity", "1e999", "9" * 400, "9" * 5000, '"3"', "+1", "1_000", "0x10", ""]
+)
 def test_numbers_that_are_none(number: str, tmp_path: Path) -> None:
     line = LINES[1].replace('"j1": 3', f'"j1": {number}')
     says = "not JSON|a finite number|a JSON value|too many digits"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import logging
 
 import numpy as np
 import pandas as pd
@@ -202,3 +203,9 @@ def test_the_examples_of_the_docstrings(module, monkeypatch):
     result = doctest.testmod(module)
     assert result.attempted
     assert not result.failed
+
+
+def test_notes_are_logged(learnt, caplog):
+    with caplog.at_level(logging.WARNING):
+        learnt.score([{**RECORDS[0], "lp": "en-de"}])
+    assert "these are in de" in caplog.text

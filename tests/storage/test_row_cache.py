@@ -168,3 +168,17 @@ def test_only_its_user_reads_a_cache(tmp_path, monkeypatch):
         os.umask(before)
     assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(cache.path.parent.stat().st_mode) == 0o700
+
+
+def test_rows_that_cannot_be_written(monkeypatch, caplog):
+    path = fill()
+
+    def read_only(connection):
+        connection.execute("PRAGMA query_only=ON")
+
+    monkeypatch.setattr("ranker.storage.row_cache._prepare", read_only)
+    with RowCache("things", "one") as cache:
+        cache.keep({b"new": b"row"})
+    assert "readonly" in notes(caplog)[0]
+    assert path.is_file()
+    assert not path.with_suffix(".broken").exists()

@@ -188,3 +188,8 @@ def test_a_notebook_shows_sizes_and_texts():
 
 def test_the_examples_of_the_docstrings():
     assert doctest.testmod(in_memory).failed == 0
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(DataError, match="expected a data frame with one row per candidate, found list: use ranker"):
+        from_frame([{"text": "a"}])  # type: ignore[arg-type]

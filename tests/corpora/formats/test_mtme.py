@@ -191,3 +191,10 @@ def test_scores_that_are_no_numbers_are_missing() -> None:
 )
 def test_names_of_score_files(metric: str, references: list[str | None] | None, name: str) -> None:
     assert stem(metric, references) == name
+
+
+def test_names_that_look_alike_are_refused(folder: Path) -> None:
+    for name in ("S\n.txt", "S\\n.txt"):
+        (folder / "system-outputs" / "en-de" / name).write_text("a\nb\nc\n")
+    with pytest.raises(DataError, match=r"S\\n\.txt: has the same name as another file.*; rename one of them"):
+        read_mtme(folder)

@@ -82,6 +82,11 @@ def test_a_fault_is_reported_with_its_line(example, tmp_path):
     example.check(str(error.value).removeprefix(f"{tmp_path}/"))
 
 
+def test_an_empty_list_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"x\.nbest: is empty; expected: sentence \|\|\|"):
+        read_nbest(written(tmp_path, ""))
+
+
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 WORDS = st.text(st.characters(exclude_characters="|\n\r\0", exclude_categories=("Cs",)), max_size=8)
 

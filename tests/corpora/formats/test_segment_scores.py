@@ -185,6 +185,13 @@ def test_hostile_names_are_shown_harmlessly(hostile: str, read: Write) -> None:
         assert len(str(raised.value)) < 300
 
 
+def test_nothing_and_numbers_beyond_all_are_refused(read: Write) -> None:
+    with pytest.raises(DataError, match=r"a\.txt: is empty, expected lines with a system and a score"):
+        read("a.txt", " \n")
+    with pytest.raises(DataError, match=r"a\.jsonl:1: score: expected a finite number, found 10000"):
+        read("a.jsonl", f'{{"score": 1{"0" * 400}}}\n')
+
+
 def test_scores_of_something_else_come_in_order(read: Write) -> None:
     scores = read("s.txt", "1\n2\n3\n")
     assert scores.in_order(3, "the hypotheses of x").tolist() == [1.0, 2.0, 3.0]
