@@ -1,11 +1,13 @@
 """``ranker help``, the topics behind it, suggestions of names, and output without styles."""
 
 import re
+from pathlib import Path
 
 import pytest
 import typer
 from rich.console import Console
 
+import ranker
 from ranker.cli import help as help_
 from ranker.cli import output
 from ranker.cli.main import app
@@ -33,9 +35,8 @@ def test_topics_name_only_commands_and_options_that_exist():
 
 
 def test_every_environment_variable_is_documented():
-    from tests.test_language import sources
-
-    read = {name for text in sources().values() for name in re.findall(r"\"(RANKER_[A-Z_]+)", text)}
+    modules = Path(ranker.__file__).parent.rglob("*.py")
+    read = {name for path in modules for name in re.findall(r"\"(RANKER_[A-Z_]+)", path.read_text(encoding="utf-8"))}
     described = set(re.findall(r"^- `(RANKER_[A-Z_]+)`", help_.topics()["environment"], re.MULTILINE))
     assert read == described
 

@@ -118,11 +118,11 @@ def test_training_and_report(call, tmp_path):
     code, out, err = call(f"train -d all.json --no-references --C 1 --folds 2 --model {model}")
     assert code == 0
     assert "ranker: note: no references: using the feature set reference-free\n" in err
-    assert "consensus.weighted" in out
+    assert "consensus[trust=source].diverse" in out
     assert re.search(r"^consensus +-?[01]\.\d+ \[", out, re.MULTILINE), "compared with the included ranker"
     code, _, err = call(f"report -d all.json --no-references --model {model} --resamples 0 --examples 1 --html {page}")
     assert (code, err) == (0, "ranker: note: all: the ranker was trained on all sources of all\n")
-    assert "consensus.weighted" in page.read_text()
+    assert "consensus[trust=source].diverse" in page.read_text()
 
 
 def test_an_n_best_list(call, tmp_path):

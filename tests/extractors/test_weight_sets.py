@@ -86,7 +86,7 @@ def test_each_source_is_scored_by_what_there_is_of_it(trained):
     np.testing.assert_allclose(scores, (weights[part] * standardised).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(trained.contributions(mixed).sum(axis=1), scores, atol=1e-12)
     # nothing of a reference is in the scores without
-    assert (trained.contributions(mixed)[part == 2][:, [0, 1, 9]] == 0).all()
+    assert (trained.contributions(mixed)[part == 2][:, [0, 1, -1]] == 0).all()
     note = trained.note(mixed)
     assert "7 of 129 sources with fewer than 3 candidates; ranked without consensus" in note
     assert "2 of 129 sources without a reference; ranked by consensus alone" in note

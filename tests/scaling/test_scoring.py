@@ -111,7 +111,6 @@ DIFFERS = "would have other scores shard by shard"
         ("--metric consensus.mean", f"consensus.mean {DIFFERS} than for the whole data set"),
         ("--metric consensus[metric=nist,trust=source].mean", DIFFERS),
         ("--metric lrscore[theta=0.5]", DIFFERS),
-        ("--model consensus", f"consensus in the model consensus {DIFFERS}"),
         ("--metric nist", f"nist {DIFFERS} than for the whole data set: choose another"),
         (
             "--metric perp",

@@ -14,7 +14,7 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.compare.statistics import TAUS
-from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows, scored_apart_from_itself
+from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
@@ -45,7 +45,7 @@ def evaluate(
         With human judgements; see `ranker.ranking.Ranker.score` for the forms.
     scores : array-like, shape (candidates,), Series or DataFrame
         Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates.
-        Only candidates that people judged count, and none that is the only reference of its source.
+        Only candidates that people judged count, and NaN may be that of the only reference of a source.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
@@ -74,20 +74,23 @@ def evaluate(
     1.0
     """
     rows = candidate_rows(candidates)
-    candidate_scores = CandidateScores("scores", _in_order(scores, rows, "scores"))
+    values = _in_order(scores, rows, "scores")
+    # rankers give no score to a candidate that is the only reference of its source
+    scored = ~(only_references(rows.dataset) & np.isnan(values))
+    dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
     return compare(
-        [(scored_apart_from_itself(rows.dataset), [candidate_scores])],
+        [(dataset, [CandidateScores("scores", values[scored])])],
         kind=kind,
         levels=("segment",),
         resamples=resamples,
         seed=seed,
         statistics=EVALUATED,
-        human=[None if human is None else _in_order(human, rows, "human")],
+        human=[None if human is None else _in_order(human, rows, "human")[scored]],
     )
 
 
 def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> FloatArray:
-    """Return scores in the order of the candidates, without those that are the only reference of their source."""
+    """Return scores in the order of the candidates."""
     if isinstance(scores, pd.DataFrame | pd.Series):
         scores = _by_label(scores, rows, name)
     try:
@@ -100,7 +103,7 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateR
         raise DataError(
             f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
         )
-    return np.asarray(by_row[rows.first][~only_references(rows.dataset)])
+    return np.asarray(by_row[rows.first])
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:

@@ -38,10 +38,10 @@ MOST_PAIRS = 30_000_000
 """Pairs of judged candidates, all sources together, that are in memory at once."""
 
 
-def _declared(identity: str, title: str, definition: str, *, low: float = -1, shown: bool = True) -> Statistic:
+def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
     """Declare a correlation between -1 and 1, or a proportion between 0 and 1, of which a coin reaches half."""
     level = cast("Level", identity.partition(".")[0])
-    return Statistic(identity, level, title, definition, low, 1, 0 if low else 0.5, shown)
+    return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
 
 STATISTICS = (
@@ -67,13 +67,13 @@ STATISTICS = (
         "segment.acc-eq",
         "acc-eq",
         "Mean over sources of pairwise accuracy with tie calibration (Deutsch et al. 2023).",
-        low=0,
+        low=0.0,
     ),
     _declared(
         "segment.consistency",
         "consistency",
         "Proportion of strict human preferences, without repeated judgements, that the scores agree with.",
-        low=0,
+        low=0.0,
         shown=False,
     ),
     _declared("segment.tau.wmt12", "tau wmt12", "As tau primary, with tied scores counted as discordant.", shown=False),
@@ -111,13 +111,13 @@ STATISTICS = (
         "system.accuracy",
         "system accuracy",
         "Proportion of pairs of systems that the scores order like the judges.",
-        low=0,
+        low=0.0,
     ),
     _declared(
         "system.spa",
         "soft accuracy",
         "Soft pairwise accuracy: 1 - mean over pairs of systems of the difference between human and metric p-values.",
-        low=0,
+        low=0.0,
     ),
     _declared("system.pearson", "system Pearson", "Pearson's r between metric scores and human scores of systems."),
 )
