@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -238,7 +238,7 @@ class Consensus(Extractor):
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[Block, FloatArray]]:
         """Yield the similarities as `_blocks` does, and how like the wording of the same candidates is."""
         if self.metric == WORDING:
-            made = ((block, block) for block in self._blocks(dataset))
+            made: Iterable[tuple[Block, Block]] = ((block, block) for block in self._blocks(dataset))
         else:
             made = zip(self._blocks(dataset), Consensus(limit=self.limit)._blocks(dataset), strict=True)
         for block, wording in made:
