@@ -1,10 +1,10 @@
 """Speed, memory and quality of the columns of `semantic`: `python bench/semantic.py [CORPUS]`.
 
 Computes the columns of the judged candidates of CORPUS (default: wmt15-rr of the shared data, into English) with an
-empty cache, then again from it. For an encoder in Hugging Face's format, the same network runs over a sample of the same
-sentences as a plain loop of transformers would (batches of 64 sorted by length). --quality compares every column alone
-with the human judgements; each look at a test corpus is a look. Processor time tells more than wall-clock time where
-other programs run.
+empty cache, then again from it. For an encoder in Hugging Face's format, the same network runs over a sample of the
+same sentences as a plain loop of transformers would (batches of 64 sorted by length). --quality compares every column
+alone with the human judgements; each look at a test corpus is a look. Processor time tells more than wall-clock time
+where other programs run.
 """
 
 from __future__ import annotations

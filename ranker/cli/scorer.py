@@ -104,8 +104,6 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
 
 
 _SCOPES = {
-    # it finds out which systems are related
-    "consensus": ", whose scores depend on all the data that are ranked",
     "full-any": " (out of English it is not better than chrF on outputs of recent systems)",
 }
 """What to know about included models before using them."""

@@ -69,10 +69,9 @@ def call(directory, monkeypatch, capsys):
 def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
-    scope = "whose scores depend on all the data that are ranked"
     # the other model in this folder, of chrf alone, needs references
     others = "choose another with --model both.model (in this folder) or --metric"
-    assert err == f"ranker: note: using the included model consensus, {scope}; {others}\n"
+    assert err == f"ranker: note: using the included model consensus; {others}\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
