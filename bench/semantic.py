@@ -1,10 +1,7 @@
-"""Speed, memory and quality of the columns of `semantic`: `python bench/semantic.py [CORPUS]`.
+"""Speed and memory of the columns of `semantic`: `python bench/semantic.py [CORPUS]`.
 
 Computes the columns of the judged candidates of CORPUS (default: wmt15-rr of the shared data, into English) with an
-empty cache, then again from it. For an encoder in Hugging Face's format, the same network runs over a sample of the
-same sentences as a plain loop of transformers would (batches of 64 sorted by length). --quality compares every column
-alone with the human judgements; each look at a test corpus is a look. Processor time tells more than wall-clock time
-where other programs run.
+empty cache, then again from it. Processor time tells more than wall-clock time where other programs run.
 """
 
 from __future__ import annotations
@@ -17,16 +14,14 @@ import time
 
 import numpy as np
 
-from bench.common import locate, row, run_main, table
-from ranker.corpora.dataset import Dataset
+from bench.common import locate, run_main
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.registry import make
 from ranker.extractors.semantic.features import Semantic
 from ranker.extractors.text.tokens import distinct_sentences
-from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.encoder import load
 from ranker.threads import jobs, set_jobs
 
 
@@ -35,40 +30,9 @@ def clock() -> tuple[float, float]:
     return time.perf_counter(), used.ru_utime + used.ru_stime
 
 
-def plain_loop(encoder: Encoder, texts: list[str]) -> None:
-    """Run the network as a short script would: sorted, padded, 64 at a time."""
-    import torch
-    from transformers import AutoModel, PreTrainedTokenizerFast
-
-    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(encoder.files.tokenizer), pad_token="[PAD]")
-    network = AutoModel.from_pretrained(encoder.files.directory, local_files_only=True, use_safetensors=True).eval()
-    torch.set_num_threads(jobs())
-    texts = sorted(texts, key=len)
-    start = clock()
-    with torch.inference_mode():
-        for first in range(0, len(texts), 64):
-            network(**tokenizer(texts[first : first + 64], padding=True, return_tensors="pt"))
-    report("plain transformers loop", start, len(texts))
-
-
 def report(title: str, start: tuple[float, float], sentences: int) -> None:
     wall, used = (after - before for after, before in zip(clock(), start, strict=True))
     print(f"| {title} | {sentences:,} | {sentences / wall:,.0f} | {1000 * used / sentences:.2f} |", flush=True)
-
-
-def quality(dataset: Dataset, extractor: Semantic, columns: np.ndarray) -> None:
-    """Print how each column alone agrees with people."""
-    print("\n".join(["", *table(["column", "tau official", "tau primary", "Spearman per source", "its variance"])]))
-    for name, scores in zip(extractor.columns, columns.T, strict=True):
-        comparison = evaluate(dataset, scores, resamples=0)
-        scope = comparison.main_scope
-        taus = [
-            f"{comparison.estimate(f'segment.tau.{selection}').value:.3f}" if scope.pairs.get(selection) else "-"
-            for selection in ("official", "primary")
-        ]
-        cell = comparison.cell("segment.spearman", scope.id, "scores")
-        assert cell is not None
-        print(row(name, *taus, f"{cell.value:.3f}", f"{cell.detail['variance']:.3f}"))
 
 
 def main() -> None:
@@ -77,9 +41,7 @@ def main() -> None:
     parser.add_argument("--features", default="semantic")
     parser.add_argument("--lp", nargs="*", default=["*-en"])
     parser.add_argument("--every", type=int, default=1, help="take every so many sources")
-    parser.add_argument("--sample", type=int, default=2000, help="sentences of the plain loop; 0 for none")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--quality", action="store_true")
     options = parser.parse_args()
     if options.jobs:
         set_jobs(options.jobs)
@@ -106,12 +68,7 @@ def main() -> None:
         start = clock()
         again = extractor.transform(dataset)
         report("from the cache", start, len(texts))
-    if options.sample and not encoder.files.onnx:
-        chosen = np.random.default_rng(0).choice(len(texts), min(options.sample, len(texts)), replace=False)
-        plain_loop(encoder, [texts[index] for index in chosen])
     print(f"\npeak memory {peak:.2f} GB; the same from the cache: {np.array_equal(columns, again)}")
-    if options.quality:
-        quality(dataset, extractor, columns)
 
 
 if __name__ == "__main__":
