@@ -189,7 +189,7 @@ class Consensus(Extractor):
         return "; ".join([*notes, *self._crowds(dataset)]) or None
 
     def _crowds(self, dataset: Dataset) -> list[str]:
-        """Say in which language pairs most systems, but not all, are relatives."""
+        """Say in which language pairs most systems, but not all, are relatives by chrF."""
         pairs = source_language_pairs(dataset)
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
@@ -197,7 +197,8 @@ class Consensus(Extractor):
             chosen[np.flatnonzero(pairs == lp)[:_LOOKED_AT]] = True
         if not chosen.any():
             return []
-        learnt = self._relations(dataset.select_sources(chosen))
+        # by their wording: of any two good translations an encoder thinks alike
+        learnt = Consensus(limit=self.limit)._relations(dataset.select_sources(chosen))
         crowds = {lp: learnt.majority(lp) for lp in enough if lp in learnt.language_pairs}
         consequence = "agree with each other, right or wrong: if they are versions of one, give only one"
         return [

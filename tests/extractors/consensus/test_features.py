@@ -244,7 +244,10 @@ def test_the_metric_is_part_of_the_signature():
 @pytest.mark.parametrize(
     ("copies", "sources", "said"), [(7, 40, True), (8, 40, True), (2, 40, False), (0, 40, False), (8, 19, False)]
 )
-@pytest.mark.parametrize("feature", ["consensus", "consensus[trust=source].weighted"])
+@pytest.mark.parametrize(
+    "feature",
+    ["consensus", "consensus[trust=source].weighted", "consensus[metric=semantic,trust=source].diverse"],
+)
 def test_a_note_says_that_most_systems_are_related(feature, copies, sources, said):
     data = crowd(copies, sources=sources)
     note = (make if feature == "consensus" else make_metric)(feature).note(data)
