@@ -24,6 +24,7 @@ T = TypeVar("T")
 MOST_CHARACTERS = 1 << 26
 """Longest text that is read by `parse_json`; records of corpora are read one at a time."""
 _DEEPEST = 100
+_MOST_DIGITS = 308
 
 
 class RefusedError(Exception):
@@ -41,6 +42,13 @@ def _finite(digits: str) -> float:
     return value
 
 
+def _whole(digits: str) -> int:
+    # versions of msgspec differ in what they make of one that no float can hold
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(digits)
+    return int(digits)
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -52,7 +60,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
 """Raises what `json.JSONDecoder` raises, and `RefusedError`; numbers may overflow to infinity."""
-_FINITE = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique)
+_FINITE = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_unique
+)
 
 
 def reason_of(error: ValueError | RecursionError | RefusedError) -> str:

@@ -40,6 +40,7 @@ SOUND = {"count": 1, "share": 0.5, "kind": "a", "C": "auto", "rows": [[1.0], []]
         ("[" * 100_000, "too deeply nested"),
         ("[" * 101 + "]" * 101, "x: not JSON as expected: too deeply nested"),
         ('{"a": ' * 101 + "1" + "}" * 101, "x: not JSON as expected: too deeply nested"),
+        ("[" + "1" * 309 + "]", "a number has too many digits"),
         ("[" + "1" * 5000 + "]", "a number has too many digits"),
         ("[1, 2, 3]" + " " * 100, "has 109 characters, expected at most 50"),
     ],
@@ -85,7 +86,7 @@ def test_a_record_has_values_of_the_types_that_its_fields_declare():
     ("key", "value"),
     [
         *(("count", value) for value in (True, 1.0, "1", None)),
-        *(("share", value) for value in (None, False, "x", 10**400, [])),
+        *(("share", value) for value in (None, False, "x", [])),
         *(("kind", value) for value in ("c", None, ["a"])),
         *(("C", value) for value in ("none", None, True)),
         *(("rows", value) for value in ("x", [1.0], [["x"]], {})),
