@@ -77,7 +77,6 @@ class EncoderFiles:
     longest: int
     width: int
     layers: int = 0
-    padding: int = 0
     layer: int | None = None
 
     @property
@@ -176,10 +175,7 @@ def check(directory: Path) -> EncoderFiles:
     first = sentence.get("pooling_mode_cls_token") or sentence.get("pooling_mode") == "cls"
     longest = min(_places(config), _number(_json(directory, _OTHERS[0], required=False), "model_max_length") or _MANY)
     width = _number(config, "hidden_size") or _number(config, "dim") or _USUAL
-    layers, padding = (
-        _number(config, "num_hidden_layers") or _number(config, "n_layers"),
-        _number(config, "pad_token_id"),
-    )
+    layers = _number(config, "num_hidden_layers") or _number(config, "n_layers")
     pooling = "first" if first else "mean"
     return EncoderFiles(
         directory,
@@ -189,7 +185,6 @@ def check(directory: Path) -> EncoderFiles:
         longest,
         width,
         layers,
-        padding,
         _number(config, "matched_layer") or None,
     )
 
