@@ -106,6 +106,16 @@ class Scorer(ABC):
         """Return what every column adds to the score of every candidate."""
         raise OptionError("--contributions requires --model; a metric has no features")
 
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins between two scored candidates of sources mean, as columns of a ranking; empty if unknown.
+
+        ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
+        ``likely_tie``: whether people would call them equal.
+        """
+        return {}
+
     @property
     def families(self) -> tuple[FeatureFamily, ...]:
         """Family of every column of `contributions`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_sco
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
+from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import Ranker, RankerScorer
@@ -45,6 +46,7 @@ class Agreement:
     evaluation: Comparison
     rho: FloatArray
     ordered: Int64Array
+    reliability: Reliability | None = None
 
     @property
     def headline(self) -> tuple[str, Scope]:
@@ -122,8 +124,10 @@ class DatasetFindings:
         columns = (ranker.feature_set.transform(dataset, partial=True, rows=rows) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
-        if compared:
+        if rows is not None:
             agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
+            reliability = Reliability.of(RankerScorer(ranker), dataset, rows, scores, kind)
+            agreement = replace(agreement, reliability=reliability)
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
         note = ranker.note(dataset, rows)
         return cls(

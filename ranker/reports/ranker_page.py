@@ -25,6 +25,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *([agreement(findings)] if findings.judged else []),
         training(findings),
         *([by_source(findings)] if findings.judged else []),
+        *([confidence(findings)] if any(agreement.reliability for _, agreement in findings.judged) else []),
         *compared_systems(findings),
         weights(findings),
         extractors(findings),
@@ -67,6 +68,13 @@ def by_source(findings: RankerFindings) -> Section:
         count=len(findings.rho),
         without=findings.undefined,
     )
+
+
+def confidence(findings: RankerFindings) -> Section:
+    """Return predicted probabilities beside what people preferred."""
+    known = [(dataset, one.reliability) for dataset, one in findings.judged if one.reliability]
+    plots = [charts.reliability(dataset, found, place) for place, (dataset, found) in enumerate(known, 1)]
+    return section("confidence.html", "confidence", "Confidence", plots=plots, known=known)
 
 
 def compared_systems(findings: RankerFindings) -> list[Section]:

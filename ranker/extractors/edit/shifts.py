@@ -157,7 +157,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return up to which size tercom tries to move the words from each on; fill `runs` by word and reference position."""
+    """Return how many words from each on tercom tries to move; fill `runs` by word and reference position."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)
