@@ -125,7 +125,7 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
             rows.append([name, f"{references[WITHOUT][place]:.4f}", better])
         head = ["corpus", "`full-lexical`", "with"]
         lines += ["", "### Chosen without the corpus that it is applied to", "", *table(head, rows)]
-    wanted = ("mean", "near", "weighted", "independent")
+    wanted = ("mean", "near", "weighted")
     rows = []
     for name, corpus in corpora.items():
         chosen_features = [named[name][f"consensus.{item}"] for item in wanted]
