@@ -378,24 +378,6 @@ class Metric(FittedExtractor):
         """Return the statistics of pairs with their two texts exchanged, or None if they do not follow from these."""
         return None
 
-    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray | None:
-        """Return the weighted sum of a candidate's statistics against each other candidate of its source.
-
-        Only where that takes time linear in the length of the texts, without looking at pairs; else None.
-
-        Parameters
-        ----------
-        texts : Dataset
-            Its references are not looked at.
-        weight : float array, shape (candidates,)
-            Weight of each as a reference.
-
-        Returns
-        -------
-        float array, shape (candidates, width), or None
-        """
-        return None
-
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
         return tokenizer_note(dataset, self.tokenizer)

@@ -89,10 +89,8 @@ class Consensus(Extractor):
     what is right is mistaken for relation more often. Candidates marked as references are scored but do not vote. A
     source with one candidate gets 0 throughout.
 
-    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly
-    spaced in alphabetical order. For ``mean`` and ``distinct`` chrF and BLEU then take the score of the mean statistics
-    over all others, in time linear in the number of candidates (aggregated n-gram counts: DeNero, Chiang and Knight
-    2009; Vamvas and Sennrich 2024).
+    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly spaced in
+    alphabetical order.
 
     Parameters
     ----------
@@ -103,8 +101,6 @@ class Consensus(Extractor):
         Where relatives are looked for: over whatever is ranked, or in each source alone.
     limit : int, default 1000
         Candidates of a source that are all compared with each other.
-    aggregate : bool, default True
-        Beyond `limit`, use mean statistics where the metric has them, not the evenly spaced texts.
 
     Notes
     -----
@@ -121,7 +117,6 @@ class Consensus(Extractor):
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
     limit: int = 1000
-    aggregate: bool = True
 
     def __post_init__(self) -> None:
         """Refuse options out of range and what cannot compare candidates."""
@@ -328,7 +323,6 @@ class FittedConsensus(Consensus, FittedExtractor):
                 source,
                 self._similarity,
                 _similarity_of(WORDING),
-                self._compared if self.aggregate and isinstance(self._compared, Metric) else None,
                 lower=self._lower,
                 limit=self.limit,
                 neighbours=self.neighbours,

@@ -6,7 +6,6 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Metric
 from ranker.extractors.consensus.relatives import relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
@@ -21,7 +20,6 @@ def large_source(
     source: int,
     similarity: Similarity,
     wording: Similarity,
-    aggregated: Metric | None,
     *,
     lower: bool,
     limit: int,
@@ -60,30 +58,7 @@ def large_source(
             ],
             axis=1,
         )
-    if aggregated is not None:
-        _aggregate(texts, count, aggregated, lower=lower, features=features, similarity=similarity)
     return features[different.row]
-
-
-def _aggregate(
-    texts: Dataset, count: FloatArray, metric: Metric, *, lower: bool, features: FloatArray, similarity: Similarity
-) -> None:
-    """Replace ``mean`` and ``distinct`` by scores of mean statistics, if `metric` has them."""
-    voters = (count > 0).astype(np.float64)
-    for column, weight in enumerate((count, voters)):
-        summed = metric.summed_statistics(texts, weight)
-        if summed is None:
-            return
-        total = weight.sum() - weight
-        mean = np.divide(summed, total[:, np.newaxis], out=np.zeros(summed.shape), where=total[:, np.newaxis] > 0)
-        score = metric.score(mean) * (-1.0 if lower else 1.0)
-        if column == 0:
-            # other systems with the very same text
-            again = np.maximum(count - 1.0, 0.0)
-            score = (total * score + again * _alone(texts, np.arange(len(texts)), similarity)) / np.maximum(
-                total + again, 1.0
-            )
-        features[:, column] = score
 
 
 def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, similarity: Similarity) -> FloatArray:
@@ -101,9 +76,3 @@ def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, s
         pairs = TextPairs(some, np.tile(candidate, len(part)), np.repeat(reference[part], len(candidates)))
         values[part] = similarity.compare(pairs).reshape(len(part), -1)
     return values
-
-
-def _alone(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return the similarity of every one of `rows` with itself."""
-    parts = [rows[start : start + PAIRS] for start in range(0, len(rows), PAIRS)]
-    return np.concatenate([similarity.compare(TextPairs(texts, part, part)) for part in parts])
