@@ -56,7 +56,6 @@ CASES = {
     "convert": Case(["data", "convert", "pairs.jsonl", "out/x.jsonl"]),
     "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
     "tune": Case([*_TUNE, "--weights", "out/tuned"]),
-    "tune state": Case([*_TUNE, "--state", "out/state", "--weights", "out/tuned"], "tuned*", fresh=True),
     "tune decoder": Case(
         [*_DECODE, "-r", "dev.ref0", "-m", "bleu", "--restarts", "1", "--weights", "out/tuned"],
         "tuned.[ij]*",
