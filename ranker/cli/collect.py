@@ -59,7 +59,7 @@ def new_command(
         float, Option(help="Judgements faster than this are counted as too fast.", min=0, max=1e6)
     ] = 2.0,
     features: Annotated[
-        str, Option("--features", "-F", help="Features of active selection and the learning curve.", metavar="FEATURES")
+        str, Option("--features", "-F", help="Features of active selection.", metavar="FEATURES")
     ] = "standard-any",
     title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
     url: Annotated[
