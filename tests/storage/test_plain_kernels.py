@@ -117,11 +117,6 @@ def to_leave_out(random):
     )
 
 
-def to_score(random):
-    counts, discounts, size, *_, words, offsets, _ = to_leave_out(random)
-    return counts, discounts, size, words[: offsets[1]]
-
-
 def to_split(random):
     characters = [*"ab1'.,-!\n &\u4e00\u3042\u30a2s", "'s "]
     lines = ["".join(random.choice(characters, random.integers(0, 15))).replace("\n", " ") for _ in range(6)]
@@ -151,7 +146,6 @@ TWINS = {
     repeated_words._align_pairs: to_order,
     dependency._partial_matches: to_pair,
     leave_out._score_groups: to_leave_out,
-    leave_out._score_sentence: to_score,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
