@@ -13,4 +13,4 @@ def published_table(name: str, keys: int = 1) -> pd.DataFrame:
     """Return a published table; its first columns, so many as `keys`, name the rows."""
     path = Path(__file__).with_name(f"{name}.csv")
     index = list(range(keys))
-    return pd.read_csv(path, index_col=index, skipinitialspace=True, float_precision="round_trip")
+    return pd.read_csv(path, index_col=index, skipinitialspace=True)
