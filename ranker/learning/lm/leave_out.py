@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
 from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, TextSums, as_sentences
-from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
+from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, by_count, find_child
 from ranker.storage.kernels import kernel
 
 
@@ -184,7 +184,7 @@ def _score_groups(
 
 def leave_out_scores(
     counts: NgramCounts,
-    discounts: npt.ArrayLike,
+    discounts: FloatArray,
     training_groups: npt.ArrayLike,
     values: npt.ArrayLike,
     offsets: npt.ArrayLike,
@@ -193,14 +193,9 @@ def leave_out_scores(
     """Score every sentence under the model of the training sentences that are not of its own group."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
-    table = check_discounts(discounts, trie.order)
+    table = by_count(discounts)
     own, groups_of_training = np.asarray(groups), np.asarray(training_groups)
     training_sentences = len(counts.sentence_offsets) - 1
-    if own.shape != (len(bounds) - 1,) or groups_of_training.shape != (training_sentences,):
-        raise DataError(
-            f"groups of shapes {groups_of_training.shape} and {own.shape}: expected one for each of the "
-            f"{training_sentences} training sentences and {len(bounds) - 1} sentences to score"
-        )
     labels, codes = np.unique(np.concatenate([groups_of_training, own]), return_inverse=True)
     training, scored = (
         _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])
