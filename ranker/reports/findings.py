@@ -29,7 +29,7 @@ from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
-from ranker.reports.contributions import correlations, extractor_columns, shares
+from ranker.reports.contributions import extractor_columns, shares
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
@@ -94,7 +94,6 @@ class DatasetFindings:
     """Results of a ranker on one data set."""
 
     dataset: Dataset
-    columns: FloatArray
     contributions: FloatArray
     human: FloatArray
     agreement: Agreement | None
@@ -128,7 +127,6 @@ class DatasetFindings:
         note = ranker.note(dataset, rows)
         return cls(
             judged_outputs,
-            columns,
             weights * columns,
             human,
             agreement,
@@ -171,7 +169,6 @@ class RankerFindings:
     training: Training
     measured: tuple[DatasetFindings, ...]
     shares: FloatArray
-    correlations: FloatArray
     sources: tuple[SourceOutputs, ...]
     examples: dict[str, tuple[ShownSource, ...]]
     resamples: int
@@ -243,13 +240,6 @@ def examine(
             [findings.contributions for findings in measured],
             [dataset.candidate_source for dataset in measured_datasets],
             owner,
-        ),
-        correlations=correlations(
-            [findings.columns for findings in measured],
-            owner,
-            [findings.scores for findings in measured],
-            [findings.human for findings in measured],
-            [dataset.candidate_source for dataset in measured_datasets],
         ),
         sources=tuple(source for each in sources for source in each),
         examples=_examples(ranker, measured, sources, examples, seed),
