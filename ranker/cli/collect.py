@@ -167,8 +167,7 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
     """
     from dataclasses import asdict
 
-    from ranker.collect.campaign import opened
-    from ranker.collect.counting import progress_of
+    from ranker.collect.campaign import opened, progress_of
     from ranker.collect.figures import figures_of
 
     with opened(campaign) as (connection, settings), working("computing"):

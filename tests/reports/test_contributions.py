@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora.judgements import human_scores, preference_pairs
-from ranker.reports.contributions import extractor_columns, shares
+from ranker.reports.findings import extractor_columns, shares
 
 
 def test_shares_are_covariances_inside_sources(findings):

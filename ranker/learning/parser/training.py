@@ -21,8 +21,7 @@ from ranker.errors import DataError
 from ranker.files import check_folder, display_name
 from ranker.learning.parser.conllu import ROOT, Sentence
 from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.options import ParserOptions
-from ranker.learning.parser.package import write_pipeline
+from ranker.learning.parser.package import ParserOptions, write_pipeline
 from ranker.learning.parser.parser import DependencyParser
 from ranker.learning.parser.scores import ParserScores, score_text, score_words
 from ranker.learning.parser.treebanks import find_treebank

@@ -13,7 +13,7 @@ import pytest
 from ranker.errors import DataError
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.conllu import parse_conllu
-from ranker.learning.parser.options import ParserOptions
+from ranker.learning.parser.package import ParserOptions
 from ranker.learning.parser.scores import score_text, score_words
 from ranker.learning.parser.training import train
 from tests.effort import thorough
