@@ -35,13 +35,6 @@ class IterationPlan:
     fixed: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Refuse options out of range."""
-        if self.iterations < 1:
-            raise OptionError(f"iterations={self.iterations}: expected a whole number from 1")
-        if not 0 <= self.change < np.inf:
-            raise OptionError(f"change={self.change}: expected a number from 0")
-
 
 @dataclass(frozen=True)
 class Step:
