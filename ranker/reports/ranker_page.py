@@ -29,7 +29,6 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *compared_systems(findings),
         weights(findings),
         extractors(findings),
-        correlations(findings),
         *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
         sources(findings),
     ]
@@ -127,20 +126,6 @@ def extractors(findings: RankerFindings) -> Section:
         plots=[charts.shares(findings)],
         link="Extractors",
         findings=findings,
-    )
-
-
-def correlations(findings: RankerFindings) -> Section:
-    """Return the correlations of extractors, scores and human scores."""
-    values = findings.correlations
-    names = [*findings.extractors, "score", *(["people"] if len(values) > len(findings.extractors) + 1 else [])]
-    return section(
-        "correlations.html",
-        "correlations",
-        "Correlations between extractors",
-        link="Correlations",
-        names=names,
-        values=values,
     )
 
 

