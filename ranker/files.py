@@ -18,7 +18,7 @@ import shutil
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -312,13 +312,13 @@ def check_target(path: str | Path) -> None:
         raise _unwritable(target, error) from None
 
 
-def check_folder(path: Path, what: str, mark: str) -> None:
-    """Raise a `DataError` if `path` cannot become the folder of `what`, or is one without the file `mark`."""
+def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
+    """Raise a `DataError` if `path` cannot become the folder of `what`, or is one that holds none of the `marks`."""
     parent = next(ancestor for ancestor in path.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(path))
     empty = path.is_dir() and not any(path.iterdir())
-    if path.exists() and not empty and not (path / mark).is_file():
+    if path.exists() and not empty and not any((path / mark).is_file() for mark in marks):
         raise DataError(
             f"exists and is not a{'n' * (what[0] in 'aeiou')} {what}: choose another directory", file=str(path)
         )

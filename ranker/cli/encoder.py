@@ -50,6 +50,9 @@ def train(
         Literal["float32", "bfloat16"],
         typer.Option("--precision", help="Arithmetic; bfloat16 is faster where the processor or GPU has it."),
     ] = "float32",
+    minutes: Annotated[
+        float, typer.Option("--checkpoint", help="Minutes between checkpoints.", min=0.0, metavar="MINUTES")
+    ] = 5.0,
     seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
@@ -57,14 +60,16 @@ def train(
 
     Of two candidates that people ordered, the better one gets the higher score. Use the encoder as
     semantic[encoder=DIR]. Starts from an encoder that has learnt
-    from other text, and needs mt-ranker[semantic-train]. A GPU is used if there is one.
+    from other text, and needs mt-ranker[semantic-train]. An interrupted run goes on from its last checkpoint if the
+    same command is given again. A GPU is used if there is one.
 
     Example: ranker encoder train --data wmt14 --lp "*-en" --output my-encoder
     """
     from ranker.learning.encoder.files import check_installed
-    from ranker.learning.encoder.training import Check, TrainingSettings
+    from ranker.learning.encoder.training import Check, TrainingSettings, check_output
     from ranker.learning.encoder.training import train as train_encoder
 
+    check_output(output)
     check_installed(start, onnx=False)
 
     def row(check: Check) -> dict[str, object]:
@@ -78,7 +83,9 @@ def train(
     dataset = corpora.read(kind=kind)
     kept = Corpora(aside, corpora.lp).read(kind=kind) if aside else None
     with working("training"):
-        checks = train_encoder(dataset, start, output, kind=kind, aside=kept, settings=settings, report=tell)
+        checks = train_encoder(
+            dataset, start, output, kind=kind, aside=kept, settings=settings, minutes=minutes, report=tell
+        )
     rows = [row(check) for check in checks]
 
     def show() -> None:

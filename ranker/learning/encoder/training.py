@@ -7,9 +7,12 @@ scores, weighted by the judgements of the pair; its gradient changes all layers.
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import random
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +34,15 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.corpora.source_keys import UInt32Array, short_keys
-from ranker.errors import DataError, ModelError
-from ranker.files import check_folder, replacing_together
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.files import check_folder, replacing, replacing_together
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.files import SOURCES
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.torch_network import TorchNetwork
 
 Precision = Literal["float32", "bfloat16"]
+_STATE = "training.safetensors"
 _HEAD = "head"
 _START = (0.0, 0.0, 25.0, 5.0)
 """Weights of precision, recall, F and cosine before training."""
@@ -170,7 +174,7 @@ def batches(items: Sequence[Example], size: int, generator: random.Random | None
 
 
 class Trainer:
-    """A network in training."""
+    """A network in training: `step` learns from a batch, `state` and `restore` keep everything that it depends on."""
 
     def __init__(self, encoder: Encoder, settings: TrainingSettings, steps: int) -> None:
         import torch
@@ -268,6 +272,30 @@ class Trainer:
         """Return copies of what is learnt."""
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
 
+    def state(self) -> dict[str, Any]:
+        """Return the weights and what the optimiser remembers."""
+        moments = {
+            f"{key} {name}": self.optimizer.state[value][key].detach().cpu().contiguous()
+            for name, value in self.named
+            if value in self.optimizer.state
+            for key in ("step", "exp_avg", "exp_avg_sq")
+        }
+        return self.weights() | moments
+
+    def restore(self, tensors: dict[str, Any], done: int) -> None:
+        """Go on from what `state` returned after `done` steps."""
+        import torch
+
+        with torch.no_grad():
+            for name, value in self.named:
+                value.copy_(tensors[name])
+                if f"step {name}" in tensors:
+                    self.optimizer.state[value] = {
+                        key: tensors[f"{key} {name}"].clone().to(self.device if key != "step" else "cpu")
+                        for key in ("step", "exp_avg", "exp_avg_sq")
+                    }
+        self.done = done
+
 
 def train(
     dataset: Dataset,
@@ -277,14 +305,19 @@ def train(
     kind: str = "auto",
     aside: Dataset | None = None,
     settings: TrainingSettings | None = None,
+    minutes: float = 5.0,
     report: Callable[[Check], None] = lambda check: None,
 ) -> list[Check]:
     """Train the encoder `start` and write it to `folder`, in ONNX format; return what was measured on the way.
 
     With data kept `aside`, training ends when the agreement with it no longer grows, and the best weights are written.
+    Every few `minutes` all that is needed to go on is kept in the folder; the same call goes on from there, to the same
+    weights.
     """
     settings = settings or TrainingSettings()
-    check_folder(folder, "encoder", "model.onnx")
+    if settings.layer < 1 or settings.epochs < 1 or settings.rate <= 0:
+        raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
+    check_output(folder)
     encoder = load(start)
     if settings.sources:
         kind = resolve_kind(dataset, kind)
@@ -299,7 +332,20 @@ def train(
     plan = [batch for _ in range(settings.epochs) for batch in batches(items, settings.batch, generator)]
     # weights and optimiser are new: another training in this process must not go on from these
     trainer = Trainer(Encoder(encoder.files), settings, len(plan))
+    digest = _digest(encoder, settings, items, kept)
+    folder.mkdir(parents=True, exist_ok=True)
     seen, checks, losses, best = 0, [], [], trainer.weights()
+    found = _read_state(folder / _STATE, digest)
+    if found is not None:
+        tensors, facts = found
+        trainer.restore(
+            {name.removeprefix("now "): each for name, each in tensors.items() if name.startswith("now ")},
+            facts["done"],
+        )
+        best = {name.removeprefix("best "): each for name, each in tensors.items() if name.startswith("best ")}
+        checks, losses = [Check(**check) for check in facts["checks"]], facts["losses"]
+        seen = sum(map(len, plan[: trainer.done]))
+    saved = time.monotonic()
     while trainer.done < len(plan) and not _levelled_off(checks, settings.patience):
         batch = plan[trainer.done]
         losses.append(trainer.step(batch))
@@ -311,13 +357,60 @@ def train(
             report(checks[-1])
             if not kept or checks[-1].tau == max(check.tau or 0.0 for check in checks):
                 best = trainer.weights()
+        if time.monotonic() - saved > 60 * minutes:
+            facts = {"done": trainer.done, "losses": losses, "checks": [dataclasses.asdict(each) for each in checks]}
+            _write_state(folder / _STATE, digest, trainer.state(), best, facts)
+            saved = time.monotonic()
     _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()}, short_keys(dataset))
+    (folder / _STATE).unlink(missing_ok=True)
     return checks
+
+
+def check_output(folder: Path) -> None:
+    """Refuse to write into a directory that holds something else."""
+    check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 
 def _levelled_off(checks: Sequence[Check], patience: int) -> bool:
     taus = [check.tau for check in checks if check.tau is not None]
     return len(taus) > patience and max(taus[-patience:]) <= max(taus[:-patience])
+
+
+def _digest(encoder: Encoder, settings: TrainingSettings, *data: list[Example]) -> str:
+    """Return a digest of all that the weights depend on."""
+    digest = hashlib.sha256(f"{encoder.files.digest} {settings}".encode())
+    for items in data:
+        for item in items:
+            digest.update(json.dumps(item.texts).encode())
+            for column in (item.better, item.worse, item.weight):
+                digest.update(column.tobytes())
+    return digest.hexdigest()
+
+
+def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, Any], facts: dict[str, object]) -> None:
+    from safetensors.torch import save
+
+    tensors = {f"now {name}": each for name, each in now.items()} | {
+        f"best {name}": each for name, each in best.items()
+    }
+    with replacing(path) as stream:
+        stream.write(save(tensors, {"of": digest, "facts": json.dumps(facts)}))
+
+
+def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the tensors and the facts of an interrupted training; None if there is none of the same training."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("of") != digest:
+                return None
+            return {name: file.get_tensor(name) for name in file.keys()}, json.loads(metadata["facts"])  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, KeyError):
+        return None
 
 
 def _write(
@@ -332,7 +425,6 @@ def _write(
     raw = bert_graph(weights, encoder.layers, heads, epsilon)
     named = dict(zip(("precision", "recall", "f", "cosine"), weights[_HEAD].tolist(), strict=True))
     config |= {"matched_layer": settings.layer, "learnt_weights": named}
-    folder.mkdir(parents=True, exist_ok=True)
     with replacing_together(folder) as made:
         (made / "model.onnx").write_bytes(raw)
         np.save(made / SOURCES, sources)

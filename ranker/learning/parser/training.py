@@ -48,7 +48,7 @@ def train(
     report: Callable[[str], None] | None = None,
 ) -> dict[str, dict[str, ParserScores]]:
     """Train a parser and write it to a directory with its card, licence and scores."""
-    check_folder(Path(output), "parser", "meta.json")
+    check_folder(Path(output), "parser", ["meta.json"])
     source = find_treebank(treebank)
     sentences = source.read("train")
     tags = {tag for sentence in sentences for tag in sentence.tags}

@@ -15,6 +15,7 @@ from ranker.corpora.selection import without_references
 from ranker.corpora.source_keys import among
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors import registry
+from ranker.learning.encoder import training
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, draw, examples, train
 from ranker.ranking import Ranker
@@ -88,6 +89,28 @@ def test_training_agrees_better_with_the_judges(start, judged, tmp_path):
     assert load(str(tmp_path)).files.layer == 1
 
 
+def test_an_interrupted_training_goes_on_to_the_same_weights(start, judged, tmp_path, monkeypatch):
+    train(judged, start, tmp_path / "whole", kind="fluency", settings=SETTINGS)
+    step, steps = Trainer.step, []
+
+    def stop(trainer, batch):
+        if len(steps) == 4:
+            raise KeyboardInterrupt
+        steps.append(batch)
+        return step(trainer, batch)
+
+    monkeypatch.setattr(Trainer, "step", stop)
+    with pytest.raises(KeyboardInterrupt):
+        train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS, minutes=0)
+    monkeypatch.setattr(Trainer, "step", lambda trainer, batch: steps.append(batch) or step(trainer, batch))
+    checks = train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS)
+    assert checks[-1].sources == sum(map(len, steps))
+    files = {path.name for path in (tmp_path / "cut").iterdir()}
+    assert files == {"model.onnx", "config.json", "tokenizer.json", "sources.npy"}
+    for name in files:
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=20), st.integers(1, 25), st.integers(0, 9))
 def test_sources_with_one_reference_are_drawn_together(references, number, seed):
     data = dataset_of(([text], ["x", "y"]) for text in references)
@@ -113,6 +136,23 @@ def test_a_ranker_does_not_learn_from_the_sources_that_its_encoder_saw(start, ju
     np.save(tmp_path / "sources.npy", np.zeros(3))
     with pytest.raises(ModelError, match=r"the encoder cannot be loaded: sources\.npy holds float64 of 1 dimensions"):
         Ranker(features, kind="fluency").fit(judged)
+
+
+@pytest.mark.parametrize("left", [b"", b"x" * 99, "other seed"])
+def test_a_checkpoint_that_is_damaged_or_of_another_training_is_not_used(start, judged, tmp_path, monkeypatch, left):
+    train(judged, start, tmp_path / "whole", kind="fluency", settings=SETTINGS)
+    if left == "other seed":
+        other = dataclasses.replace(SETTINGS, seed=1)
+        with monkeypatch.context() as patch:
+            patch.delattr(training, "_write")
+            with pytest.raises(NameError):
+                train(judged, start, tmp_path / "cut", kind="fluency", settings=other, minutes=0)
+    else:
+        (tmp_path / "cut").mkdir()
+        (tmp_path / "cut" / training._STATE).write_bytes(left)
+    assert (tmp_path / "cut" / training._STATE).exists()
+    train(judged, start, tmp_path / "cut", kind="fluency", settings=SETTINGS)
+    assert (tmp_path / "cut" / "model.onnx").read_bytes() == (tmp_path / "whole" / "model.onnx").read_bytes()
 
 
 def test_what_cannot_be_learnt_from_is_refused(start, judged, tmp_path):
