@@ -10,7 +10,7 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.corpora.schema import table
-from ranker.errors import ModelError, OptionError
+from ranker.errors import ModelError
 from ranker.evaluation.cross_validation import fold_of_sources, held_out_scores
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import Settings
@@ -191,16 +191,6 @@ def test_held_out_scores_stay_near_the_base(base, turned):
         learnt.columns[selected], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip
     np.testing.assert_allclose(scores[~selected], learnt.columns[~selected] @ svm.coef, atol=1e-9)
-
-
-def test_features_besides_a_base_are_refused():
-    with pytest.raises(OptionError, match="features 'bleu': a ranker adapted from full has its features; remove"):
-        Ranker("bleu", base="full")
-
-
-def test_a_base_that_is_no_model_is_named():
-    with pytest.raises(ModelError, match="nothing: no such model"):
-        Ranker(base="nothing")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
+from tests.command_line import Command
 from tests.effort import thorough
 
 Printed = Callable[..., str]
@@ -26,17 +26,13 @@ QUICK = ("--parser", "none", "--resamples", "20")
 
 
 @pytest.fixture
-def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Printed:
     monkeypatch.chdir(tmp_path)
     for name, lines in LINES.items():
         Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def call(*arguments: str, notes: str = "") -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_info:
-            run(["contrast", *arguments])
-        out, err = capsys.readouterr()
-        assert exit_info.value.code == 0, err
+        out, err = command("contrast", *arguments)
         assert notes in err
         return out
 

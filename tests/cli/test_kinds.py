@@ -25,12 +25,8 @@ GOOD, MIDDLE, BAD = "the cat sat on the mat", "the cat sat on a chair", "some do
 
 @pytest.fixture
 def printed(folder: Path, command: Command) -> Printed:
-    """Run a command that must work; return what it printed on stdout and on stderr."""
-
-    def call(*arguments: str) -> tuple[str, str]:
-        return command(*arguments)
-
-    return call
+    """Run a command in the folder of files; return what it printed on stdout and on stderr."""
+    return command
 
 
 def write(folder: Path, name: str, **columns: tuple[object, ...]) -> None:

@@ -33,7 +33,8 @@ def test_every_card_file_is_a_card():
         assert card == catalogue.card(name)
         assert card.name == name
         assert card.files
-        assert card.bundled or card.obtain, "what is not part of the package says how to get it"
+        assert card.description.strip()
+        assert card.bundled or (card.obtain and card.homepage.startswith("http")), "says how to get it"
         assert card.bundled == (name == "sample")
         assert not card.download or f"ranker data get {name}" in card.obtain
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import repeat_option
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.experiments import birch11, cer10
@@ -114,9 +113,3 @@ def test_candidates_teach_the_aligner_on_request(preferred):
     assert more.model.pairs > Aligners().aligner(selected, "aa-en").model.pairs
     assert more.learnt_from == f"sources, references and outputs of {selected.name}"
     assert dataclasses.replace(Aligners(), candidates=True).signed([selected]) == "references+candidates"
-
-
-def test_the_command_takes_two_files_for_each_text():
-    assert repeat_option(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
-        *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en")
-    ]
