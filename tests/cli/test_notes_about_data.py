@@ -59,7 +59,7 @@ def test_data_check_lists_all_notes_as_part_of_its_result(folder, command) -> No
     document = json.loads(command("data", "check", "data.json", "-f", "json").out)
     assert document["notes"][0] == {
         "count": 59,
-        "first": "data.json:1: data[1], copy",
+        "first": "data.json:2: data[1], copy",
         "text": "59 outputs of copy equal the reference",
     }
 
