@@ -46,32 +46,12 @@ def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, refused):
             assert message.endswith("; choose another --host or --port\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("serve none", "no such campaign; create one with: ranker collect new"),
-        ("status text", "is not a campaign file, or is damaged"),
-        ("export empty --output x.jsonl", "is not a campaign file; expected a file created by"),
-        ("new test.campaign --data sample", "already exists; choose another name"),
-        ("new a --data sample --judges Ann+Smith", "use codes, not names"),
-        ("new a --data sample --judges a,a", "'a' is listed twice"),
-        ("new a --data sample --kind fluency --show source", "expected none"),
-        ("new a --data sample --features bleau", "did you mean"),
-        ("new a --data sample --gold-share 3", "Invalid value for '--gold-share': expected 0"),
-        ("new a --data plain.json --kind pairwise --show source --next active", "reference"),
-        ("new no/a --data sample", "cannot be written"),
-        ("link test.campaign judge9 --close", "no judge has the code 'judge9'"),
-        ("export test.campaign --output x.jsonl", "contains no judgements to export yet"),
-    ],
-)
-def test_wrong_input_is_refused_in_one_line(words, expected, tmp_path, monkeypatch, campaign, refused):
-    campaign("fluency")
-    monkeypatch.chdir(tmp_path)
-    Path("text").write_text("not a campaign, but long enough to be looked at" * 100)
-    Path("empty").write_text("")
-    Path("plain.json").write_text('[{"source": "x", "candidates": {"A": "a", "B": "b"}}]')
-    assert expected in refused(*(word.replace("+", " ") for word in words.split()))
-    assert not Path("a").exists()
+def test_what_a_campaign_lacks_is_said(tmp_path, campaign, refused):
+    path, _ = campaign("fluency")
+    assert "no judge has the code 'judge9'" in refused("link", path, "judge9", "--close")
+    assert "contains no judgements to export yet" in refused("export", path, "--output", tmp_path / "x.jsonl")
+    (tmp_path / "empty").touch()
+    assert "is not a campaign file; expected a file created by" in refused("status", tmp_path / "empty")
 
 
 def _garbage_in_the_middle(path: Path) -> None:

@@ -159,9 +159,3 @@ def test_a_lost_scheduler_ends_the_run_in_one_line(command: Command, tmp_path, s
     assert (
         "lost the connection to the Dask scheduler (CommClosedError): start it and run the command again" in printed.err
     )
-
-
-def test_a_directory_that_cannot_be_made_is_named(command: Command, tmp_path, shards_of):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    printed = command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path / "file" / "out"), code=2)
-    assert "out: cannot be written: " in printed.err

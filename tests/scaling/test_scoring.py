@@ -102,30 +102,6 @@ def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path,
         assert {path.name: path.read_bytes() for path in (tmp_path / str(workers)).glob("*.*")} == expected
 
 
-DIFFERS = "would have other scores shard by shard"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--metric consensus.mean", f"consensus.mean {DIFFERS} than for the whole data set"),
-        ("--metric consensus[metric=nist,trust=source].mean", DIFFERS),
-        ("--metric lrscore[theta=0.5]", DIFFERS),
-        ("--metric nist", f"nist {DIFFERS} than for the whole data set: choose another"),
-        (
-            "--metric perp",
-            "train a language model once (ranker lm train, or KenLM's lmplz), and name it in perp[model=",
-        ),
-        ("", "shards need a named scorer: --model full (into English), --model full-any or --metric"),
-    ],
-)
-def test_what_would_differ_is_refused(command: Command, tmp_path, shards_of, words, message):
-    printed = command("rank", shards_of(2), *words.split(), "--out", str(tmp_path / "out"), code=2)
-    assert message in printed.err
-    assert printed.err.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_path, sources):
     unknown = sources.sources.assign(lp=sources.sources["lp"].where(sources.sources.index != 20))
     dataset = Dataset("part", unknown, sources.references, sources.candidates, sources.ratings, sources.preferences)
@@ -135,21 +111,6 @@ def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_pa
     printed = command(*words, code=2)
     assert "part[21] has no language pair, by which the model scores: name it in a column or key lp" in printed.err
     assert "1 of 2 shards failed" in printed.err
-
-
-def test_options_that_do_not_go_together_are_refused(command: Command, tmp_path, corpus, shards_of):
-    out = ("--out", str(tmp_path))
-    for words, message in (
-        (("score", str(corpus), "--metric", "bleu", *out), "--out: for shards only: make them with ranker data shard"),
-        (("score", shards_of(2), "--metric", "bleu"), "one file per shard: give a directory for them (--out DIR)"),
-        (("score", shards_of(2), "--metric", "bleu", "--lp", "de-en", *out), "--lp: not available for shards"),
-        (("score", shards_of(2), "--metric", "bleu", "--out", shards_of(2)), "this is the directory of the shards"),
-        (
-            ("rank", shards_of(2), "--metric", "bleu", "--workers", "2", "--scheduler", "tcp://a:1", *out),
-            "give either --workers or --scheduler",
-        ),
-    ):
-        assert message in command(*words, code=2).err
 
 
 def test_the_results_are_listed(command: Command, tmp_path, shards_of: Callable[[int], str]):
