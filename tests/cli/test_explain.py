@@ -70,13 +70,3 @@ def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: s
             assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
     header = printed(*arguments, "csv").splitlines()[0].split(",")
     assert {"family.words", "family.word order", "family.length", "ngrams.4.f1"} <= set(header)
-
-
-def test_hostile_texts_are_printed_harmlessly(printed: Printed, model: str) -> None:
-    hostile = "it\x1b[31m \u202ewas\u2028 <script>plan"
-    records = [{**RECORDS[0], "candidates": {"A\x1b[0m": hostile, "C": "x\ny"}}]
-    Path("data.json").write_text(json.dumps(records))
-    for more in (["--pair", "A\x1b[0m", "C"], []):
-        text = printed("explain", "data.json", "-M", model, *more)
-        assert not {"\x1b", "\u202e", "\u2028"} & set(text)
-        assert "\\x1b[31m" in text

@@ -93,15 +93,6 @@ def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
     assert json.loads(Path("s.csv").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
 
-def test_a_failed_command_leaves_a_file_as_it_was(ranker):
-    Path("r.csv").write_text("before")
-    ranker("rank nothing.json -m bleu -o r.csv", code=2)
-    ranker("rank c.json -m bleuu -o r.csv", code=2)
-    assert Path("r.csv").read_text() == "before"
-    assert "nowhere" in ranker("rank c.json -m bleu -o nowhere/r.csv", code=2)[1]
-    assert sorted(path.name for path in Path().iterdir()) == ["c.json", "r.csv"]
-
-
 def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
     assert "note: using the included model" in ranker("rank c.json")[1]
     for line in ("rank c.json -q", "-q rank c.json"):

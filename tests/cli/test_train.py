@@ -135,17 +135,6 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
     assert dataclasses.asdict(ranker.training)["sources"] == len(table.sources)
 
 
-def test_a_corpus_without_the_kind_of_judgement_is_named(train):
-    right = [
-        {**left, "candidates": [{**each, "human": {"mqm": 3}} for each in left["candidates"]]} for left in graded(4)
-    ]
-    Path("other.json").write_text(json.dumps(right), encoding="utf-8")
-    arguments = ("--data", "data.json", "--data", "other.json", "--features", "chrf", "--folds", "0", "--model", "m")
-    printed, err = train(*arguments, records=graded(4))
-    assert "learnt from data+other: 4 sources" in printed
-    assert "ranker: note: other: skipped, no judgements of kind 'fluency' (it has mqm)\n" in err
-
-
 def test_an_included_ranker_is_adapted(train):
     printed, err = train("--data", "data.json", "--from", "full-any", "--model", "m", records=graded(4, "de-en"))
     assert re.search(

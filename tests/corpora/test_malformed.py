@@ -238,16 +238,6 @@ def test_stray_bytes_are_found_by_line_and_column(name: str, ends: str, stray: b
     assert f"{name}:3:6: byte 0x{stray[0]:02x}" in message
 
 
-def test_errors_carry_file_line_and_column(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(LINES[0].encode() + b"\nab\xff")
-    with pytest.raises(DataError) as refused:
-        read_dataset(path)
-    error = refused.value
-    assert (error.file, error.line, error.column) == (str(path), 2, 3)
-    assert error.what == "byte 0xff is not UTF-8: convert the file to UTF-8"
-
-
 def zipped() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from ranker import evaluate, make_metric
-from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_parallel
@@ -23,6 +22,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import Scorer
 from ranker.ranking import Ranker, make_scorer
+from tests.command_line import Command
 
 SIZE = 12
 REFERENCES = {
@@ -178,34 +178,26 @@ def test_a_system_that_is_a_reference_throughout_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("people", [["refA"], ["refA", "refB"]])
 def test_commands_leave_it_out_or_score_it_against_the_others(
-    people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mqm(tmp_path, people)
-
-    def call(words: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            run(words.split())
-        assert exit_info.value.code == 0
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
     note = without_only_references(load("mqm.tsv"))[1]
     kept = {"A", "B", *(people if len(people) > 1 else [])}
-    call("data shard mqm.tsv --out shards --rows 20 --jsonl")
+    command(*["data", "shard", "mqm.tsv", "--out", "shards", "--rows", "20", "--jsonl"])
     scores = {}
     for data in ("mqm.tsv", "shards"):
-        out, err = call(f"score -d {data} -m chrf --level system -f csv")
+        out, err = command("score", "-d", data, "-m", "chrf", "--level", "system", "-f", "csv")
         assert ("of refA" in err) if data == "shards" else (err == f"ranker: note: {note}\n")
         scores[data] = {row["system"]: row["chrf"] for row in csv.DictReader(io.StringIO(out))}
     assert scores["mqm.tsv"] == scores["shards"]
     assert set(scores["mqm.tsv"]) == kept
     assert all(float(score) < 1 for score in scores["mqm.tsv"].values())
     for words in ("systems mqm.tsv -m chrf -f json", "rank -d mqm.tsv -m chrf -f csv"):
-        out, err = call(words)
+        out, err = command(*words.split())
         assert f"ranker: note: {note}\n" in err
         assert ("refA" in out) == (len(people) > 1), words
-    out, err = call("rank -d mqm.tsv --no-references -M consensus -f csv")
+    out, err = command(*["rank", "-d", "mqm.tsv", "--no-references", "-M", "consensus", "-f", "csv"])
     assert "refA" in out, "without references nothing is compared with itself"
     assert "left out" not in err
 

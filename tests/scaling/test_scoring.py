@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -111,11 +110,3 @@ def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_pa
     printed = command(*words, code=2)
     assert "part[21] has no language pair, by which the model scores: name it in a column or key lp" in printed.err
     assert "1 of 2 shards failed" in printed.err
-
-
-def test_the_results_are_listed(command: Command, tmp_path, shards_of: Callable[[int], str]):
-    command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
-    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert (document["format"], document["result"], document["rows"]) == ("ranker-results", "segment scores", 196)
-    assert [part["file"] for part in document["parts"]] == sorted(path.name for path in tmp_path.glob("part-*"))
-    assert document["signatures"][0].startswith("ranker:")

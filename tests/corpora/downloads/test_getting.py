@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads.getting import get
@@ -178,26 +177,21 @@ def test_digests_that_cannot_be_right_are_refused(digests, says, card):
         get("made", sha256=digests)
 
 
-def test_the_command_says_what_it_fetched(server, card, corpora, capsys, caplog):
+def test_the_command_says_what_it_fetched(server, card, corpora, command, caplog):
     card(Download(f"{server.url}/data.txt", sha256=DIGEST))
-    with pytest.raises(SystemExit) as exit_info:
-        run(["data", "get", "made", "--max-gb", "0.001"])
-    out, err = capsys.readouterr()
-    assert exit_info.value.code == 0, err
-    assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (verified against: card); in {corpora}/made/data.txt\n"
+    assert (
+        command("data", "get", "made", "--max-gb", "0.001").out
+        == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (verified against: card); in {corpora}/made/data.txt\n"
+    )
     assert "downloading data.txt: 12.0 kB from 127.0.0.1" in caplog.text
 
 
-def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):
+def test_the_command_says_in_one_line_what_is_wrong(server, card, command):
     card(Download(f"{server.url}/data.txt"))
     for options, says in (
         ([], "no SHA-256 digest is known"),
         (["--sha256", "x"], "expected 64"),
         (["--unverified", "--max-gb", "0.00001"], "more than the limit of 10.0 kB"),
     ):
-        with pytest.raises(SystemExit) as exit_info:
-            run(["data", "get", "made", *options])
-        out, err = capsys.readouterr()
-        assert (exit_info.value.code, out) == (2, "")
-        assert says in err.splitlines()[-1]
-        assert len(err.splitlines()) == 1, err
+        (line,) = command("data", "get", "made", *options, code=2).err.splitlines()
+        assert says in line
