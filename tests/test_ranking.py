@@ -18,6 +18,8 @@ from ranker.ranking import RankerScorer
 from ranker.settings import DEFAULTS, Settings
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
+from tests.golden_messages import check_messages
+from tests.json_changes import changed
 
 
 @pytest.fixture(scope="module")
@@ -231,70 +233,16 @@ def test_seed_out_of_range(seed):
         Ranker("bleu", seed=seed)
 
 
-def changed(key, value):
-    """Return a change of one entry of the first column."""
+def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path):
+    path = tmp_path / "x.model"
+    trained.save(path)
+    stored = read_model(path)
 
-    def change(model):
-        model["columns"][0] = {**model["columns"][0], key: value}
+    def load(change):
+        write_model(path, StoredModel(changed(stored.model, change), stored.arrays), "card")
+        Ranker.load(path)
 
-    return change
-
-
-def reweighted(place, **values):
-    """Return a change of one set of weights."""
-
-    def change(model):
-        model["weights"] = [
-            {**entry, **(values if number == place else {})} for number, entry in enumerate(model["weights"])
-        ]
-
-    return change
-
-
-def told(part, **values):
-    """Return a change of what a model says of its training."""
-    return lambda model: model.update({part: {**model[part], **values}})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (changed("name", "chrf"), "was trained on column 'chrf', but this version has 'bleu' instead; train it again"),
-        (lambda model: model["columns"].pop(), "but this version has 'perp' instead; train it again"),
-        (changed("scale", 0.0), "model.json is incomplete; train the model again"),
-        # the scores would overflow
-        (changed("scale", 1e-300), "model.json is incomplete"),
-        (changed("mean", -1e200), "model.json is incomplete"),
-        (reweighted(0, weights=[0.1, 0.2, None]), "model.json is incomplete"),
-        (reweighted(0, weights=[0.1, 0.2, 1e300]), "model.json is incomplete"),
-        (reweighted(0, weights=[0.1, 0.2]), "model.json is incomplete"),
-        (reweighted(0, without=["perp"]), "model.json is incomplete"),
-        (reweighted(1, without=[]), "model.json is incomplete"),
-        (reweighted(1, without="perp"), "model.json is incomplete"),
-        (reweighted(1, without=["perp", "chrf"]), "model.json is incomplete"),
-        (reweighted(1, without=["bleu", "perp", "ter"]), "model.json is incomplete"),
-        (reweighted(1, weights=[0.1, 0.2, 0.3]), "model.json is incomplete"),
-        (lambda model: model.update(weights=[]), "model.json is incomplete"),
-        (lambda model: model.update(weights=None), "model.json is incomplete"),
-        (changed("mean", "x"), "model.json is incomplete"),
-        (lambda model: model.pop("training"), "model.json is incomplete"),
-        (lambda model: model.update(features=["bleu"]), "model.json is incomplete"),
-        (told("training", C=None), "model.json is incomplete"),
-        (told("training", sources="many"), "model.json is incomplete"),
-        (told("settings", seed=[1]), "model.json is incomplete"),
-        (lambda model: model.update(settings="auto"), "model.json is incomplete"),
-        (lambda model: model.update(features="bleu,terr,perp"), "unknown metric, feature or feature set 'terr'"),
-    ],
-)
-def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path, change, message):
-    trained.save(tmp_path / "x.model")
-    stored = read_model(tmp_path / "x.model")
-    model = {**stored.model, "columns": list(stored.model["columns"])}
-    change(model)
-    (tmp_path / "x.model").unlink()
-    write_model(tmp_path / "x.model", StoredModel(model, stored.arrays), "card")
-    with pytest.raises(ModelError, match=message):
-        Ranker.load(tmp_path / "x.model")
+    check_messages("changed_models", load, ModelError, tmp_path)
 
 
 def test_files_of_before_there_were_several_sets_of_weights_are_read(trained, sample, few, tmp_path):

@@ -6,9 +6,7 @@ import os
 import re
 import socket
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -54,42 +52,33 @@ def test_what_a_campaign_lacks_is_said(tmp_path, campaign, refused):
     assert "is not a campaign file; expected a file created by" in refused("status", tmp_path / "empty")
 
 
-def _garbage_in_the_middle(path: Path) -> None:
-    raw = bytearray(path.read_bytes())
-    raw[4096:] = b"\x07" * (len(raw) - 4096)
-    path.write_bytes(raw)
-
-
-def _changed_settings(statement: str) -> Callable[[Path], None]:
-    def change(path: Path) -> None:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(f"PRAGMA ignore_check_constraints = ON; {statement}")
-
-    return change
-
-
 @pytest.mark.parametrize(
-    "damage",
+    "statement",
     [
-        _garbage_in_the_middle,
-        _changed_settings("DELETE FROM settings"),
-        _changed_settings("UPDATE settings SET judges_per_item = 0"),
-        _changed_settings("UPDATE settings SET kind = 'x'"),
-        _changed_settings("INSERT INTO settings SELECT * FROM settings"),
-        _changed_settings("DROP TABLE assignment"),
-        _changed_settings("PRAGMA foreign_keys = OFF; DELETE FROM candidate"),
-        _changed_settings("UPDATE source SET text = 'a' || char(0)"),
-        _changed_settings("UPDATE source SET text = CAST(x'ff' AS TEXT)"),
-        _changed_settings("UPDATE item SET outputs = '[[]]'"),
-        _changed_settings("UPDATE item SET outputs = '['"),
-        _changed_settings("UPDATE item SET wanted = -1"),
-        _changed_settings("UPDATE candidate SET source = 2, system = 'x' WHERE id = 1"),
-        _changed_settings("CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END"),
+        "garbage in the middle",
+        "DELETE FROM settings",
+        "UPDATE settings SET judges_per_item = 0",
+        "UPDATE settings SET kind = 'x'",
+        "INSERT INTO settings SELECT * FROM settings",
+        "DROP TABLE assignment",
+        "PRAGMA foreign_keys = OFF; DELETE FROM candidate",
+        "UPDATE source SET text = 'a' || char(0)",
+        "UPDATE source SET text = CAST(x'ff' AS TEXT)",
+        "UPDATE item SET outputs = '[[]]'",
+        "UPDATE item SET outputs = '['",
+        "UPDATE item SET wanted = -1",
+        "UPDATE candidate SET source = 2, system = 'x' WHERE id = 1",
+        "CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END",
     ],
 )
-def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, campaign, refused):
+def test_a_damaged_campaign_is_refused_in_one_line(statement, tmp_path, campaign, refused):
     path, _ = campaign("fluency", data=small())
-    damage(path)
+    if statement.startswith("garbage"):
+        raw = path.read_bytes()
+        path.write_bytes(raw[:4096] + b"\x07" * (len(raw) - 4096))
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(f"PRAGMA ignore_check_constraints = ON; {statement}")
     for words in (["status", path], ["export", path, "-o", tmp_path / "x.jsonl"], ["link", path, "judge1"]):
         message = refused(*words)
         assert re.match(f"{path}: (cannot be used|is not a campaign file, or is damaged) \\(", message)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,14 +34,12 @@ def test_the_weights_of_a_moses_configuration_are_read(tmp_path):
         weights.fit((("d", 1), ("LM0", 1)), "list")
 
 
-def test_unsound_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
+def test_unsound_files_are_refused(tmp_path):
     def read(asked):
-        Path("w").write_text(json.loads(asked))
-        return read_weights("w")
+        (tmp_path / "w").write_text(json.loads(asked))
+        return read_weights(tmp_path / "w")
 
-    check_messages("weight_files", read)
+    check_messages("weight_files", read, folder=tmp_path)
     with pytest.raises(DataError, match="too deeply nested"):
         read(json.dumps('{"a":' * 5000))
 

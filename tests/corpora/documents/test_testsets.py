@@ -212,9 +212,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
     def ask(asked: str) -> str:
         name, *change = json.loads(asked)
         path.write_text(sets[name].replace(*(change or ("", "")), 1))
-        return refusal(lambda: read_dataset(path), path).removeprefix(f"{tmp_path}/")
+        return refusal(lambda: read_dataset(path), path)
 
-    check_messages("test_sets", ask)
+    check_messages("test_sets", ask, folder=tmp_path)
 
 
 def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> None:
