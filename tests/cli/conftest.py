@@ -59,6 +59,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def with_models(folder: Path, models: Path) -> Path:
+    """The folder with the models beside its files."""
+    return Path(shutil.copytree(models, folder, dirs_exist_ok=True))
+
+
+@pytest.fixture
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
     """Run a command that must be refused, check all that every refusal must be, and return its message."""
 

@@ -11,8 +11,6 @@ from ranker.corpora.formats.writing import write_dataset
 from tests.corpora.test_sanity import CLEAN, REFERENCES, SOURCES, edited
 from tests.datasets import dataset_of
 
-JAPANESE = ["私はマットの上の猫が好きです。", "彼は東京で本を買いました。"]
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -86,27 +84,6 @@ def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatc
     assert command(words[0], "data.json", *words[1:], "-m", "precision", "-f", "json").err.count(note) == 1
     noted = command(words[0], "data.json", *words[1:], "-m", "chrf", "-f", "json").err
     assert "pairs of candidates of a source" not in noted
-
-
-@pytest.mark.parametrize("form", ["plain", "json", "csv"])
-def test_languages_are_stated_for_every_kind_of_input(form, tmp_path, monkeypatch, command) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = {"ref": JAPANESE, "A": JAPANESE[::-1]}
-    for name, lines in texts.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    rows = [
-        {"source": str(row), "reference": JAPANESE[row], "system": "A", "text": JAPANESE[1 - row]} for row in (0, 1)
-    ]
-    (tmp_path / "data.json").write_text(json.dumps(rows))
-    header = ",".join(rows[0])
-    (tmp_path / "data.csv").write_text("\n".join([header, *(",".join(row.values()) for row in rows)]), encoding="utf-8")
-    data = ("-r", "ref", "-t", "A") if form == "plain" else (f"data.{form}",)
-    for stated, tokenizer in (("en_zho", "zh"), ("eng-tha", "char"), ("en-de", "13a")):
-        out, err = command("score", *data, "-m", "bleu", "--lp", stated, "-f", "json")
-        assert f"tokenizer={tokenizer}" in out
-        assert "by their script" not in err
-    refused = command("score", *data, "-m", "bleu", "--lp", "*-en", code=2)
-    assert "has no language pair; expected the one that it is of, such as --lp de-en" in refused.err
 
 
 def test_the_script_chooses_the_tokenizer_and_a_note_says_so(tmp_path, monkeypatch, command) -> None:

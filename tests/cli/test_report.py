@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import webbrowser
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from tests.command_line import Command
 
 
-def test_report_writes_a_page_and_its_plots(folder: Path, models: Path, command: Command) -> None:
-    shutil.copy(models / "good.model", folder)
+def test_report_writes_a_page_and_its_plots(with_models: Path, command: Command) -> None:
+    folder = with_models
     words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]
     out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
@@ -34,9 +33,9 @@ def test_report_writes_a_page_and_its_plots(folder: Path, models: Path, command:
 
 
 def test_outputs_without_judgements_have_a_report_that_is_opened(
-    folder: Path, models: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    with_models: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(models / "good.model", folder)
+    folder = with_models
     opened: list[str] = []
 
     def opens(address: str) -> bool:

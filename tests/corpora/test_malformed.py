@@ -98,23 +98,6 @@ def test_a_table_cut_off_anywhere(name: str, tmp_path: Path) -> None:
         assert len(dataset) == len(rows)
 
 
-def test_truncated_and_changed_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    pd.DataFrame(ROWS, columns=HEADER).astype({"fluency": float}).to_parquet(path, index=False)
-    whole = path.read_bytes()
-    for size in range(1, len(whole), 61):
-        damaged(path, whole[:size], says="cannot be read as a Parquet file")
-    refusals = 0
-    for position in range(0, len(whole), 23):
-        path.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
-        try:
-            read_dataset(path)
-        except DataError:
-            refusal(lambda: read_dataset(path), path)
-            refusals += 1
-    assert refusals
-
-
 # sizes --------------------------------------------------------------------------------------------------------------
 
 

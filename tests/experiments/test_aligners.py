@@ -11,6 +11,7 @@ from ranker.experiments import birch11, cer10
 from ranker.experiments.aligners import Aligners
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.aligner import learn_aligner
+from tests.experiments.conftest import titled as table
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +29,6 @@ def trained(preferred, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("aligner") / "bb-en.align"
     learn_aligner(select_language_pairs(preferred, ["bb-en"])).save(path)
     return str(path)
-
-
-def table(experiment, title):
-    (result,) = [table for table in experiment.tables if table.title == title]
-    return result
 
 
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
