@@ -30,7 +30,9 @@ def check_messages(
                 answer = said if isinstance(said, str) else "not refused"
             except kind as error:
                 answer = str(error)
-            answers.append(f"{line}\n{answer.strip()}\n".replace(f"{folder}/", ""))
+            if folder:
+                answer = answer.replace(f"{folder}/", "")
+            answers.append(f"{line}\n{answer.strip()}\n")
     actual = "\n".join(answers)
     if os.environ.get("RANKER_UPDATE_GOLDEN"):
         path.write_text(actual, encoding="utf-8")

@@ -129,16 +129,6 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
         Ranker.load("full")
 
 
-def test_rank_without_a_model_says_which_it_takes(tmp_path, command):
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": {"A": "x", "B": ENGLISH[0]}}]))
-    out, err = command("rank", str(path), "-f", "json")
-    assert [item["system"] for item in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
-    assert "ranker: note: using the included model full" in err
-    assert "note: 1 source with fewer than 3 candidates; ranked without consensus\n" in err
-    assert command("rank", str(path), "-M", "full", "-f", "json").out == out
-
-
 def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.json").write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": ENGLISH}]))

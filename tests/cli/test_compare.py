@@ -47,16 +47,6 @@ def test_models_metrics_json_and_csv_agree(command, tmp_path):
     assert [json.loads(line)["rank"] for line in lines] == [cell.rank for cell in comparison.cells]
 
 
-def test_figures_are_those_of_evaluate_and_score(command):
-    # an error rate is turned round
-    evaluated = json.loads(command("evaluate", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
-    spearman = evaluated["rows"][0]["spearman"]["tie-corrected"]
-    comparison = Comparison.from_json(command("compare", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
-    cell = comparison.cell("segment.spearman", "sample/zh-en", "ter")
-    assert {"value": cell.value, "low": cell.low, "high": cell.high} == pytest.approx(spearman)
-    assert comparison.pairwise_tests == ()
-
-
 def test_several_data_sets_and_one_level(command, tmp_path):
     command("data", "convert", "sample", str(tmp_path / "again.jsonl"))
     data = ("--data", "sample", "--data", str(tmp_path / "again.jsonl"))

@@ -15,7 +15,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads.getting import get
 from ranker.corpora.judgements import human_scores
-from ranker.errors import FetchError, MissingError, OptionError
+from ranker.errors import FetchError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
 FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
@@ -153,28 +153,6 @@ def test_direct_assessment_in_csv_becomes_a_corpus_as_the_documents_say(tmp_path
     assert dataset.sources[["lp", "text"]].to_numpy().tolist() == [["de-en", "a, b"], ["en-de", "c"]]
     assert dataset.candidates["text"].tolist() == ["x", "y", "z"]
     assert human_scores(dataset, "score")[:2].tolist() == [0.625, -1.5]
-
-
-@pytest.mark.parametrize(
-    ("name", "says"), [("wmt12", "has no download address.*results page"), ("sample", "is included in")]
-)
-def test_a_card_without_an_address_says_how_to_get_it(name, says, card):
-    card()
-    with pytest.raises(MissingError, match=says):
-        get(name)
-
-
-@pytest.mark.parametrize(
-    ("digests", "says"),
-    [
-        ({"": "ab"}, "--sha256 ab: expected 64 hexadecimal"),
-        ({"x.txt": DIGEST}, "expected FILE=DIGEST, FILE one of data"),
-    ],
-)
-def test_digests_that_cannot_be_right_are_refused(digests, says, card):
-    card(Download("https://data.invalid/data.txt"))
-    with pytest.raises(OptionError, match=says):
-        get("made", sha256=digests)
 
 
 def test_the_command_says_what_it_fetched(server, card, corpora, command, caplog):
