@@ -51,10 +51,6 @@ def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need()
     assert included_models.fewer_features(without_references(sample), 73) == []
 
 
-def test_what_ships():
-    assert included_models.names() == ["consensus", "full", "full-any", "full-lexical"]
-
-
 @pytest.mark.parametrize("name", included_models.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)

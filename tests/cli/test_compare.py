@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import io
 import json
-import re
-from typing import get_args
 
 import pytest
 
-from ranker.evaluation.choices import Correction, Test
 from ranker.evaluation.compare.result import Comparison
-from ranker.evaluation.compare.run import compare
 
 FEW = ("--resamples", "20")
-
-
-def test_choices_are_those_of_the_library(command):
-    text, _ = command("compare", "--help")
-    for kind in (Test, Correction):
-        assert "|".join(get_args(kind)) in re.sub(r"\s+", "", text)
-    default = inspect.signature(compare).parameters["correction"].default
-    assert f"[default:{default}]" in re.sub(r"\s+", "", text)
 
 
 def test_models_metrics_json_and_csv_agree(command, tmp_path):
@@ -45,13 +32,3 @@ def test_models_metrics_json_and_csv_agree(command, tmp_path):
         assert float(row["value"]) == pytest.approx(cell.value)
     lines = command(*arguments, "-f", "jsonl")[0].splitlines()
     assert [json.loads(line)["rank"] for line in lines] == [cell.rank for cell in comparison.cells]
-
-
-def test_several_data_sets_and_one_level(command, tmp_path):
-    command("data", "convert", "sample", str(tmp_path / "again.jsonl"))
-    data = ("--data", "sample", "--data", str(tmp_path / "again.jsonl"))
-    arguments = ("compare", *data, "-m", "bleu", "--level", "segment", *FEW)
-    table = command(*arguments, "--per-lp")[0]
-    assert "sample zh-en, segment level" in table
-    assert "mean, 2 data sets, segment level, 240 sources" in table
-    assert "sample zh-en" not in command(*arguments)[0]

@@ -34,12 +34,6 @@ def ranked(command, tmp_path, model):
     return call
 
 
-def test_candidates_without_references_are_ranked(ranked):
-    (source,), err = ranked([TEXTS])
-    assert source["ranking"][-1]["text"] == "dogs ran home"
-    assert err == ""
-
-
 @pytest.mark.parametrize("size", [1, 2])
 def test_too_few_candidates_everywhere_are_refused_in_one_line(ranked, size):
     ranks, err = ranked([TEXTS[:size]] * 2, code=2)

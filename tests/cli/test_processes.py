@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ranker.cli.main import run
 from tests.cli.conftest import everything
+from tests.command_line import Command
 from tests.effort import further
 
 COMMAND = [sys.executable, "-m", "ranker.cli.main"]
@@ -53,13 +53,8 @@ def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_output_that_cannot_be_written(long_output: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, "rank", long_output, "-q", "-m", "bleu"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        words = ["rank", long_output, "-q", "-m", "bleu"]
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
 
@@ -148,16 +143,11 @@ def test_a_closed_standard_error_gets_nothing_and_nothing_goes_elsewhere(folder:
     assert (done.returncode, done.stdout) == (0, "written: out.csv\n")
 
 
-def test_an_interrupt_while_a_model_is_written(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_while_a_model_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.fsync", interrupt)
     before = everything(folder)
-    with pytest.raises(SystemExit) as exit_info:
-        run(["train", "--data", "good.json", "--model", "x.model"])
-    assert exit_info.value.code == 130
-    assert capsys.readouterr() == ("", "ranker: interrupted\n")
+    assert command("train", "--data", "good.json", "--model", "x.model", code=130) == ("", "ranker: interrupted\n")
     assert everything(folder) == before

@@ -50,18 +50,6 @@ def test_h_is_help(ranker, name):
     assert ranker(f"{name} -h") == ranker(f"{name} --help")
 
 
-def test_help_names_values_by_what_they_are_not_by_their_type(ranker):
-    shown = [
-        (ranker(f"{name} --help")[0], name) for name, command in COMMANDS.items() if not hasattr(command, "commands")
-    ]
-    assert len(shown) > 30
-    assert [name for text, name in shown if re.search(r"<(int|str|float|path|file|list|bool)|<\w+\|", text)] == []
-    text, _ = ranker("train --help")
-    assert "\n  DATA  Same as --data.\n" in text
-    assert "--loss hinge|squared_hinge " in text
-    assert "--jobs N " in text
-
-
 def test_a_letter_means_the_same_everywhere():
     meanings: dict[str, set[str]] = {}
     for command in COMMANDS.values():

@@ -31,17 +31,8 @@ EVIL = (
 
 
 def settings(kind: str = "ranking", **more: Any) -> CampaignSettings:
-    return CampaignSettings(
-        **{
-            "id": "test",
-            "title": "Test",
-            "kind": kind,
-            "show": KINDS[kind].show,
-            "repeat": 0.0,
-            "degraded": 0.0,
-            **more,
-        }
-    )
+    usual = {"id": "test", "title": "Test", "kind": kind, "show": KINDS[kind].show, "repeat": 0.0, "degraded": 0.0}
+    return CampaignSettings(**{**usual, **more})
 
 
 @pytest.fixture

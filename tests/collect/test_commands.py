@@ -10,23 +10,17 @@ from contextlib import closing
 
 import pytest
 
-from ranker.cli.main import run
 from tests.collect.conftest import small
 
 
 @pytest.fixture
-def refused(capsys):
+def refused(command):
     """Run a command of campaigns that must be refused in one line, and return the line."""
 
     def call(*words: object) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_info:
-            run(["-q", "collect", *map(str, words)])
-        messages = capsys.readouterr().err
-        assert exit_info.value.code == 2
-        assert messages.startswith("ranker: error: ")
-        assert messages.count("\n") == 1
-        return messages.removeprefix("ranker: error: ")
+        (line,) = command("-q", "collect", *map(str, words), code=2).err.splitlines(keepends=True)
+        assert line.startswith("ranker: error: ")
+        return line.removeprefix("ranker: error: ")
 
     return call
 
@@ -85,13 +79,11 @@ def test_a_damaged_campaign_is_refused_in_one_line(statement, tmp_path, campaign
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
-def test_links_in_a_file_are_for_the_owner_alone(tmp_path):
+def test_links_in_a_file_are_for_the_owner_alone(tmp_path, command):
     before = os.umask(0o022)
     try:
-        for command in (["new", str(tmp_path / "a"), "--data", "sample"], ["status", str(tmp_path / "a")]):
-            with pytest.raises(SystemExit) as exit_info:
-                run(["collect", *command, "-o", str(tmp_path / f"{command[0]}.json")])
-            assert exit_info.value.code == 0
+        for words in (["new", str(tmp_path / "a"), "--data", "sample"], ["status", str(tmp_path / "a")]):
+            command("collect", *words, "-o", str(tmp_path / f"{words[0]}.json"))
     finally:
         os.umask(before)
     assert "/enter/" in (tmp_path / "new.json").read_text()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from tests.collect.conftest import free_port
 from tests.collect.test_quality import judge_in_file
+from tests.command_line import Command
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "collect.md"
 
@@ -25,14 +25,11 @@ def serve(words: list[str]) -> None:
     server.communicate()
 
 
-def call(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def call(words: list[str], command: Command) -> None:
     if words[:2] == ["collect", "serve"] and "--help" not in words:
         serve(words)
-        return ""
-    with pytest.raises(SystemExit) as exit_info:
-        run(words)
-    printed = capsys.readouterr()
-    assert exit_info.value.code == 0, (words, printed.err)
+        return
+    printed = command(*words)
     if words[:2] == ["collect", "new"] and "demo.campaign" in words:
         # whoever reads on has judged something in the meantime
         path, codes = Path("demo.campaign"), re.findall(r"^judge\d+", printed.out, flags=re.MULTILINE)
@@ -40,11 +37,10 @@ def call(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
             code: (lambda texts: sorted(range(1, len(texts) + 1), key=lambda n: len(texts[n - 1])), 9) for code in codes
         }
         judge_in_file(path, judges, 12)[0].close()
-    return printed.out
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="documents are not part of the wheel")
-def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
+def test_the_commands_of_the_page_run(tmp_path, monkeypatch, command):
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -53,7 +49,7 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
     for line in lines:
         program, *words = shlex.split(line)
         assert program == "ranker"
-        call(words, capsys)
+        call(words, command)
     assert {"judgements.jsonl", "judgements.pairs.tsv", "careful.jsonl", "demo.model"} <= {
         p.name for p in tmp_path.iterdir()
     }

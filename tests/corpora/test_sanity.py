@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +152,6 @@ def test_the_bundled_sample_is_clean() -> None:
     assert not list(sanity.notes_of(load_dataset("sample")))
 
 
-SHARED = Path(os.environ.get("RANKER_SHARED") or Path(__file__).parents[3] / "shared") / "data"
 TRUE = {
     "wmt12-rr": {"tokenised": "dfki-berlin"},
     "wmt19-darr": {
@@ -168,11 +166,8 @@ TRUE = {
 
 
 @pytest.mark.parametrize("name", TRUE)
-def test_on_outputs_of_shared_tasks_only_what_is_true_is_noted(name: str) -> None:
-    path = SHARED / f"{name}.jsonl.gz"
-    if not path.exists():
-        pytest.skip(f"needs {path}")
-    dataset = load_dataset(str(path))
+def test_on_outputs_of_shared_tasks_only_what_is_true_is_noted(name: str, shared: Path) -> None:
+    dataset = load_dataset(shared / "data" / f"{name}.jsonl.gz")
     notes = {check.__name__: check(dataset) for check in sanity.CHECKS}
     assert {check: found for check, found in notes.items() if found}.keys() == TRUE[name].keys()
     for check, names in TRUE[name].items():

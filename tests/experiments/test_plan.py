@@ -80,14 +80,6 @@ def test_the_command_reports_what_failed_and_prints_the_rest(emit, tmp_path):
     assert "### second\n\nThis table could not be computed: wmt12: too few sources\n" in files[2].read_text()
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
-def test_documents_are_whole_although_a_table_fails(emit, tmp_path, form):
-    path = tmp_path / f"out.{'md' if form == 'markdown' else form}"
-    printed = emit(plan(DataError("no")), "--format", form, "--output", str(path), code=2).out
-    assert printed == path.read_text()
-    assert form != "json" or len(json.loads(printed)["tables"]) == 3
-
-
 def test_a_fault_of_the_program_is_raised_after_everything_else(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(ye07, "plan", lambda *_: plan(ZeroDivisionError("division by zero")))
     with pytest.raises(ZeroDivisionError):

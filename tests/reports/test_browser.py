@@ -181,19 +181,10 @@ def test_a_large_report_is_small_and_all_its_sources_are_found(large, open_page)
 
 def test_search_finds_words_of_all_texts(report, preferred, open_page):
     page = open_page(report)
-    texts = [
-        "\n".join(
-            [
-                lp,
-                source,
-                *preferred.references["text"][preferred.references["source"] == at],
-                *own["system"],
-                *own["text"],
-            ]
-        ).lower()
-        for at, (lp, source) in enumerate(zip(preferred.sources["lp"], preferred.sources["text"], strict=True))
-        for own in [preferred.candidates[preferred.candidates["source"] == at]]
-    ]
+    texts = []
+    for at, (lp, source) in enumerate(zip(preferred.sources["lp"], preferred.sources["text"], strict=True)):
+        own, references = (each[each["source"] == at] for each in (preferred.candidates, preferred.references))
+        texts.append("\n".join([lp, source, *references["text"], *own["system"], *own["text"]]).lower())
     # the data are in the report twice, once of one language pair
     joined = texts + [text for text in texts if text.startswith("de-en")]
     for query, terms in {"tree HOUSE": ["tree", "house"], '"green the"': ["green the"], "fr-en": ["fr-en"]}.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +22,7 @@ def sources() -> Dataset:
     whole = catalogue.load("sample")
     part = whole.select_sources(np.arange(len(whole.sources)) < 28)
     lp = part.sources["lp"].mask(np.arange(28) % 3 == 0, "ja-en")
-    return Dataset(
-        "part",
-        part.sources.assign(lp=lp),
-        part.references,
-        part.candidates,
-        part.ratings,
-        part.preferences,
-    )
+    return dataclasses.replace(part, name="part", sources=part.sources.assign(lp=lp))
 
 
 @pytest.fixture(scope="session")

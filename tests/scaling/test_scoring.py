@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -95,8 +96,7 @@ def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path,
 
 def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_path, sources):
     unknown = sources.sources.assign(lp=sources.sources["lp"].where(sources.sources.index != 20))
-    dataset = Dataset("part", unknown, sources.references, sources.candidates, sources.ratings, sources.preferences)
-    write_dataset(dataset, tmp_path / "part.jsonl")
+    write_dataset(dataclasses.replace(sources, sources=unknown), tmp_path / "part.jsonl")
     make_shards(str(tmp_path / "part.jsonl"), tmp_path / "shards", 100)
     words = ("rank", str(tmp_path / "shards"), "--model", "full", "--out", str(tmp_path / "out"))
     printed = command(*words, code=2)

@@ -181,15 +181,8 @@ def test_a_system_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:
 def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lacking = {"d1": ["One", ""]}
     path = tmp_path / "x.xml"
-    path.write_text(
-        "".join(
-            [
-                mteval_set("srcset", {"s": SOURCES}),
-                mteval_set("refset", {"A": lacking}),
-                mteval_set("tstset", {"t": SYSTEMS["good"]}),
-            ]
-        )
-    )
+    sets = (("srcset", {"s": SOURCES}), ("refset", {"A": lacking}), ("tstset", {"t": SYSTEMS["good"]}))
+    path.write_text("".join(mteval_set(*each) for each in sets))
     with caplog.at_level(logging.WARNING):
         dataset = read_dataset(path)
     assert len(dataset) == 3
