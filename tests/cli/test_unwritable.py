@@ -27,7 +27,6 @@ COMMANDS: dict[str, str] = {
     "collect new -d good.json --kind fluency": "",
     "collect export test.campaign -o": ".jsonl",
     "experiment ye07 --train good.json -o": ".json",
-    "experiment stanojevic14 good.json --plot": ".svg",
     "nbest from-dataset -d good.json -F words": "",
     "nbest merge good.nbest good.nbest -o": "",
     "data shard good.json --out": "",

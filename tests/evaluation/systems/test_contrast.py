@@ -364,3 +364,8 @@ def test_systems_that_cannot_be_contrasted(tmp_path: Path) -> None:
     ]
     with pytest.raises(OptionError, match="--train-text is a single text, but test uses the tokenizers 13a, zh"):
         run(assemble(several, "test"), tokenizer="auto", train_text=path)
+
+
+def test_buckets_have_plain_names() -> None:
+    assert bucket_names((0, 1, 2, 5, 10)) == ["0", "1", "2-4", "5-9", "10+"]
+    assert bucket_of([0, 1, 4, 5, 99], (0, 1, 2, 5, 10)).tolist() == [0, 1, 2, 3, 4]
