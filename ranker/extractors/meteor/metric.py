@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ranker import notation
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.corpora.languages import language_code
@@ -174,19 +173,19 @@ class Meteor(Metric):
             numbers[0], numbers[1], numbers[2], numbers[3], (weights[0], weights[1], weights[2], weights[3])
         )
 
-    def signature(self) -> str:
-        """Return the notation with all options in force: digests for files, ``auto`` for what follows the language."""
+    def signed(self) -> dict[str, object]:
+        """Sign with all options in force: digests for files, ``auto`` for what follows the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
         if self.paraphrases:
             used.append(MODULES[PARAPHRASE])
         weights = dict(zip(MODULES, self.values(language).weights, strict=True))
-        replaced: dict[str, object] = {
+        signed: dict[str, object] = {
             "parameters": None,
             "language": language,
             **dict(zip(Parameters._fields[:4], self.values(language)[:4], strict=True)),
-            **{f"{module}_weight": weights[module] if module in used else None for module in MODULES},
+            **{f"{module}_weight": weights[module] if module in used else None for module in MODULES[STEM:]},
             "modules": "+".join(used),
             "stemmer": self._stemmer(language),
             "wordnet": wordnet.digest if wordnet else None,
@@ -195,17 +194,14 @@ class Meteor(Metric):
         }
         if self.language == AUTO:
             for name in ("stemmer", "function_words"):
-                if getattr(self, name) == AUTO and replaced[name] is not None:
-                    replaced[name] = AUTO
+                if getattr(self, name) == AUTO and signed[name] is not None:
+                    signed[name] = AUTO
             if self.parameters == "rank":
                 numbers = [*Parameters._fields[:4], *(f"{module}_weight" for module in MODULES[STEM:])]
-                replaced.update({"parameters": "rank", **{name: getattr(self, name) for name in numbers}})
-            follows = wordnet or AUTO in replaced.values() or self.parameters == "rank"
-            replaced["language"] = AUTO if follows else None
-        names = [option for option, *_ in notation.option_table(Meteor)]
-        options = [(name, replaced.get(name, getattr(self, name))) for name in names]
-        written = tuple((name, notation.write(value)) for name, value in options if value is not None)
-        return str(notation.Spec(self.name, written))
+                signed.update({"parameters": "rank", **{name: getattr(self, name) for name in numbers}})
+            follows = wordnet or AUTO in signed.values() or self.parameters == "rank"
+            signed["language"] = AUTO if follows else None
+        return signed
 
     @property
     def english_only(self) -> tuple[str, ...]:

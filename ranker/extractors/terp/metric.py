@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
@@ -122,19 +121,15 @@ class TranslationEditRatePlus(Metric):
         chosen = COST_SETS[self.costs]
         return chosen if self.beam is None else chosen._replace(beam=self.beam)
 
-    def signature(self) -> str:
-        """Return the notation with all options in force: contents instead of the names of files."""
+    def signed(self) -> dict[str, object]:
+        """Sign with all options in force: contents instead of the names of files."""
         wordnet = self._wordnet()
-        replaced: dict[str, object] = {
+        return {
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
             "wordnet": wordnet.digest if wordnet else None,
             "stop_words": function_words(self.stop_words)[1] if self.edit_costs.stop_words else None,
             "beam": self.edit_costs.beam,
         }
-        names = [option for option, *_ in notation.option_table(type(self))]
-        options = [(name, replaced.get(name, getattr(self, name))) for name in names]
-        written = tuple((name, notation.write(value)) for name, value in options if value is not None)
-        return str(notation.Spec(self.name, written))
 
     def _parity_note(self) -> str | None:
         if self.parity is None:
