@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -42,8 +43,8 @@ from ranker.extractors.meteor.parameters import (
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import Segments, Tokenizer, token_batch
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
@@ -231,13 +232,9 @@ class Meteor(Metric):
         """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        languages, numbers = self._languages(dataset)
-        rows = np.zeros((len(sentences), self.width))
-        for number, language in enumerate(languages):
-            chosen = np.flatnonzero(numbers[dataset.candidate_source[pairs.candidate]] == number)
-            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
-            rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place.reshape(-1)]
+        rows = np.zeros((len(pairs.candidate), self.width))
+        for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
+            rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place]
             rows[chosen, STATISTICS + LANGUAGES.index(parameter_language(language))] = 1.0
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]
         return best_rows
@@ -290,15 +287,10 @@ class Meteor(Metric):
     ) -> tuple[Int32Array, Int64Array]:
         """Return the order of candidates relative to references, by their matches."""
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        languages, numbers = self._languages(dataset)
         blocks = [np.zeros(0, dtype=np.int32)]
-        size, start = np.zeros((2, len(sentences)), dtype=np.int64)
-        for number, language in enumerate(languages):
-            chosen = np.flatnonzero(numbers[batch.candidate_source[pairs.candidate]] == number)
-            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
-            room = batch.segments.lengths[distinct].min(axis=1)
-            bounds = offsets_of(room)
+        size, start = np.zeros((2, len(pairs.candidate)), dtype=np.int64)
+        for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
+            bounds = offsets_of(batch.segments.lengths[distinct].min(axis=1))
             ranks, counts = alignment_orders(
                 batch.segments.values,
                 batch.segments.offsets,
@@ -307,8 +299,8 @@ class Meteor(Metric):
                 self._search_options(language),
                 bounds,
             )
-            size[chosen] = counts[place.reshape(-1)]
-            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place.reshape(-1)]
+            size[chosen] = counts[place]
+            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place]
             blocks.append(ranks)
         offsets = offsets_of(size)
         values: Int32Array = np.concatenate(blocks)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
@@ -331,15 +323,15 @@ class Meteor(Metric):
         """Return the matches of one candidate with each reference, as ``word = word`` and ``word ~ word (module)``."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         segments = batch.segments
-        sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
+        sentence = int(batch.candidate[candidate])
         languages, numbers = self._languages(dataset)
-        language = languages[numbers[source]]
+        language = languages[numbers[batch.candidate_source[candidate]]]
         tables = _tables_of(dataset, self, language)
         candidate_words = segments.words(sentence)
         evidence = {}
-        for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
-            reference_words, shown = segments.words(int(reference)), []
-            places, matches = self._align(segments, tables, (sentence, int(reference)), language)
+        for number, reference in enumerate(batch.references_of(candidate), 1):
+            reference_words, shown = segments.words(reference), []
+            places, matches = self._align(segments, tables, (sentence, reference), language)
             for place, (start, size, length, module) in zip(places, matches, strict=True):
                 pair = (
                     " ".join(candidate_words[start : start + size]),
@@ -353,7 +345,7 @@ class Meteor(Metric):
         self, segments: Segments, tables: MatchTables, sentences: tuple[int, int], language: str
     ) -> tuple[list[int], list[list[int]]]:
         """Return the first reference word of every match, and the matches as `list_matches` describes them."""
-        ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in sentences]
+        ids = [segments.numbers(sentence) for sentence in sentences]
         offsets, matches = list_matches(ids[0], ids[1], sentences, tables)
         _, places, chosen = align(len(ids[0]), len(ids[1]), offsets, matches, self._search_options(language))
         return places.tolist(), matches[chosen].tolist()
@@ -372,6 +364,17 @@ class Meteor(Metric):
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
         return names, np.fromiter(map(places.__getitem__, taken), dtype=np.int64, count=sources)
+
+    def _pairs_by_language(
+        self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs
+    ) -> Iterator[tuple[str, Int64Array, Int64Array, Int64Array]]:
+        """Yield a language, its pairs, their different (candidate, reference) sentences, and which of these each is."""
+        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
+        languages, numbers = self._languages(dataset)
+        for number, language in enumerate(languages):
+            chosen = np.flatnonzero(numbers[dataset.candidate_source[pairs.candidate]] == number)
+            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
+            yield language, chosen, distinct, place.reshape(-1)
 
     def _stemmer(self, language: str) -> str | None:
         """Return the name of the stemmer for `language`, None for none."""

@@ -188,16 +188,16 @@ class TranslationEditRatePlus(Metric):
         """
         batch = self._batch(dataset)
         model = _model_of(dataset, self)
-        source = batch.candidate_source[candidate]
-        references = batch.reference[slice(*batch.reference_offsets[source : source + 2])]
-        rows = (
-            np.searchsorted(np.unique(batch.reference), references) if self.paraphrases else np.zeros_like(references)
-        )
+        sentence, distinct = int(batch.candidate[candidate]), np.unique(batch.reference)
         return {
             f"reference {number}": _describe(
-                batch.segments, int(batch.candidate[candidate]), int(reference), int(row), model
+                batch.segments,
+                sentence,
+                reference,
+                int(np.searchsorted(distinct, reference)) if self.paraphrases else 0,
+                model,
             )
-            for number, (reference, row) in enumerate(zip(references, rows, strict=True), 1)
+            for number, reference in enumerate(batch.references_of(candidate), 1)
         }
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
@@ -247,7 +247,7 @@ def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
 
 def _describe(segments: Segments, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
     """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
-    ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in (candidate, reference)]
+    ids = [segments.numbers(sentence) for sentence in (candidate, reference)]
     reference_words = segments.words(reference)
     if not len(ids[0]) or not len(ids[1]):
         return [*(f"+ {word}" for word in segments.words(candidate)), *(f"- {word}" for word in reference_words)]
