@@ -71,4 +71,4 @@ def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: FloatArray) -> 
         *(batch.candidate, batch.reference, batch.candidate_offsets, batch.reference_offsets),
     )
     row = np.repeat(np.arange(len(batch.candidate)), np.diff(ends))
-    return np.bincount(row, weight[gram] * clipped, minlength=len(batch.candidate))
+    return np.asarray(np.bincount(row, weight[gram] * clipped, minlength=len(batch.candidate)), dtype=np.float64)
