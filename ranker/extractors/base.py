@@ -387,15 +387,7 @@ class Metric(FittedExtractor):
         return dataclasses.replace(self, tokenizer=names[0])  # type: ignore[type-var]
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return the signature that sacreBLEU prints for the same scores, of segments or of a corpus, or None.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            The data set that is scored.
-        segments : bool
-            Whether single segments are scored.
-        """
+        """Return the signature that sacreBLEU prints for the same scores, of `segments` or of a corpus, or None."""
         return None
 
     def transform(self, dataset: Dataset) -> FloatArray:
