@@ -107,7 +107,6 @@ def train(
     folds : int, default 5
         0 for no cross-validation.
     seed : int, default 0
-        Of the folds and the bootstrap samples.
 
     Returns
     -------
@@ -116,10 +115,7 @@ def train(
     Examples
     --------
     >>> from ranker import Ranker, train
-    >>> result = train("sample", Ranker("bleu", C=0.01))
-    >>> result.ranker
-    <Ranker bleu: 1 feature, trained on fluency of sample (120 sources, 840 candidates)>
-    >>> result.to_frame()["name"].tolist()
+    >>> train("sample", Ranker("bleu", C=0.01)).to_frame()["name"].tolist()
     ['this model', 'chrf']
     """
     ranker = Ranker(ranker) if isinstance(ranker, str) else ranker

@@ -61,20 +61,9 @@ def contrast(
     that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
     those of n-grams take no account of the choice of the most one-sided ones.
 
-    Parameters
-    ----------
-    candidates : Dataset, DataFrame, list of dict, str or Path
-        See `ranker.ranking.Ranker.score` for the forms.
-    first, second : str, optional
-        The systems; may be left out if there are only two.
-    scorer : str, Path, Metric or Ranker, default "chrf"
-        A metric in its notation, the name of an included ranker, a model file (as Path), or a metric or ranker itself.
-    train_text, parser, tokenizer, lowercase, ngrams, segments, resamples, seed
-        As the options of ``ranker contrast``.
-
-    Returns
-    -------
-    SystemContrast
+    Candidates are in any form that `ranker.ranking.Ranker.score` takes; if there are only two systems, they need not be
+    named. The scorer is a metric in its notation, the name of an included ranker, a model file (as Path), or a metric
+    or ranker itself; the other options are those of the command.
     """
     dataset = candidate_rows(candidates).dataset
     if first is None or second is None:
