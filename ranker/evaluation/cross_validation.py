@@ -108,10 +108,6 @@ def train(
         0 for no cross-validation.
     seed : int, default 0
 
-    Returns
-    -------
-    TrainingResult
-
     Examples
     --------
     >>> from ranker import Ranker, train

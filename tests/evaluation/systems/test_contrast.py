@@ -393,5 +393,3 @@ def test_from_python_two_systems_need_no_names_and_figures_are_a_table() -> None
     overall = buckets(result, "overall", "")["chrf"]
     shown = table.loc[table["measure"] == "chrf", ["first", "first_low", "difference_high"]].iloc[0]
     assert shown.tolist() == [overall.first.value, overall.first.low, overall.difference.high]
-    with pytest.raises(OptionError, match=r"name the two systems to contrast; .* has 3 systems: 'A', 'B', 'C'"):
-        ranker.contrast(invented().to_frame())

@@ -119,10 +119,8 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
     """Return the systems of a data set that has two."""
     names = [str(name) for name in dataset.candidates["system"].unique()]
     if len(names) != 2:
-        listed = ", ".join(map(repr, names))
-        raise OptionError(
-            f"name the two systems to contrast; {dataset.name} has {counted(len(names), 'system')}: {listed}"
-        )
+        named = f"{dataset.name} has {counted(len(names), 'system')}: {', '.join(map(repr, names))}"
+        raise OptionError(f"name the two systems to contrast; {named}")
     return names[0], names[1]
 
 
