@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
     from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.evaluation.cross_validation import train
+    from ranker.evaluation.systems.contrast.run import contrast
     from ranker.evaluation.systems.run import compare_systems
     from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
@@ -35,6 +37,7 @@ _HOMES = {
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
+    "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
@@ -43,6 +46,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking:rank",
+    "train": "ranker.evaluation.cross_validation:train",
 }
 
 __all__ = [
@@ -55,6 +59,7 @@ __all__ = [
     "RankerError",
     "__version__",
     "compare_systems",
+    "contrast",
     "evaluate",
     "from_frame",
     "from_records",
@@ -63,6 +68,7 @@ __all__ = [
     "load_dataset",
     "make_metric",
     "rank",
+    "train",
 ]
 
 

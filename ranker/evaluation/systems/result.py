@@ -173,9 +173,9 @@ class SystemsResult(TableResult):
         for compared in self.comparisons:
             for system in compared.systems:
                 row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": system.system}
-                row |= _flat("score", system.score)
+                row |= system.score.columns("score")
                 row |= {key: getattr(system, key) for key in ("rank", "low", "high", "cluster")}
-                row |= _flat("difference", system.difference or Estimate(*[float("nan")] * 3))
+                row |= (system.difference or Estimate(*[float("nan")] * 3)).columns("difference")
                 rows.append(row | {key: getattr(system, key) for key in ("p", "adjusted", "needed")})
         return pd.DataFrame(rows)
 
@@ -216,7 +216,3 @@ _TITLES: Mapping[PairTest, str] = {
     "ar": "approximate randomisation",
     "exact": "exact randomisation",
 }
-
-
-def _flat(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

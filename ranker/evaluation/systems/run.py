@@ -122,7 +122,7 @@ def compare_systems(
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
     dataset = candidate_rows(candidates).dataset
     if not isinstance(scorers, Mapping):
-        scorers = _by_name(scorers)
+        scorers = scorers_by_name(scorers)
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
@@ -154,7 +154,7 @@ def compare_systems(
     )
 
 
-def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
+def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
     """Return scorers by their names, rankers that are read from a file by the name of the file."""
     named = []
     for each in scorers:
