@@ -78,6 +78,14 @@ def command(
             metavar="FILE|NAME",
         ),
     ] = None,
+    nonnegative: Annotated[
+        bool,
+        Option(
+            "--nonnegative",
+            help="Let no feature count against its direction: weights are at least 0, or at most 0 where lower values "
+            "are better.",
+        ),
+    ] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormat = "table",
@@ -111,6 +119,7 @@ def command(
         references_as_candidates=references_as_candidates,
         exclude_self=exclude_self,
         base=base,
+        nonnegative=nonnegative,
     )
     rivals = {name: make_scorer(None, name) for name in listed_paths(compare)}
     corpora: list[Dataset] = []
