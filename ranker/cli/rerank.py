@@ -79,8 +79,9 @@ def command(
     The chosen hypotheses are printed, one per line.
 
     Minimum Bayes risk needs no reference: each hypothesis is scored against all hypotheses of its sentence as
-    references, by a metric or by a ranker without its consensus features; or the scores are in a file. These are weighted equally, or with --scale by the probabilities derived from their model scores. The
-    ranker consensus also compares candidates, but each with the others only, with weights learnt from human judgements.
+    references, by a metric or by a ranker without consensus, or the scores are in a file. The hypotheses are weighted
+    equally, or with --scale by the probabilities derived from their model scores. The ranker consensus also compares
+    candidates, but each with the others only, with weights learnt from human judgements.
 
     In plain text, N consecutive lines are the hypotheses of one sentence; N is --per-source, or follows from the number
     of lines in -s or -r. JSON and tables include their references.
