@@ -178,7 +178,8 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None
 ) -> FloatArray:
-    from ranker.ranking import MetricScorer, scorer_of
+    from ranker.extractors.scorers import MetricScorer
+    from ranker.ranking import scorer_of
     from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior
 
     chances = None
