@@ -1,11 +1,8 @@
 """Judging selected sources against random ones: how well, and how surely, systems are ordered.
 
-``python bench/source_selection.py --corpora wmt15`` (shared data: $RANKER_SHARED/data). In random halves of the judged
-sources of every language pair, each method selects sources, and the systems are ranked by the judgements of these.
-*tau* is Kendall's tau-b with the ranking by all judgements; *pairs*, the share of pairs of systems of which one is
-ahead in 97.5% of bootstrap samples, and by all judgements; *clusters* are those of `rank_systems`; *words* is the
-length of the selected outputs relative to all. Figures are means over language pairs and halves; in brackets is the
-difference from random selection, the 2.5% and 97.5% quantiles over halves.
+``python bench/source_selection.py --corpora wmt15`` (shared data: $RANKER_SHARED/data). docs/collect.md explains the
+columns; *clusters* are those of `rank_systems`. Figures are means over language pairs and random halves of the judged
+sources; in brackets are the 2.5% and 97.5% quantiles over halves of the difference from random selection.
 """
 
 from __future__ import annotations
