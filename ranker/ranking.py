@@ -77,6 +77,8 @@ class Ranker:
     base : str, optional
         Model file or included ranker to adapt: its features are kept, its weights change only as far as the judgements
         require.
+    nonnegative : bool, default False
+        Let no feature count against its direction: weights are at least 0, or at most 0 where lower is better.
 
     Attributes
     ----------
@@ -112,8 +114,11 @@ class Ranker:
         references_as_candidates: bool = False,
         exclude_self: bool = False,
         base: str | None = None,
+        nonnegative: bool = False,
     ) -> None:
-        self.settings = Settings(features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base)
+        self.settings = Settings(
+            features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base, nonnegative
+        )
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
@@ -190,6 +195,9 @@ class Ranker:
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
+        if settings.nonnegative:
+            given = (part for part in self.feature_set.members if isinstance(part, ExternalScores))
+            notes.extend(note for part in given if (note := part.metric_note(table.dataset)))
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         self.weight_sets, self.training, note = learn_weights(
             table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
@@ -445,6 +453,7 @@ class Ranker:
             "C": f"{training.C:g}",
             "references_as_candidates": training.references,
             "exclude_self": "true" if self.settings.exclude_self else None,
+            "nonnegative": "true" if self.settings.nonnegative else None,
             "base": training.base,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,

@@ -238,12 +238,46 @@ def shard(
     emit(form, None, listed, signature=summary)
 
 
+Target = Annotated[Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")]
+
+
+@app.command()
+def select(
+    data: NameOrPath,
+    target: Target,
+    n: Annotated[int, Option("--n", help="Number of sources per language pair.", min=1)] = 100,
+    metric: Annotated[str, Option("--metric", "-m", help="Metric that scores the outputs.", metavar="METRIC")] = "chrf",
+    lp: LpOption = None,
+    form: OutputForm = "table",
+) -> None:
+    """Select the sources to have judged, so that few judgements tell systems apart.
+
+    Sources are chosen whose outputs differ in a metric, and in the way in which the systems differ on average. The
+    judgements order systems sooner than those of random sources, but mean scores of the selected sources exaggerate
+    the differences between systems.
+
+    Example: ranker data select sample selected.jsonl --n 20
+    """
+    from ranker.collect.sources import informative_sources
+    from ranker.corpora import catalogue
+    from ranker.corpora.formats.writing import write_dataset
+    from ranker.corpora.selection import of_language_pairs
+    from ranker.extractors.given import with_given_scores
+    from ranker.ranking import make_scorer
+
+    scorer = make_scorer(metric, None)
+    with working("selecting"):
+        dataset = of_language_pairs(with_given_scores(catalogue.load(data), scorer.members, lp or ()), lp or [])
+        chosen = dataset.select_sources(informative_sources(dataset, scorer, n))
+        paths = [str(path) for path in write_dataset(chosen, target)]
+    about = f"{counted(len(chosen.sources), 'source')} of {len(dataset.sources):,}, selected by {scorer.name}"
+    emit(form, paths, [{"written": path} for path in paths], lambda: say(about, *(f"written: {p}" for p in paths)))
+
+
 @app.command()
 def convert(
     data: NameOrPath,
-    target: Annotated[
-        Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")
-    ],
+    target: Target,
     lp: LpOption = None,
     judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
     form: OutputForm = "table",

@@ -132,6 +132,7 @@ def command(
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a system, metric and language pair."""
+    partly = any(each.people for comparison in result.comparisons for each in comparison.systems)
     return [
         {
             "lp": None if comparison.lp == "?" else comparison.lp,
@@ -150,6 +151,7 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
             **{name: getattr(each, name) for name in _TESTS},
             "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
+            **(estimate_columns("human.controlled", each.people) if partly else {}),
         }
         for comparison in result.comparisons
         for each in comparison.systems
@@ -222,6 +224,8 @@ def _print_systems(result: SystemsResult, comparison: SystemComparison, title: s
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
+        if any(system.people for system in comparison.systems):
+            row["people, all sources"] = _figure(each.people, 1.0) if each.people else "-"
         rows.append(row | _tested(each, scale))
     print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:

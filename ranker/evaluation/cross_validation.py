@@ -192,6 +192,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     if ranker.base:
         used = ranker.base.weight_sets.columns[table.place]
         features, origin = features[:, used], ranker.base.weights[table.place, used]
+    signs = ranker.feature_set.signs if ranker.settings.nonnegative else None
     fold = fold[table.group]
     scores = np.zeros(len(fold))
     for number in np.unique(fold):
@@ -204,7 +205,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
             mean, scale = standardiser(features[rows])
             columns = (features - mean) / scale
         penalty = training.C * table.pair_weight / part.pair_weight
-        learnt = part.learn(columns[rows], C=penalty, loss=cast(Loss, training.loss), origin=origin)
+        learnt = part.learn(columns[rows], C=penalty, loss=cast(Loss, training.loss), origin=origin, signs=signs)
         scores[~rows] = columns[~rows] @ learnt.coef
     return scores
 

@@ -99,6 +99,9 @@ class ComparedSystem:
     """Sources needed to find the difference significant; None for a difference of 0."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`."""
+    people: Estimate | None = None
+    """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
+    people scored a part of the outputs."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
-from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
+from ranker.corpora.judgements import AUTO, human_scores, rating_names, resolve_kind
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
@@ -23,6 +23,7 @@ from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
+from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
 from ranker.evaluation.systems.result import (
@@ -133,10 +134,11 @@ def compare_systems(
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
+    judged = human_scores(dataset, kind) if human and human[0].method == "mean" else np.full(len(dataset), np.nan)
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp))
+        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp), judged)
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -227,6 +229,7 @@ def _compare(
     baseline: str | None,
     settings: SystemsSettings,
     human: HumanRanking | None,
+    judged: FloatArray,
 ) -> SystemComparison:
     names = table.names
     cube = statistics[table.candidates]
@@ -251,6 +254,7 @@ def _compare(
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
     details = scorer.details(cube.sum(axis=0))
+    segments, judgements = scorer.score(cube), judged[table.candidates]
     base = names.index(table.first if baseline is None else baseline)
 
     def difference(left: int, right: int) -> Estimate:
@@ -272,6 +276,7 @@ def _compare(
                 float(adjusted[place, base]) if is_other else None,
                 _count(needed[place, base]) if is_other else None,
                 {key: float(values[place]) for key, values in details.items()},
+                controlled_mean(judgements[:, place], segments[:, place]),
             )
         )
     pairs = [
