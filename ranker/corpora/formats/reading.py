@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import parse_records
+from ranker.corpora.formats.json_lines import json_values, parse_records
 from ranker.corpora.formats.nbest_reading import is_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import assemble, build_dataset, side_by_side
@@ -30,12 +30,17 @@ def format_of(path: str | Path) -> str | None:
     return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
 
 
-def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str | None = None) -> Dataset:
-    """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input."""
+def read_dataset(
+    path: str | Path, *, pairs: str | Path | None = None, name: str | None = None, systems: Sequence[str] = ()
+) -> Dataset:
+    """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
+
+    `systems` are the columns of a table with one column per system.
+    """
     file = display_name(path)
     before = _version(path)
     try:
-        dataset = _read(path, name or _stem(path), file)
+        dataset = _read(path, name or _stem(path), file, systems)
     except MemoryError:
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
@@ -97,12 +102,15 @@ def read_parallel(
     )
 
 
-def _read(path: str | Path, name: str, file: str) -> Dataset:
+def _read(path: str | Path, name: str, file: str, systems: Sequence[str]) -> Dataset:
     kind = format_of(path)
+    if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
+        raise DataError("--systems names columns of a table, and this is none", file=file)
     if kind == "parquet":
+        from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import read_parquet
 
-        return read_parquet(path, name, file)
+        return table_dataset(read_parquet(path, file), name, systems)[0]
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset, read_markup
 
@@ -110,10 +118,10 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
-    return parse_dataset(text, name, file, kind)
+    return parse_dataset(text, name, file, kind, systems)
 
 
-def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> Dataset:
+def parse_dataset(text: str, name: str, file: str, kind: str | None = None, systems: Sequence[str] = ()) -> Dataset:
     """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
     if kind is None:
         if is_fairseq(text):
@@ -125,19 +133,25 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> D
 
         return assemble(parse_testset(universal_line_ends(text), file), name, file)
     if kind == "json":
+        from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
         from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
 
+        _, first = next(json_values(universal_line_ends(text), file), (0, None))
+        if systems or (isinstance(first, dict) and is_other_shape(first)):
+            records = json_values(universal_line_ends(text), file)
+            return table_dataset(columns_of_records(records, file), name, systems)[0]
         parse = parse_wmt_esa if is_wmt_esa(text) else parse_records
         return assemble(parse(universal_line_ends(text), file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
+        from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
         if is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
             return assemble(parse_mqm(universal_line_ends(text), file), name, file)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
-        return parse_table(text, name, file, delimiter, quoted=kind == "csv")
+        return table_dataset(parse_table(text, file, delimiter, quoted=kind == "csv"), name, systems)[0]
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "

@@ -24,7 +24,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import json_line, read_records, source_key
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
-from ranker.corpora.formats.tables import long_table, parquet_errors
+from ranker.corpora.formats.tables import Columns, long_table, parquet_errors
 from ranker.corpora.formats.wmt_esa import is_wmt_esa
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError
@@ -132,7 +132,7 @@ def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     done, first = 0, 1
     for table in _whole_sources(path, file, rows):
         lines = np.arange(done + 1, done + table.num_rows + 1)
-        part = long_table(table.column_names, table.columns, lines, file).dataset(name, first=first)
+        part = long_table(Columns(table.column_names, table.columns, lines, file)).dataset(name, first=first)
         done, first = done + table.num_rows, first + len(part.sources)
         yield Part(part, "seg_id" not in map(canonical, table.column_names))
 
