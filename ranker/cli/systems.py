@@ -110,7 +110,7 @@ def command(
         result = compare_systems(
             dataset,
             scorers,
-            baseline=baseline,
+            baseline=None if baseline is None else inputs.system(baseline),
             test=test,
             correction=correction,
             resamples=resamples,
@@ -211,8 +211,8 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     judged = result.metrics[0].type == "preferences"
     if judged:
         typer.echo(
-            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is preferred\n"
-            "exp(d) times as often as the other. A comparison without a source counts as one source."
+            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is\n"
+            "preferred exp(d) times as often as the other; a comparison without a source counts as one source"
         )
     if not pairs:
         interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over sources"

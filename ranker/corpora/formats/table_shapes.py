@@ -1,9 +1,9 @@
 """Tables of all shapes: one row per candidate, per source with one column per system, or per comparison of two.
 
 A table without ``text`` whose other columns are not all numbers has one column per system. One with ``chosen`` and
-``rejected``, with ``winner`` and ``loser``, or with ``preferred`` (or ``winner``) and two texts or systems (``text_a`` and
-``text_b``, ``model_a`` and ``model_b``) has preferences; see `ranker.corpora.formats.preference_tables`. Both are turned
-into rows of candidates.
+``rejected``, with ``winner`` and ``loser``, or with ``preferred`` (or ``winner``) and two texts or systems (``text_a``
+and ``text_b``, ``model_a`` and ``model_b``) has preferences; see `ranker.corpora.formats.preference_tables`. Both are
+turned into rows of candidates.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
 from ranker.corpora.column_names import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import json_line, read_records, source_key
+from ranker.corpora.formats.json_lines import CANDIDATES, json_line, read_records, source_key
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
 from ranker.corpora.formats.tables import Columns, long_table, parquet_errors
@@ -123,7 +123,7 @@ def _of_records(values: list[tuple[int, Any]], name: str, file: str, first: int)
 
 
 def _candidates(value: Any) -> int:
-    several = value.get("candidates") or value.get("tgt") if isinstance(value, dict) else None
+    several = next(filter(None, map(value.get, CANDIDATES)), None) if isinstance(value, dict) else None
     return len(several) if isinstance(several, list | dict) else 1
 
 
