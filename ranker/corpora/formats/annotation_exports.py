@@ -17,30 +17,25 @@ from ranker.corpora.column_names import HYPOTHESIS, canonical
 
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
 _SIDES = {"left": "a", "right": "b"}
-Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
-def is_export(value: object) -> bool:
-    """Whether the first record of a JSON file is of an export that `exported` reads."""
-    return isinstance(value, dict) and (_is_label_studio(value) or _is_pearmut(value))
-
-
-def exported(values: Iterable[tuple[int, Any]]) -> Numbered:
-    """Yield a row per candidate and judge, or per comparison and judge, with the line of its record."""
+def exported(values: Iterable[tuple[int, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """Return a row per candidate and judge, or per comparison and judge, with its line; none of other JSON."""
+    rows: list[tuple[int, dict[str, Any]]] = []
     for line, value in values:
-        for row in _of_label_studio(value) if _is_label_studio(value) else _of_pearmut(value):
-            yield line, row
+        if not isinstance(value, dict):
+            return []
+        if isinstance(value.get("data"), dict) and isinstance(value.get("annotations"), list):
+            rows += [(line, row) for row in _of_label_studio(value)]
+        elif all(isinstance(log, list) and _is_entry(log[0]) for log in value.values() if log):
+            rows += [(line, row) for row in _of_pearmut(value)]
+        else:
+            return []
+    return rows
 
 
-def _is_label_studio(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("data"), dict) and isinstance(value.get("annotations"), list)
-
-
-def _is_pearmut(value: dict[str, Any]) -> bool:
-    logs = [*value.values()]
-    return all(isinstance(log, list) for log in logs) and any(
-        isinstance(entry, dict) and {"user_id", "item", "annotation"} <= {*entry} for log in logs for entry in log
-    )
+def _is_entry(value: object) -> bool:
+    return isinstance(value, dict) and {"user_id", "item"} <= {*value}
 
 
 def _of_label_studio(task: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -145,7 +145,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
         raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
     with _naming(name, lambda record: f"{name}[{record}]"):
         plain = [(number, _plain(value)) for number, value in enumerate(values)]
-        if plain and isinstance(plain[0][1], dict) and is_other_shape(plain[0][1]):
+        if plain and is_other_shape(plain[0][1]):
             dataset, _ = table_dataset(columns_of_records(plain, name, "record"), name)
         else:
             dataset = assemble(read_records(plain, name, "record"), name, name, "record")

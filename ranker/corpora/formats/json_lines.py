@@ -437,7 +437,9 @@ class RecordReader:
 
 def _listed(keys: tuple[str, ...]) -> str:
     """Return `keys`, each under one spelling."""
-    return ", ".join(dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references")))
+    return ", ".join(
+        dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references", *CANDIDATES[2:]))
+    )
 
 
 def _is_number(value: object) -> bool:

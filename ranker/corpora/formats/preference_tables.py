@@ -136,12 +136,16 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
     known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
     relation = known[encoded.indices.to_numpy()]
+    verdict, wrong, expected = pc.utf8_trim_whitespace(read["verdict"]), pd.isna(relation), _EXPECTED
     for side, sign in (("system.a", ">"), ("system.b", "<")):
         if side in read:
-            named = pc.equal(pc.utf8_trim_whitespace(read["verdict"]), pc.utf8_trim_whitespace(read[side]))
-            relation[named.fill_null(False).to_numpy()] = sign
-    for row in np.flatnonzero(pd.isna(relation))[:1].tolist():
-        what = f"column {shown(column)}: expected {_EXPECTED}, found {shown(read['verdict'][row].as_py())}"
+            named = pc.equal(verdict, pc.utf8_trim_whitespace(read[side])).fill_null(False).to_numpy()
+            if (named & ~wrong & (relation != sign)).any():
+                wrong, expected = named & ~wrong & (relation != sign), "no system called like the other side: rename it"
+                break
+            relation[named], wrong = sign, wrong & ~named
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        what = f"column {shown(column)}: expected {expected}, found {shown(read['verdict'][row].as_py())}"
         raise DataError(what, file=given.file, line=int(given.lines[row]))
     return relation
 

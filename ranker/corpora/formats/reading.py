@@ -133,17 +133,16 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None, syst
 
         return assemble(parse_testset(universal_line_ends(text), file), name, file)
     if kind == "json":
-        from ranker.corpora.formats.annotation_exports import exported, is_export
+        from ranker.corpora.formats.annotation_exports import exported
         from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
         from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
 
-        _, first = next(json_values(universal_line_ends(text), file), (0, None))
-        if systems or is_export(first) or (isinstance(first, dict) and is_other_shape(first)):
-            records = json_values(universal_line_ends(text), file)
-            records = exported(records) if is_export(first) else records
-            return table_dataset(columns_of_records(records, file), name, systems)[0]
+        text = universal_line_ends(text)
+        rows = exported(json_values(text, file))
+        if rows or systems or is_other_shape(next(json_values(text, file), (0, None))[1]):
+            return table_dataset(columns_of_records(rows or json_values(text, file), file), name, systems)[0]
         parse = parse_wmt_esa if is_wmt_esa(text) else parse_records
-        return assemble(parse(universal_line_ends(text), file), name, file)
+        return assemble(parse(text, file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm

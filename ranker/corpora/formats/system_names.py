@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ranker.errors import DataError
 from ranker.files import STDIN, display_name
-
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 def system_files(translations: Sequence[str | Path]) -> dict[str, str | Path]:
@@ -32,16 +29,14 @@ def system_files(translations: Sequence[str | Path]) -> dict[str, str | Path]:
 def short_names(files: Sequence[str]) -> list[str]:
     """Return names of several files without the parts that all begin or end with, as long as letters are left."""
     parts = [file.split(".") for file in files]
-    for end in (-1, 0):
-        while len({*files}) > 1 and _is_common(parts, end):
-            parts = [part[:-1] if end else part[1:] for part in parts]
+    for rest in (slice(-1), slice(1, None)):
+        while len({*files}) > 1:
+            shorter = [part[rest] for part in parts]
+            cut = {next(iter(part[:1] if rest.start else part[-1:])) for part in parts}
+            if len(cut) > 1 or not all(any(map(str.isalpha, "".join(name))) for name in [*cut, *shorter]):
+                break
+            parts = shorter
     return [".".join(part) for part in parts]
-
-
-def _is_common(parts: list[list[str]], end: int) -> bool:
-    rest = [".".join(part[:-1] if end else part[1:]) for part in parts]
-    same = len({part[end] for part in parts}) == 1
-    return same and bool(_LETTER.search(parts[0][end])) and all(_LETTER.search(name) for name in rest)
 
 
 def _named(path: str | Path) -> tuple[str, str | Path]:

@@ -39,8 +39,9 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
     return long_table(table).dataset_and_candidates(name)
 
 
-def is_other_shape(keys: Mapping[str, Any]) -> bool:
+def is_other_shape(record: object) -> bool:
     """Whether a record of JSON is the row of a table that is not of one candidate."""
+    keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
     return bool(preference_roles([*keys])) or ("source" in columns and len(systems) > 1)

@@ -12,6 +12,7 @@ exponential distribution, so no comparison vanishes, and strengths are finite in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
 
 _BLOCK = 4_000_000
-_ITERATIONS, _PRECISION = 500, 1e-9
+_ITERATIONS, _PRECISION = 60, 1e-9
+_LARGEST = 20.0  # of differences of log strengths that data of any size can tell
 
 
 def davidson(
@@ -37,7 +39,18 @@ def davidson(
     `outcome` is 1 where the first of two systems was better, -1 where the second was, 0 for ties.
     """
     size = len(names)
-    _check(first, second, outcome, names, where)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    def refuse(group: Int64Array, what: str) -> NoReturn:
+        listed = ", ".join(names[place] for place in group[:5]) + (", ..." if len(group) > 5 else "")
+        raise DataError(what.replace("{}", listed), file=where)
+
+    edges = csr_array((np.ones(len(first)), (first, second)), shape=(size, size))
+    number, part = connected_components(edges, directed=False)
+    if number > 1:
+        group = np.flatnonzero(part == np.argmin(np.bincount(part)))
+        refuse(group, "no comparison connects {} with the other systems: add one, or leave systems out")
     swapped = first > second
     low, high, sign = np.minimum(first, second), np.maximum(first, second), np.where(swapped, -outcome, outcome)
     codes, pair = np.unique(low * size + high, return_inverse=True)
@@ -45,13 +58,16 @@ def davidson(
     cell = pair * 3 + sign + 1
     width = 3 * len(codes)
     whole = fit(pairs, np.bincount(cell, minlength=width).reshape(1, -1, 3), size)
+    order = np.argsort(whole[0])
+    if np.ptp(whole) > _LARGEST:
+        cut = int(np.argmax(np.diff(whole[0][order]))) + 1
+        what = "{} won, or lost, all comparisons with the other systems, ties aside, so strengths are not finite"
+        refuse(np.sort(min(order[:cut], order[cut:], key=len)), f"{what}: add judgements, or leave systems out")
     # sources with a single comparison differ in nothing but its cell: the sum of their weights is drawn at once
     alone = np.bincount(source)[source] == 1
     units, unit = np.unique(np.where(alone, cell, width + source), return_inverse=True)
     shape = np.ones(len(units))
     shape[units < width] = np.bincount(unit[alone], minlength=len(units))[units < width]
-    from scipy.sparse import csr_array
-
     counts = np.where(alone, 1.0 / shape[unit], 1.0)
     cells = csr_array((counts, (unit, cell)), shape=(len(units), width))
     sample = np.empty((resamples, size))
@@ -95,6 +111,8 @@ def fit(
         curvature[:, :-1, :-1] += between.mean(axis=1)[:, np.newaxis, np.newaxis]
         curvature[:, :-1, -1] = curvature[:, -1, :-1] = -(total * mean * tie) @ design
         curvature[:, -1, -1] = (total * tie * (1 - tie)).sum(axis=1) if tied else 1.0
+        # where strengths are not finite, it is singular far out
+        curvature[:, [*every, systems], [*every, systems]] += 1e-14 * total.sum(axis=1, keepdims=True)
         step = np.linalg.solve(curvature, gradient[:, :, np.newaxis])[:, :, 0]
         largest = np.abs(step).max(axis=1, keepdims=True)
         parameters += step / np.maximum(largest, 1.0)
@@ -102,48 +120,3 @@ def fit(
             break
     strengths = parameters[:, :-1]
     return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
-
-
-def _check(first: Int64Array, second: Int64Array, outcome: Int64Array, names: Sequence[str], where: str) -> None:
-    """Refuse comparisons that no finite strengths are most likely for."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
-
-    def graph(heads: Int64Array, tails: Int64Array) -> coo_array:
-        return coo_array((np.ones(len(heads)), (heads, tails)), shape=(len(names), len(names)))
-
-    def groups(edges: coo_array, connection: str) -> list[list[int]]:
-        number, label = connected_components(edges.tocsr(), connection=connection)
-        return [np.flatnonzero(label == code).tolist() for code in range(number)]
-
-    apart = groups(graph(first, second), "weak")
-    if len(apart) > 1:
-        what = f"no comparison connects {_listed(min(apart, key=len), names)} with the other systems"
-        raise DataError(f"{what}: compare one of them with one of the others, or leave them out", file=where)
-    better, worse = np.where(outcome < 0, second, first), np.where(outcome < 0, first, second)
-    tie = outcome == 0
-    heads, tails = np.concatenate([better, worse[tie]]), np.concatenate([worse, better[tie]])
-    for group in sorted(groups(graph(heads, tails), "strong"), key=len) if len(names) > 1 else ():
-        inside = np.zeros(len(names), dtype=bool)
-        inside[group] = True
-        lost, won = (inside[tails] & ~inside[heads]).any(), (inside[heads] & ~inside[tails]).any()
-        if lost != won:
-            what = f"{_listed(group, names)} {'lost' if lost else 'won'} every comparison with the other systems"
-            raise DataError(f"{what}, so strengths are not finite: add judgements, or leave them out", file=where)
-    if not tie.any():
-        return
-    # levels of systems such that a better one is at least one level above and tied ones are at most one level apart
-    weight = np.full((len(names), len(names)), np.inf)
-    weight[better[tie], worse[tie]] = weight[worse[tie], better[tie]] = 1.0
-    weight[better[~tie], worse[~tie]] = -1.0
-    try:
-        bellman_ford(weight, indices=0)
-    except NegativeCycleError:
-        return
-    what = "no comparison contradicts the others, so strengths are not finite: add judgements"
-    raise DataError(what, file=where)
-
-
-def _listed(group: Sequence[int], names: Sequence[str]) -> str:
-    listed = ", ".join(names[place] for place in group[:5])
-    return listed if len(group) <= 5 else f"{listed} and {len(group) - 5} more"
