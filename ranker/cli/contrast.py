@@ -97,7 +97,7 @@ def command(
     named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
     check_page(html, opened=opened)
     dataset = replace(inputs, data=inputs.data or named).read(scorer.members)
-    first, second = names or (None, None)
+    first, second = map(inputs.system, names) if names else (None, None)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 

@@ -75,6 +75,9 @@ def command(
 ) -> None:
     """Compare systems and test whether differences are significant.
 
+    Without --metric and --model, systems are compared by the preferences of the data, which may be without texts:
+    log strengths by Davidson's extension of the Bradley-Terry model for ties.
+
     Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
     Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
     the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
@@ -83,23 +86,31 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, inputs.given).items()}
+    scorers = None
+    if metric or model:
+        scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, inputs.given).items()}
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
     check_page(html, opened=opened)
-    members = [part for scorer in scorers.values() for part in scorer.members]
-    dataset = inputs.read(members)
+    members = [part for scorer in (scorers or {}).values() for part in scorer.members]
+    dataset = inputs.read(members, to_score=scorers is not None)
+    if scorers is None and (html or not len(dataset.preferences)):
+        without = "without them, systems are compared by preferences, and these data have none"
+        what = "--html needs them" if html else without
+        raise OptionError(f"give --metric NAME (see ranker features) or --model FILE (see ranker train): {what}")
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
         # the report needs them too
-        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if html else None
+        statistics = (
+            {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if scorers and html else None
+        )
         result = compare_systems(
             dataset,
             scorers,
-            baseline=baseline,
+            baseline=None if baseline is None else inputs.system(baseline),
             test=test,
             correction=correction,
             resamples=resamples,
@@ -108,7 +119,7 @@ def command(
             kind=kind,
             statistics=statistics,
         )
-    if html is not None and statistics is not None:
+    if html is not None and scorers and statistics is not None:
         from ranker.reports.systems.comparison import SystemsFindings, systems_report
 
         with working("writing"):
@@ -199,11 +210,15 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
         f"needed: sources required for a significant difference with power {settings.power:g}"
     )
-    if not pairs:
+    judged = result.metrics[0].type == "preferences"
+    if judged:
         typer.echo(
-            "score: [95% bootstrap confidence interval over sources] and cluster\n"
-            "ranks: rank range; ranges of different clusters do not overlap"
+            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is\n"
+            "preferred exp(d) times as often as the other; a comparison without a source counts as one source"
         )
+    if not pairs:
+        interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over sources"
+        typer.echo(f"score: [{interval}] and cluster\nranks: rank range; ranges of different clusters do not overlap")
     typer.echo("")
     for note in result.notes:
         say(note, "")
@@ -241,7 +256,9 @@ def _print_details(comparison: SystemComparison) -> None:
         {
             "system": each.system,
             **{
-                name: f"{value:,.0f}" if value > 1 and value.is_integer() else show(value)
+                name: f"{value:,.0f}"
+                if value.is_integer() and (value > 1 or comparison.metric == "preferences")
+                else show(value)
                 for name, value in each.details.items()
             },
         }

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_language_pairs, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.errors import counted
 from ranker.ranks import merge_ties
@@ -475,6 +475,7 @@ CONCLUSIONS: tuple[Check, ...] = (few_sources,)
 
 
 def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
-    """Yield what `checks` find."""
+    """Yield what `checks` find, of texts only if there are any."""
     for check in checks:
-        yield from check(dataset)
+        if has_texts(dataset) or check in (almost_all_ties, *CONCLUSIONS):
+            yield from check(dataset)

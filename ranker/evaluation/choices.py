@@ -11,7 +11,7 @@ Level = Literal["segment", "document", "system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
-RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
+RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "mean"]
 """Methods that rank systems by human judgements."""
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""

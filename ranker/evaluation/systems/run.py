@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -11,20 +12,28 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
-from ranker.corpora.judgements import AUTO, human_scores, rating_names, resolve_kind
-from ranker.corpora.own_references import without_only_references
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
-from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
+from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate, stream
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
-from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
+from ranker.evaluation.significance import (
+    centred,
+    corrected,
+    few_sources,
+    resampled_p,
+    smallest_p,
+    too_few_resamples,
+)
+from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.control_variate import controlled_mean
-from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
+from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
 from ranker.evaluation.systems.result import (
     ComparedSystem,
@@ -48,7 +57,7 @@ RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
 
 def compare_systems(
     candidates: Candidates,
-    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer],
+    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer] | None = None,
     *,
     baseline: str | None = None,
     test: SystemTest = "bs",
@@ -69,7 +78,9 @@ def compare_systems(
         One translation of every source by every system; see `ranker.ranking.Ranker.score` for the forms.
     scorers : list of str, Path, Metric or Ranker
         Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
-        A mapping gives them other names.
+        A mapping gives them other names. Without scorers, the preferences of the data are compared: log strengths by
+        Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over sources; see
+        `ranker.evaluation.systems.bradley_terry`.
     baseline : str, optional
         System that the others are compared with; by default the first.
     test : {"bs", "ar"}
@@ -122,6 +133,9 @@ def compare_systems(
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
     dataset = candidate_rows(candidates).dataset
+    if scorers is None:
+        return _by_preferences(dataset, baseline, settings)
+    check_texts(dataset)
     if not isinstance(scorers, Mapping):
         scorers = scorers_by_name(scorers)
     # the rows of statistics that are known are those of the data set as it is
@@ -215,10 +229,14 @@ class _SystemTable:
             raise OptionError(f"comparing systems requires at least two, but {what}")
         if len(self.candidates) < 2:
             raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
-        if baseline is not None and baseline not in self.names:
-            listed = ", ".join(map(repr, self.names))
-            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; available: {listed}"
-            raise OptionError(f"--baseline: {what}")
+        _check_baseline(baseline, self.names, self.where)
+
+
+def _check_baseline(baseline: str | None, names: Sequence[str], where: str) -> None:
+    if baseline is not None and baseline not in names:
+        listed = ", ".join(map(repr, names))
+        what = f"no system {baseline!r} in {where}{nearest(baseline, names)}; available: {listed}"
+        raise OptionError(f"--baseline: {what}")
 
 
 def _compare(
@@ -247,15 +265,33 @@ def _compare(
     if len(bad):
         what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
-    gain = merge_ties(scorer.sign * tests.scores)
+    details = scorer.details(cube.sum(axis=0))
+    base = table.first if baseline is None else baseline
+    by_system = zip(judged[table.candidates].T, scorer.score(cube).T, strict=True)
+    controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
+    return _comparison(table.lp, name, len(cube), names, tests, scorer.sign, base, settings, details, human, controlled)
+
+
+def _comparison(
+    lp: str,
+    name: str,
+    sources: int,
+    names: list[str],
+    tests: SystemPairTests,
+    sign: float,
+    baseline: str,
+    settings: SystemsSettings,
+    details: Mapping[str, FloatArray],
+    human: HumanRanking | None = None,
+    controlled: Sequence[Estimate | None] = (),
+) -> SystemComparison:
+    gain = merge_ties(sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
-    needs = _needed(tests, len(cube), settings)
+    needs = _needed(tests, sources, settings)
     p, adjusted, needed = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs))
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
-    details = scorer.details(cube.sum(axis=0))
-    segments, judgements = scorer.score(cube), judged[table.candidates]
-    base = names.index(table.first if baseline is None else baseline)
+    base = names.index(baseline)
 
     def difference(left: int, right: int) -> Estimate:
         return estimate(tests.scores[left] - tests.scores[right], tests.sample[:, left] - tests.sample[:, right])
@@ -276,7 +312,7 @@ def _compare(
                 float(adjusted[place, base]) if is_other else None,
                 _count(needed[place, base]) if is_other else None,
                 {key: float(values[place]) for key, values in details.items()},
-                controlled_mean(judgements[:, place], segments[:, place]),
+                controlled[place] if controlled else None,
             )
         )
     pairs = [
@@ -291,8 +327,47 @@ def _compare(
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
-    return SystemComparison(
-        table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement, test=tests.test
+    return SystemComparison(lp, name, sources, baseline, tuple(systems), tuple(pairs), *agreement, test=tests.test)
+
+
+def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
+    """Compare systems by the preferences between them."""
+    if settings.parity or settings.test != "bs":
+        raise OptionError("preferences are compared by the bootstrap only: leave out test and parity, or give a metric")
+    resolve_kind(dataset, PREFERENCES)
+    systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
+    compared = []
+    for lp in dict.fromkeys(pairs[dataset.candidate_source]):
+        first, second, outcome = comparisons(dataset, pairs == lp)
+        where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
+        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
+            what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
+            raise DataError(what, file=where)
+        _check_baseline(baseline, names.tolist(), where)
+        source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
+        sides = codes.reshape(2, -1).astype(np.int64)
+        generator = stream(settings.seed, lp, PREFERENCES)
+        scores, sample = davidson(*sides, outcome, source, names.tolist(), settings.resamples, generator, where)
+        one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
+        observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
+        p = resampled_p(null, observed)
+        adjusted = corrected(p, null, observed, settings.correction)
+        tests = SystemPairTests(scores, sample, one, other, p, adjusted, "bs", settings.resamples)
+
+        def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
+            size = int(sides.max()) + 1
+            return np.bincount(sides[0], outcome == result, size) + np.bincount(sides[1], outcome == -result, size)
+
+        details = {"won": count(1), "lost": count(-1), "tied": count(0)}
+        base = str(systems[first[0]]) if baseline is None else baseline
+        units = int(source.max()) + 1
+        compared.append(_comparison(lp, PREFERENCES, units, names.tolist(), tests, 1.0, base, settings, details))
+    signature = _signature(dataset, settings, baseline, ())
+    notes = [few_sources(each.sources, "" if each.lp == "?" else each.lp) for each in compared]
+    metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
+    return SystemsResult(
+        dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
     )
 
 
