@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
+    from ranker.evaluation.checks.outputs import check_outputs
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.systems.run import compare_systems
     from ranker.extractors.base import Extractor, Metric
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ranker.frames.features import Features
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking import Ranker, rank
+    from ranker.ranking import Ranker, rank, reward
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
@@ -34,6 +35,7 @@ _HOMES = {
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
+    "check_outputs": "ranker.evaluation.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
@@ -43,6 +45,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking:rank",
+    "reward": "ranker.ranking:reward",
 }
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "Ranker",
     "RankerError",
     "__version__",
+    "check_outputs",
     "compare_systems",
     "evaluate",
     "from_frame",
@@ -63,6 +67,7 @@ __all__ = [
     "load_dataset",
     "make_metric",
     "rank",
+    "reward",
 ]
 
 
