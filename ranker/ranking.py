@@ -695,7 +695,10 @@ def reward(
     chosen = scorer_of(scorer).for_systems()
 
     def score(
-        completions: Sequence[str | Sequence[Mapping[str, str]]], *, sources: Sequence[str] | None = None, **columns: Any
+        completions: Sequence[str | Sequence[Mapping[str, str]]],
+        *,
+        sources: Sequence[str] | None = None,
+        **columns: Any,
     ) -> list[float]:
         texts = [text if isinstance(text, str) else text[-1]["content"] for text in completions]
         dataset = from_texts(texts, by_translation(columns.get(references)), sources, lp=lp)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from ranker.cli.options import Input, OutputForm, Without, working
 from ranker.cli.output import emit, print_table, say
-
-if TYPE_CHECKING:
-    from ranker.corpora.dataset import Dataset
 
 _SHOWN = 160
 

@@ -42,7 +42,9 @@ def command(
     percent: PercentOption = False,
     penalty: Annotated[
         float,
-        Option(help="Make scores worse by X for each check that an output fails (see ranker check), on average.", min=0),
+        Option(
+            help="Make scores worse by X for each check that an output fails (see ranker check), on average.", min=0
+        ),
     ] = 0.0,
     jobs: JobsOption = None,
     form: Form = "table",
@@ -52,8 +54,8 @@ def command(
 
     For documents and systems, a metric's score is computed from the summed segment statistics, a ranker's score is the
     mean of its segment scores. With --format mtme -o DIR, score files for mt-metrics-eval are written, one per metric,
-    language pair and level; scores where lower is better are negated. --format value prints numbers alone. To find out which system is significantly better,
-    use ranker systems.
+    language pair and level; scores where lower is better are negated. --format value prints the scores alone, one line
+    per row of the table. To find out which system is significantly better, use ranker systems.
 
     Shards (ranker data shard) are scored one at a time; segment scores are written to --out.
 

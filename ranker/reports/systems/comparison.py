@@ -15,6 +15,7 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.evaluation.systems.run import people_kind
 from ranker.extractors.scorers import Scorer
+from ranker.reports.checks import checked
 from ranker.reports.contributions import score_correlations
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require
@@ -30,6 +31,7 @@ class SystemsFindings:
     names: tuple[str, ...]
     correlations: FloatArray
     sources: tuple[SourceOutputs, ...]
+    checks: tuple[Section, ...]
 
     @classmethod
     def of(
@@ -58,6 +60,7 @@ class SystemsFindings:
             (*scorers, *(["people"] if judged else [])),
             score_correlations(signs * scores, human, dataset.candidate_source),
             outputs_by_source(dataset, keys, first, parts, human, rho, sign=sign),
+            tuple(checked([dataset])),
         )
 
 
@@ -71,6 +74,7 @@ def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple
             for number, comparison in enumerate(result.comparisons, 1)
         ),
         *([_correlations(findings)] if len(findings.names) > 1 else []),
+        *findings.checks,
         _sources(findings),
         section("systems_made.html", "made", "Settings", result=result),
     ]
