@@ -45,7 +45,8 @@ def unmatched(source: str, own: str, wanted: Counter[str], given: Counter[str]) 
 def certain(source: str, own: str, missing: list[str], extra: list[str]) -> bool:
     """Tell whether numbers are wrong: others stand for them, or such are missing as nobody writes in words."""
     scaled = _has("scale", source, own)
-    long = any(len(number.strip("0")) > 2 or (len(number) > 2 and not scaled) for number in missing)
+    digits = ((len(number), len(number.strip("0"))) for number in missing)
+    long = any(significant > 2 or (significant > 1 and size > 2 and not scaled) for size, significant in digits)
     return long or bool(missing and extra and not _has("spelled", source, own))
 
 

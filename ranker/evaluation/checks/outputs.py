@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -112,15 +113,28 @@ def _copy(texts: Texts) -> Failures:
 def _language(texts: Texts) -> Failures:
     table = tables()["language"]
     scripts = {code: names for names, codes in table["scripts"].items() for code in codes.split()}
-    for code in filter(is_language, dict.fromkeys(texts.languages)):
+    languages = _known_languages(texts)
+    for code in filter(is_language, dict.fromkeys(languages)):
         script = "".join(rf"\p{{{name}}}" for name in scripts.get(code, "Latin").split())
-        of_code = texts.languages == code
+        of_code = languages == code
         rows = np.flatnonzero(of_code[texts.source])
         in_reference = _foreign(texts.references, np.flatnonzero(np.repeat(of_code, np.diff(texts.slots))), script)
         foreign = _foreign(texts.own, rows, script) & ~texts.of_references(in_reference)[texts.source]
         yield from ((row, "other letters") for row in np.flatnonzero(foreign).tolist())
         if code in table["words"]:
             yield from _other_words(texts, code, rows[~foreign[rows]])
+
+
+def _known_languages(texts: Texts) -> npt.NDArray[np.object_]:
+    """Return the target languages, the unknown one by the frequent words of its references."""
+    unknown = np.array([not is_language(code) for code in texts.languages])
+    looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
+    looked_at[len(texts.own) + len(texts.sources) :] = np.repeat(unknown, np.diff(texts.slots))
+    if not looked_at.any():
+        return texts.languages
+    shares = {code: texts.frequent_words(code, looked_at).sum() for code in tables()["language"]["words"]}
+    likely = max(shares, key=lambda code: shares[code])
+    return np.where(unknown & (shares[likely] > 0.15 * looked_at.sum()), likely, texts.languages)
 
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
@@ -187,10 +201,11 @@ def _truncation(texts: Texts) -> Failures:
     )
     shortest = np.full(len(source), np.inf)
     np.minimum.at(shortest, np.repeat(np.arange(len(source)), np.diff(texts.slots)), reference)
-    expected = np.where(np.isfinite(shortest), shortest, 0.6 * source)[texts.source]
+    known = np.isfinite(shortest)
+    expected, least = np.where(known, shortest, source)[texts.source], np.where(known, 1 / 3, 0.2)[texts.source]
     ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
     unfinished = matches(texts.own, rf"(?:[(\[„«–-]|\s(?:{'|'.join(table['unfinished'].split())}))\s*$")
-    short = (expected > 40) & ((own < expected / 3) | (finished & ~ended & (own < expected / 2)))
+    short = (expected > 40) & (own < np.where(finished & ~ended, 0.55, least) * expected)
     for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
         yield row, f"ends with: {texts.own[row].as_py()[-30:]}"
 
