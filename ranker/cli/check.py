@@ -10,7 +10,7 @@ from typer import Option
 from ranker.cli.options import Input, OutputForm, Without, working
 from ranker.cli.output import emit, print_table, say
 
-_SHOWN = 160
+_SHOWN = 74
 
 
 def command(
@@ -44,5 +44,7 @@ def print_checks(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[s
     for name in CHECKS:
         for row in [row for row in failed if row["check"] == name][:examples]:
             place = " ".join(str(row[key]) for key in ("lp", "seg_id", "system") if row[key] is not None)
-            text = row["text"] if len(row["text"]) <= _SHOWN else f"{row['text'][:_SHOWN]}..."
-            say(f"{name}: {row['found']} ({place})", *([f"  {text}"] if text.strip() else []))
+            found, text = (
+                value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..." for value in (row["found"], row["text"])
+            )
+            say(f"{name}: {found} ({place})", *([f"  {text}"] if text.strip() else []))

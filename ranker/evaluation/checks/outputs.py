@@ -103,9 +103,8 @@ def _empty(texts: Texts) -> Failures:
 
 
 def _copy(texts: Texts) -> Failures:
-    own, sources = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (texts.own, texts.sources))
-    equal = pc.and_(pc.equal(own, sources.take(pa.array(texts.source))), pc.greater(pc.binary_length(own), 20))
-    for row, source, _, references in texts.beside(np.asarray(equal.to_numpy(), dtype=bool)):
+    # what is short may be names
+    for row, source, _, references in texts.beside(texts.copies & (pc.utf8_length(texts.own).to_numpy() > 20)):
         if source.strip().lower() not in (text.strip().lower() for text in references):
             yield row, "the source"
 
@@ -119,7 +118,7 @@ def _language(texts: Texts) -> Failures:
         of_code = languages == code
         rows = np.flatnonzero(of_code[texts.source])
         in_reference = _foreign(texts.references, np.flatnonzero(np.repeat(of_code, np.diff(texts.slots))), script)
-        foreign = _foreign(texts.own, rows, script) & ~texts.of_references(in_reference)[texts.source]
+        foreign = _foreign(texts.own, rows, script) & ~(texts.of_references(in_reference)[texts.source] | texts.copies)
         yield from ((row, "other letters") for row in np.flatnonzero(foreign).tolist())
         if code in table["words"]:
             yield from _other_words(texts, code, rows[~foreign[rows]])
@@ -192,7 +191,6 @@ def _repetition(texts: Texts) -> Failures:
 
 
 def _truncation(texts: Texts) -> Failures:
-    table = tables()["truncation"]
     own, source, reference = (
         pc.utf8_length(column).to_numpy().astype(np.float64)
         + 2 * length_without(column, r"[^\p{Han}]+")
@@ -204,7 +202,8 @@ def _truncation(texts: Texts) -> Failures:
     known = np.isfinite(shortest)
     expected, least = np.where(known, shortest, source)[texts.source], np.where(known, 1 / 3, 0.2)[texts.source]
     ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
-    unfinished = matches(texts.own, rf"(?:[(\[„«–-]|\s(?:{'|'.join(table['unfinished'].split())}))\s*$")
+    pattern = rf"(?:[(\[„«–-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
+    unfinished = matches(texts.own, pattern) & ~texts.of_references(matches(texts.references, pattern))[texts.source]
     short = (expected > 40) & (own < np.where(finished & ~ended, 0.55, least) * expected)
     for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
         yield row, f"ends with: {texts.own[row].as_py()[-30:]}"

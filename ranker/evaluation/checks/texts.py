@@ -62,6 +62,12 @@ class Texts:
                 yield row, source, text, references[slice(*self.slots[self.source[row] :][:2])]
 
     @functools.cached_property
+    def copies(self) -> BoolArray:
+        """Which candidates equal their source, whatever the case."""
+        own, sources = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (self.own, self.sources))
+        return np.asarray(pc.equal(own, sources.take(pa.array(self.source))).to_numpy(), dtype=bool)
+
+    @functools.cached_property
     def digits(self) -> list[npt.NDArray[np.object_]]:
         """The digits of candidates and of sources, with one space for what is between them."""
         spaced = (pc.replace_substring_regex(column, r"\P{Nd}+", " ") for column in (self.own, self.sources))
