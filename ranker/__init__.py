@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
+    from ranker.evaluation.checks.outputs import check_outputs
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.cross_validation import train
     from ranker.evaluation.systems.contrast.run import contrast
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ranker.frames.features import Features
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking import Ranker, rank
+    from ranker.ranking import Ranker, rank, reward
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
@@ -36,6 +37,7 @@ _HOMES = {
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
+    "check_outputs": "ranker.evaluation.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
@@ -46,6 +48,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking:rank",
+    "reward": "ranker.ranking:reward",
     "train": "ranker.evaluation.cross_validation:train",
 }
 
@@ -58,6 +61,7 @@ __all__ = [
     "Ranker",
     "RankerError",
     "__version__",
+    "check_outputs",
     "compare_systems",
     "contrast",
     "evaluate",
@@ -68,6 +72,7 @@ __all__ = [
     "load_dataset",
     "make_metric",
     "rank",
+    "reward",
     "train",
 ]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
+from ranker.cli.check import print_checks
 from ranker.cli.options import (
     MOST_RESAMPLES,
     JobsOption,
@@ -100,6 +101,7 @@ def command(
         without = "without them, systems are compared by preferences, and these data have none"
         what = "--html needs them" if html else without
         raise OptionError(f"give --metric NAME (see ranker features) or --model FILE (see ranker train): {what}")
+    from ranker.evaluation.checks.outputs import failed_checks, system_counts
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
@@ -133,8 +135,13 @@ def command(
         print_text(getattr(paper_tables, form)(result, percent=percent))
     else:
         rows = _pair_rows(result) if pairs else _rows(result)
-        document = result.document() if form == "json" else None
+        with working("checking outputs"):
+            counts = system_counts(dataset) if scorers else []
+        document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
+        if form == "table" and any(row["failed"] for row in counts):
+            say("", "outputs that fail checks (ranker check lists all)")
+            print_checks(counts, failed_checks(dataset).to_dict("records"))
     if form != "table":
         for note in result.notes:
             print_note(note)

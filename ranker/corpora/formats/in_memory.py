@@ -222,6 +222,14 @@ def from_texts(
     )
 
 
+def by_translation(references: References | None) -> References | None:
+    """Return lists of references, one per translation, in a form that cannot be read in another way."""
+    sizes = {-1 if isinstance(entry, str) else _length(entry) for entry in references or ()}
+    if references is None or len(sizes) != 1 or min(sizes) < 1:
+        return references
+    return dict(enumerate(zip(*references, strict=True)))
+
+
 def _references(references: References | None, size: int, name: str) -> list[list[str]]:
     """Return the references of every source."""
     if references is None:
