@@ -77,7 +77,7 @@ def figures(dataset: Dataset, lp: str, pools: int) -> FloatArray:
 def main() -> None:
     """Print a table per corpus."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpora", nargs="+", default=["wmt12", "wmt13", "wmt14", "wmt15", "wmt21-mqm"])
+    parser.add_argument("--corpora", nargs="+", default=["wmt12", "wmt13", "wmt14", "ted21-mqm", "wmt15", "wmt21-mqm"])
     parser.add_argument("--pools", type=int, default=40)
     options = parser.parse_args()
     np.seterr(invalid="ignore")
