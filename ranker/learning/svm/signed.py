@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.learning.svm.loss import PairLoss
+from ranker.learning.svm.pair_sums import PairLoss
 from ranker.learning.svm.newton import Solution, minimise
 from ranker.learning.svm.pair_sums import PairSet
 from ranker.learning.svm.polish import exact_product
