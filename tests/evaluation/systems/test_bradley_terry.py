@@ -67,7 +67,9 @@ def test_intervals_hold_the_truth_and_p_values_are_uniform_enough():
         _, sample = strengths(first, second, outcome, np.arange(300) // 5, 200, seed)
         low, high = np.percentile(sample, [2.5, 97.5], axis=0)
         inside += [*((low <= TRUE) & (high >= TRUE))]
-        equal = drawn(200, 0.5, np.random.default_rng(seed))[2] * np.random.default_rng(1000 + seed).choice([-1, 1], 200)
+        equal = drawn(200, 0.5, np.random.default_rng(seed))[2] * np.random.default_rng(1000 + seed).choice(
+            [-1, 1], 200
+        )
         scores, sample = strengths(np.zeros(200, int), np.ones(200, int), equal, None, 200, seed)
         small.append((np.abs(sample[:, 0] - sample[:, 0].mean()) >= abs(scores[0])).mean() < 0.05)
     assert 0.92 < np.mean(inside) < 0.97
