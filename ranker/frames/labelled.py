@@ -52,7 +52,7 @@ class CandidateRows:
 
 def candidate_rows(candidates: Candidates) -> CandidateRows:
     """Return candidates of any form as a data set with the rows of results."""
-    if is_frame(candidates):
+    if isinstance(candidates, pd.DataFrame) or is_frame(candidates):
         dataset, of_row = dataset_and_rows(candidates)
         if isinstance(candidates, pd.DataFrame) and of_row is not None:
             return CandidateRows(dataset, candidates.index, of_row)

@@ -89,7 +89,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     return records
 
 
-def _of_pipeline(value: object) -> object:
+def _of_pipeline(value: Any) -> Any:
     """Return what a translation pipeline of transformers returns for one source as a record without the source."""
     outputs = value if isinstance(value, list) else [value]
     if outputs and all(isinstance(output, dict) and {*output} == {"translation_text"} for output in outputs):

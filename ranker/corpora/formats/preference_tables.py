@@ -20,6 +20,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -131,11 +132,11 @@ def _is_judge(column: str) -> bool:
     return column.strip().lower() in ("judge", "annotator")
 
 
-def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> np.ndarray:
+def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
     """Return the relation of every row, shape (rows,)."""
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
     known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
-    relation = known[encoded.indices.to_numpy()]
+    relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
     verdict, wrong, expected = pc.utf8_trim_whitespace(read["verdict"]), pd.isna(relation), _EXPECTED
     for side, sign in (("system.a", ">"), ("system.b", "<")):
         if side in read:

@@ -57,7 +57,7 @@ def davidson(
     pairs = (codes // size, codes % size)
     cell = pair * 3 + sign + 1
     width = 3 * len(codes)
-    whole = fit(pairs, np.bincount(cell, minlength=width).reshape(1, -1, 3), size)
+    whole = fit(pairs, np.bincount(cell, minlength=width).reshape(1, -1, 3).astype(np.float64), size)
     order = np.argsort(whole[0])
     if np.ptp(whole) > _LARGEST:
         cut = int(np.argmax(np.diff(whole[0][order]))) + 1

@@ -348,7 +348,9 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
         sides = codes.reshape(2, -1).astype(np.int64)
         generator = stream(settings.seed, lp, PREFERENCES)
-        scores, sample = davidson(*sides, outcome, source, names.tolist(), settings.resamples, generator, where)
+        scores, sample = davidson(
+            sides[0], sides[1], outcome, source, names.tolist(), settings.resamples, generator, where
+        )
         one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
         observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
         p = resampled_p(null, observed)
@@ -357,7 +359,8 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
 
         def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
             size = int(sides.max()) + 1
-            return np.bincount(sides[0], outcome == result, size) + np.bincount(sides[1], outcome == -result, size)
+            won, lost = np.bincount(sides[0], outcome == result, size), np.bincount(sides[1], outcome == -result, size)
+            return np.asarray(won + lost, dtype=np.float64)
 
         details = {"won": count(1), "lost": count(-1), "tied": count(0)}
         base = str(systems[first[0]]) if baseline is None else baseline
