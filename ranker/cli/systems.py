@@ -92,7 +92,7 @@ def command(
     check_page(html, opened=opened)
     members = [part for scorer in scorers.values() for part in scorer.members]
     dataset = inputs.read(members)
-    from ranker.evaluation.checks.outputs import failed_checks, system_counts
+    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
@@ -128,9 +128,10 @@ def command(
             counts = system_counts(dataset)
         document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
-        if form == "table" and any(row["failed"] for row in counts):
+        failing = [row for row in counts if row["failed"]]
+        if form == "table" and failing and not pairs:
             say("", "outputs that fail checks (ranker check lists all)")
-            print_checks(counts, failed_checks(dataset).to_dict("records"))
+            print_checks(failing, records(failed_checks(dataset)))
     if form != "table":
         for note in result.notes:
             print_note(note)
