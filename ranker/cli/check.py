@@ -28,10 +28,10 @@ def command(
     Example: ranker check sample --lp zh-en
     """
     dataset = inputs.read()
-    from ranker.evaluation.checks.outputs import failed_checks, system_counts
+    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
 
     with working("checking"):
-        failed, counts = failed_checks(dataset).to_dict("records"), system_counts(dataset)
+        failed, counts = records(failed_checks(dataset)), system_counts(dataset)
     emit(form, {"systems": counts, "failed": failed}, failed, lambda: print_checks(counts, failed, examples))
 
 

@@ -101,7 +101,7 @@ def command(
         without = "without them, systems are compared by preferences, and these data have none"
         what = "--html needs them" if html else without
         raise OptionError(f"give --metric NAME (see ranker features) or --model FILE (see ranker train): {what}")
-    from ranker.evaluation.checks.outputs import failed_checks, system_counts
+    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
@@ -139,9 +139,10 @@ def command(
             counts = system_counts(dataset) if scorers else []
         document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
-        if form == "table" and any(row["failed"] for row in counts):
+        failing = [row for row in counts if row["failed"]]
+        if form == "table" and failing and not pairs:
             say("", "outputs that fail checks (ranker check lists all)")
-            print_checks(counts, failed_checks(dataset).to_dict("records"))
+            print_checks(failing, records(failed_checks(dataset)))
     if form != "table":
         for note in result.notes:
             print_note(note)

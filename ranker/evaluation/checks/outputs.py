@@ -72,8 +72,13 @@ def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
     for name in CHECKS:
         frame[name] = np.isin(np.arange(len(dataset)), failed["candidate"][failed["check"] == name])
     outputs = frame[~dataset.candidates["is_reference"].to_numpy()]
-    counts = outputs.groupby(["lp", "system"], sort=False).sum().astype(int).reset_index().replace({"lp": {"?": None}})
-    return counts.to_dict("records")
+    counts = records(outputs.groupby(["lp", "system"], sort=False).sum().astype(int).reset_index())
+    return [{**row, "lp": None if row["lp"] == "?" else row["lp"]} for row in counts]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as dicts."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 @view
@@ -220,8 +225,8 @@ def _exchanged(texts: Texts, table: str) -> Failures:
         rows = np.flatnonzero(in_source.any(axis=1)[texts.source])
         source = texts.source[rows]
         own, wanted = named(texts.own.take(pa.array(rows))), in_source[source]
-        kept, bare = texts.of_references(in_references)[source], (np.diff(texts.slots) == 0)[source, np.newaxis]
-        missing, extra = wanted & ~own & (kept | bare), own & ~wanted & ~kept
+        kept, bare = texts.of_references(in_references)[source], texts.slots[source] == texts.slots[source + 1]
+        missing, extra = wanted & ~own & (kept | bare[:, np.newaxis]), own & ~wanted & ~kept
         wrong = missing.any(axis=1) & extra.any(axis=1)
         if group in _MEASURES:
             # where the number is another too, it was converted
