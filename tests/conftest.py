@@ -16,6 +16,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from ranker import Dataset, load_dataset
 from ranker.extractors.lexical.function_words import ENGLISH
 from tests.command_line import Command, Printed
 from tests.effort import THOROUGH, examples
@@ -168,6 +169,12 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
         return printed
 
     return call
+
+
+@pytest.fixture(scope="session")
+def sample() -> Dataset:
+    """The bundled corpus: 120 sources with four references each, enough for a language model."""
+    return load_dataset("sample")
 
 
 @pytest.fixture(scope="session")

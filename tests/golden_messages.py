@@ -12,8 +12,13 @@ from ranker.errors import RankerError
 from tests.golden_values import INCLUDED
 
 
-def check_messages(name: str, ask: Callable[[str], object], kind: type[Exception] = RankerError) -> None:
-    """Compare what `ask` returns or raises for each question in ``tests/golden/messages/NAME.txt``."""
+def check_messages(
+    name: str, ask: Callable[[str], object], kind: type[Exception] = RankerError, folder: object = None
+) -> None:
+    """Compare what `ask` returns or raises for each question in ``tests/golden/messages/NAME.txt``.
+
+    Names of files are compared without the `folder` that they are in.
+    """
     path = INCLUDED / "messages" / f"{name}.txt"
     written = path.read_text(encoding="utf-8")
     answers = []
@@ -25,6 +30,8 @@ def check_messages(name: str, ask: Callable[[str], object], kind: type[Exception
                 answer = said if isinstance(said, str) else "not refused"
             except kind as error:
                 answer = str(error)
+            if folder:
+                answer = answer.replace(f"{folder}/", "")
             answers.append(f"{line}\n{answer.strip()}\n")
     actual = "\n".join(answers)
     if os.environ.get("RANKER_UPDATE_GOLDEN"):

@@ -9,18 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranker import Ranker, load_dataset
+from ranker import Ranker
 from ranker.confidence import JudgedPairs, fit_confidence, probability, tie_threshold
 from ranker.errors import DataError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
 from ranker.ranking import RankerScorer
 from tests.command_line import Command
-
-
-@pytest.fixture(scope="module")
-def sample():
-    return load_dataset("sample")
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +96,3 @@ def test_commands_learn_and_show_it(command: Command, tmp_path):
     assert 0.5 <= ranked[0]["confidence"] <= 1
     assert ranked[-1]["confidence"] is None
     assert "The predicted confidence is off by" in command("evaluate", "sample", "--model", model).out
-    refused = command("rank", "sample", "--metric", "chrf", "--confidence", code=2)
-    assert not refused.out
-    assert "--confidence requires a model" in refused.err

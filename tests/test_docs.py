@@ -140,13 +140,3 @@ def test_commands_on_pages_have_names_and_options_that_exist(page, build):
             }
             used = {word.split("=")[0] for word in words if re.match("--?[A-Za-z]", word)}
             assert used - options <= {"--help", "-h"}, written
-
-
-@pytest.mark.parametrize("name", catalogue.cards())
-def test_every_card_says_what_is_needed(name):
-    card = catalogue.card(name)
-    assert card.title
-    assert card.description.strip()
-    assert card.licence
-    assert card.files
-    assert card.bundled or (card.obtain and card.homepage.startswith("http"))

@@ -86,10 +86,7 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
 
 
-INCLUDED = ["full", "full-any", "full-lexical", "consensus"]
-
-
-@pytest.mark.parametrize("name", INCLUDED)
+@pytest.mark.parametrize("name", included_models.names())
 def test_scores_are_the_same_to_the_last_bit_in_whatever_order_candidates_and_sources_come(name):
     sample, ranker = load_dataset("sample"), Ranker.load(name)
     dataset = sample.select_sources(np.arange(len(sample.sources)) < 60)
@@ -132,16 +129,6 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
         Ranker.load("full")
 
 
-def test_rank_without_a_model_says_which_it_takes(tmp_path, command):
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": {"A": "x", "B": ENGLISH[0]}}]))
-    out, err = command("rank", str(path), "-f", "json")
-    assert [item["system"] for item in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
-    assert "ranker: note: using the included model full" in err
-    assert "note: 1 source with fewer than 3 candidates; ranked without consensus\n" in err
-    assert command("rank", str(path), "-M", "full", "-f", "json").out == out
-
-
 def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.json").write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": ENGLISH}]))
@@ -172,14 +159,7 @@ def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, c
     assert note() == f"choose another with --model FILE (in this folder: {names}) or --metric"
 
 
-def test_what_is_not_there_is_said(command):
-    assert "fuller: no such model" in command("rank", "x.json", "-M", "fuller", code=2).err
-    for name in ("bleu", "mymodel"):
-        with pytest.raises(ModelError, match=f"{name}: no such model; included models are consensus, full, full-any"):
-            Ranker.load(name)
-
-
-@pytest.mark.parametrize("name", INCLUDED)
+@pytest.mark.parametrize("name", included_models.names())
 def test_included_rankers_know_their_training_sources_by_content(name, shared, tmp_path):
     ranker = Ranker.load(name)
     for corpus, seen in (("wmt14-rr", 1.0), ("wmt21-mqm", 0.0)):

@@ -15,10 +15,8 @@ from bench import kills
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
-from ranker.corpora.judgements import kinds
 from ranker.errors import DataError
 from ranker.files import read_text, write_bytes, write_together
-from tests.effort import further
 from tests.evaluation.made import preferred
 
 HUMAN = [[1.0, 2.0, 3.0], [2.0, 1.0, 2.0]]
@@ -72,23 +70,6 @@ def test_every_file_is_old_or_new_whenever_a_run_is_killed(tmp_path):
             break
     assert result
     assert seen == {"old", "new"}
-
-
-@pytest.mark.parametrize("step", [step if step % 3 == 1 else further(step) for step in STEPS])
-def test_a_killed_conversion_leaves_a_corpus_with_pairs(step, tmp_path):
-    old, new = (preferred(np.array(human)) for human in (HUMAN, [row[::-1] for row in HUMAN]))
-    path = tmp_path / "x.jsonl"
-    write_dataset(old, path)
-    code = "import numpy as np; from tests.evaluation.made import preferred\n"
-    code += "from ranker.corpora.formats.writing import write_dataset\n"
-    code += f"write_dataset(preferred(np.array({[row[::-1] for row in HUMAN]})), sys.argv[2] + '/x.jsonl')"
-    killed(code, step, tmp_path)
-    dataset = read_dataset(path)
-    assert kinds(dataset) == kinds(old)
-    assert dataset.preferences.equals(old.preferences) or dataset.preferences.equals(new.preferences)
-    write_dataset(new, path)
-    assert read_dataset(path).preferences.equals(new.preferences)
-    assert hidden(tmp_path) == []
 
 
 def test_a_corpus_that_is_replaced_while_its_pairs_are_read_is_refused(tmp_path, monkeypatch):

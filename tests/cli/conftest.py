@@ -13,6 +13,10 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.cli.main import run
+from ranker.collect.campaign import CampaignSettings
+from ranker.collect.making import make_campaign
+from ranker.collect.tasks import KINDS
+from ranker.corpora.shards.making import make_shards
 from ranker.learning.aligner.training import train
 from tests.golden_examples import FOLDER
 
@@ -36,9 +40,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rankers of BLEU and chrF, of chrF, and of chrF and consensus, and aligners with and without a tokenizer."""
+    """Rankers of BLEU and chrF, of chrF, and of chrF and consensus, aligners with and without a tokenizer; and of the
+    same data shards and a campaign.
+    """
     made = tmp_path_factory.mktemp("models")
     data = load_dataset(FOLDER / "files" / "good.json")
+    make_shards(str(FOLDER / "files" / "good.json"), made / "shards", 4)
+    make_campaign(
+        made / "test.campaign", data, CampaignSettings("test", "Test", "fluency", KINDS["fluency"].show), ["judge1"]
+    )
     for name, features in {"good": "bleu,chrf", "chrf": "chrf", "both": "chrf,consensus.weighted"}.items():
         Ranker(features, C=1.0).fit(data).save(made / f"{name}.model")
     with pytest.raises(SystemExit):
@@ -46,6 +56,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = {"source_vocabulary": ["a", "b"], "target_vocabulary": ["c", "d"]}
     train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], **words).save(made / "numbers.align")
     return made
+
+
+@pytest.fixture
+def with_models(folder: Path, models: Path) -> Path:
+    """The folder with the models beside its files."""
+    return Path(shutil.copytree(models, folder, dirs_exist_ok=True))
 
 
 @pytest.fixture

@@ -9,19 +9,16 @@ import pytest
 
 from ranker.corpora.formats.pharaoh import pharaoh_lines
 from ranker.corpora.formats.reading import read_dataset
-from ranker.errors import ModelError
-from ranker.extractors.order.aligner import align_dataset, align_texts, learn_aligner
+from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.learning.aligner.model import AlignmentModel
-from ranker.learning.aligner.training import train
 from tests.command_line import Command
 from tests.golden_examples import FOLDER
 
 SENTENCES = (FOLDER / "files" / "de").read_text().splitlines()
-Ranker = Callable[..., str]
 
 
 @pytest.fixture
-def ranker(folder: Path, command: Command) -> Ranker:
+def ranker(folder: Path, command: Command) -> Callable[..., str]:
     """Run one command in a folder with parallel files and a corpus; return what it printed."""
     return lambda *arguments: command(*arguments).out
 
@@ -32,13 +29,8 @@ def words(line: str, source: str, target: str) -> list[tuple[str, str]]:
     return [(first[int(i)], second[int(j)]) for i, j in links]
 
 
-def test_trained_on_files_and_applied_to_new_ones(ranker: Ranker, folder: Path) -> None:
-    printed = ranker("align", "train", "-s", "de", "-t", "en", "--model", "m")
-    assert "24 sentence pairs; log-likelihood" in printed
-    assert printed.endswith("written: m\n")
-    assert [line.split()[:2] for line in printed.splitlines()[2:12]] == [
-        [str(number), "IBM" if number < 6 else "HMM"] for number in range(1, 11)
-    ]
+def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], folder: Path) -> None:
+    ranker("align", "train", "-s", "de", "-t", "en", "--model", "m")
     (folder / "new.de").write_text("gestern sucht Anna das Haus, 7\n\ngestern kauft Anna das Zebra, 99\n")
     (folder / "new.en").write_text("yesterday Anna seeks the house, 7\n\nAnna buys the zebra yesterday, 99\n")
     lines = ranker("align", "apply", "-M", "m", "-s", "new.de", "-t", "new.en").split("\n")
@@ -49,13 +41,7 @@ def test_trained_on_files_and_applied_to_new_ones(ranker: Ranker, folder: Path) 
     assert {("zebra", "zebra"), ("99", "99"), ("kauft", "buys")} <= set(last)
 
 
-def test_same_input_same_bytes(ranker: Ranker, folder: Path) -> None:
-    for name in "ab":
-        ranker("align", "train", "--data", "aligned.json", "--model", name)
-    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
-
-
-def test_options_of_training(ranker: Ranker) -> None:
+def test_options_of_training(ranker: Callable[..., str]) -> None:
     options = ["--ibm1", "2", "--hmm", "0", "--no-agreement", "--null-probability", "0.2", "--keep-case"]
     ranker("align", "train", "--data", "aligned.json", "--model", "m", "--tokenizer", "none", "--candidates", *options)
     model = AlignmentModel.load("m")
@@ -67,7 +53,7 @@ def test_options_of_training(ranker: Ranker) -> None:
     assert model.pairs == 3 * len(SENTENCES)
 
 
-def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
+def test_what_apply_prints_for_a_corpus(ranker: Callable[..., str], folder: Path) -> None:
     ranker("align", "train", "--data", "aligned.json", "--model", "m")
     model, dataset = AlignmentModel.load("m"), read_dataset("aligned.json")
     result = align_dataset(model, dataset)
@@ -92,12 +78,6 @@ def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
     assert len(higher) < len(" ".join(printed["all"]).split())
 
 
-def test_a_model_that_does_not_say_how_words_were_made() -> None:
-    model = train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], source_vocabulary=["a", "b"], target_vocabulary=["c", "d"])
-    with pytest.raises(ModelError, match="does not record its tokenizer"):
-        align_texts(model, ["a"], ["c"])
-
-
-def test_given_counts_of_equal_pairs(ranker: Ranker) -> None:
+def test_given_counts_of_equal_pairs(ranker: Callable[..., str]) -> None:
     dataset = read_dataset("aligned.json").select_candidates([True, False, False] * len(SENTENCES))
     assert learn_aligner(dataset, candidates=True).pairs == learn_aligner(dataset).pairs

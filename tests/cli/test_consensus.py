@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 
@@ -22,49 +21,46 @@ def model(tmp_path_factory):
     return path
 
 
-def ranked(capsys, tmp_path, model, sources, *options: str):
-    data = tmp_path / "candidates.json"
-    candidates = [
-        {"source": "x", "candidates": [{"system": str(place), "text": text} for place, text in enumerate(texts)]}
-        for texts in sources
-    ]
-    data.write_text(json.dumps(candidates))
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", str(data), "--model", str(model), "--format", "json", *options])
-    out, err = capsys.readouterr()
-    return exit_info.value.code, json.loads(out) if out else None, err
+@pytest.fixture
+def ranked(command, tmp_path, model):
+    """Rank sources with these texts; return the sources of the result and the notes."""
+
+    def call(sources, code=0):
+        data = tmp_path / "candidates.json"
+        data.write_text(json.dumps([{"source": "x", "candidates": texts} for texts in sources]))
+        out, err = command("rank", str(data), "--model", str(model), "--format", "json", code=code)
+        return json.loads(out)["sources"] if out else None, err
+
+    return call
 
 
-def test_candidates_without_references_are_ranked(capsys, tmp_path, model):
-    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS])
-    assert code == 0
-    assert ranks["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
+def test_candidates_without_references_are_ranked(ranked):
+    (source,), err = ranked([TEXTS])
+    assert source["ranking"][-1]["text"] == "dogs ran home"
     assert err == ""
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path, model, size):
-    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS[:size]] * 2)
-    assert (code, ranks) == (2, None)
+def test_too_few_candidates_everywhere_are_refused_in_one_line(ranked, size):
+    ranks, err = ranked([TEXTS[:size]] * 2, code=2)
+    assert ranks is None
     assert err == (
         "ranker: error: candidates: no source has 3 candidates to compare, and the model has no other "
         "features: add the missing data, or choose another model\n"
     )
 
 
-def test_identical_and_empty_candidates_tie(capsys, tmp_path, model):
-    code, ranks, err = ranked(capsys, tmp_path, model, [["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
-    assert code == 0
-    assert re.fullmatch(r"ranker: note: 4 outputs of 0, 1, 2 are empty .*\n", err)
-    same, empty, single = ([row["score"] for row in source["ranking"]] for source in ranks["sources"])
+def test_identical_and_empty_candidates_tie(ranked):
+    ranks, err = ranked([["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
+    assert re.fullmatch(r"ranker: note: 4 outputs of .* are empty .*\n", err)
+    same, empty, single = ([row["score"] for row in source["ranking"]] for source in ranks)
     assert len(set(same)) == len(set(empty)) == 1
-    assert [row["text"] for row in ranks["sources"][2]["ranking"]] == ["a cat", "a cat", ""]
+    assert [row["text"] for row in ranks[2]["ranking"]] == ["a cat", "a cat", ""]
     assert single[0] == single[1] > single[2]
 
 
-def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_path, model):
-    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
-    assert code == 0
-    assert [len(source["ranking"]) for source in ranks["sources"]] == [4, 1, 2, 2]
-    assert ranks["sources"][2]["ranking"][0]["tied"]
+def test_sources_with_one_or_two_candidates_are_counted_in_one_line(ranked):
+    ranks, err = ranked([TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
+    assert [len(source["ranking"]) for source in ranks] == [4, 1, 2, 2]
+    assert ranks[2]["ranking"][0]["tied"]
     assert err.startswith("ranker: note: 3 of 4 sources with fewer than 3 candidates; their candidates tie\n")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
-from tests.effort import thorough
+from tests.command_line import Command
 
 Printed = Callable[..., str]
 LINES = {
@@ -26,21 +24,12 @@ QUICK = ("--parser", "none", "--resamples", "20")
 
 
 @pytest.fixture
-def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Printed:
     monkeypatch.chdir(tmp_path)
     for name, lines in LINES.items():
         Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    def call(*arguments: str, notes: str = "") -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_info:
-            run(["contrast", *arguments])
-        out, err = capsys.readouterr()
-        assert exit_info.value.code == 0, err
-        assert notes in err
-        return out
-
-    return call
+    return lambda *arguments: command("contrast", *arguments).out
 
 
 @pytest.mark.parametrize("name", ["difference", "words", "segments"])
@@ -78,37 +67,3 @@ def test_all_forms_hold_the_same(printed: Printed) -> None:
     assert "resamples:20" in document["signature"]
     short = json.loads(printed(*arguments, "json", "--ngrams", "1", "--segments", "0"))
     assert (len(short["first_ngrams"]), short["first_segments"]) == (1, [])
-
-
-def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> None:
-    hostile = "\x1b[31mthe\u202e end\u2028 of\u200b <script>alert(1)</script>"
-    records = [
-        {"source": f"x\x07{number}", "references": [hostile, "the end"], "candidates": candidates}
-        for number, candidates in enumerate(
-            [{"A\x1b]0;x": hostile, "B": "\x1b[2J"}, {"A\x1b]0;x": "", "B": f"the end {hostile}"}]
-        )
-    ]
-    Path("data.json").write_text(json.dumps(records))
-    text = printed("data.json", "A\x1b]0;x", "B", *QUICK)
-    assert not {"\x1b", "\x07", "\u202e", "\u2028", "\u200b"} & set(text)
-    assert "\\x1b[31mthe" in text
-    document = json.loads(printed("data.json", *QUICK, "-f", "json"))
-    assert document["first"] == "A\x1b]0;x"
-
-
-@thorough
-def test_the_report_holds_more_than_the_tables(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
-    words = ("sample", "sys1", "sys5", "--parser", "none", "--resamples", "5")
-    table = printed(*words)
-    assert printed(*words, "--html", "report.html", "--open", notes="ranker: note: written: report.html\n") == table
-    assert opened == [Path("report.html").resolve().as_uri()]
-    page = Path("report.html").read_text(encoding="utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert table.splitlines()[-1].split("|ranked:")[1] in page.replace("<wbr>", "")
-    assert page.count('<details class="source') > 50
-    printed(*words, "--html", "report.html", "--segments", "2", "--ngrams", "0")
-    page = Path("report.html").read_text(encoding="utf-8")
-    assert page.count('<details class="source') == 4
-    assert "N-grams" not in page

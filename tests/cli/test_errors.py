@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ranker import progress
-from ranker.cli.main import run
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 
 @pytest.mark.parametrize("option", ["--features", "--C", "--lp", "--kind", "--loss", "--data"])
@@ -19,11 +19,8 @@ def test_odd_values_of_options(option: str, value: str, refused: Refused) -> Non
     refused("train", "--data", "good.json", option, value)
 
 
-def test_one_candidate_is_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_info:
-        run(["rank", "one-candidate.json", "-m", "bleu", "-f", "json"])
-    assert exit_info.value.code == 0
-    (source,) = json.loads(capsys.readouterr().out)["sources"]
+def test_one_candidate_is_ranked(folder: Path, command: Command) -> None:
+    (source,) = json.loads(command("rank", "one-candidate.json", "-m", "bleu", "-f", "json").out)["sources"]
     assert [(row["rank"], row["tied"], row["margin"]) for row in source["ranking"]] == [(1, False, None)]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranker.cli.main import run
+from ranker import from_texts
+from ranker.corpora.formats.writing import write_dataset
 from tests.corpora.test_sanity import CLEAN, REFERENCES, SOURCES, edited
-
-JAPANESE = ["私はマットの上の猫が好きです。", "彼は東京で本を買いました。"]
+from tests.datasets import dataset_of
 
 
 @pytest.fixture
@@ -26,22 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     for name, lines in {"src": SOURCES, "ref": REFERENCES, **outputs}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    records = [
-        {
-            "source": source,
-            "references": [reference],
-            "candidates": {name: texts[row] for name, texts in outputs.items()},
-        }
-        for row, (source, reference) in enumerate(zip(SOURCES, REFERENCES, strict=True))
-    ]
-    (tmp_path / "data.json").write_text(json.dumps(records))
+    write_dataset(from_texts(outputs, REFERENCES, SOURCES), tmp_path / "data.json")
     return tmp_path
-
-
-def command(*words: str) -> None:
-    with pytest.raises(SystemExit) as exit_info:
-        run([*words])
-    assert not exit_info.value.code
 
 
 @pytest.mark.parametrize(
@@ -54,101 +40,59 @@ def command(*words: str) -> None:
         ("contrast", "data.json", "lower", "empty", "-m", "chrf"),
     ],
 )
-def test_a_command_says_five_notes_and_where_the_rest_is(words, folder, capsys) -> None:
-    command(*words, "-f", "json")
-    out, err = capsys.readouterr()
+def test_a_command_says_five_notes_and_where_the_rest_is(words, folder, command) -> None:
+    out, err = command(*words, "-f", "json")
     json.loads(out)
     lines = err.splitlines()
     assert lines[0].startswith("ranker: note: 59 outputs of copy equal the reference (first: ")
     assert sum("(first: " in line for line in lines) == 5
     assert sum("more notes about the data: ranker data check" in line for line in lines) == 1
-    command("--quiet", *words, "-f", "json")
-    assert capsys.readouterr() == (out, "")
+    assert command("--quiet", *words, "-f", "json") == (out, "")
 
 
-def test_data_check_lists_all_notes_as_part_of_its_result(folder, capsys) -> None:
-    command("data", "check", "data.json")
-    out, err = capsys.readouterr()
+def test_data_check_lists_all_notes_as_part_of_its_result(folder, command) -> None:
+    out, err = command("data", "check", "data.json")
     assert not err
     assert len([line for line in out.splitlines() if line.startswith("note: ")]) == 6
-    command("data", "check", "data.json", "-f", "json")
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(command("data", "check", "data.json", "-f", "json").out)
     assert document["notes"][0] == {
         "count": 59,
-        "first": "data.json:1: data[1], copy",
+        "first": "data.json:2: data[1], copy",
         "text": "59 outputs of copy equal the reference",
     }
 
 
-def test_data_check_looks_at_each_shard(folder, capsys) -> None:
+def test_data_check_looks_at_each_shard(folder, command) -> None:
     command("data", "shard", "data.json", "--out", "shards", "--rows", "210")
-    capsys.readouterr()
-    command("data", "check", "shards")
-    out, err = capsys.readouterr()
+    out, err = command("data", "check", "shards")
     assert not err
     notes = [line for line in out.splitlines() if line.startswith("note: ")]
     shards = [f"part-0000{number}.parquet" for number in range(2)]
     assert notes[0].startswith(f"note: {shards[0]}: 30 outputs of source are copies of the source (first: ")
     assert [sum(f"note: {shard}: " in line for line in notes) for shard in shards] == [5, 7]
-    command("data", "check", "shards", "-f", "json")
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(command("data", "check", "shards", "-f", "json").out)
     assert [row["shard"] for row in document["rows"]] == shards
     assert len(document["notes"]) == 12
 
 
 @pytest.mark.parametrize("words", [("rank",), ("evaluate", "--resamples", "0")])
-def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatch, capsys) -> None:
+def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatch, command) -> None:
     monkeypatch.chdir(tmp_path)
-    texts = {"A": "yes it is", "B": "no"}
-    records = [
-        {
-            "source": f"Frage {row}",
-            "references": [f"a word and another, number {row}"],
-            "candidates": [
-                {"system": system, "text": f"{text} x{row}", "fluency": len(text)} for system, text in texts.items()
-            ],
-        }
-        for row in range(40)
-    ]
-    (tmp_path / "data.json").write_text(json.dumps(records))
+    items = [([f"a word and another, number {row}"], [f"yes it is x{row}", f"no x{row}"]) for row in range(40)]
+    write_dataset(dataset_of(items, kind="fluency"), tmp_path / "data.json")
     note = "ranker: note: 40 of 40 pairs of candidates of a source have the same score by precision\n"
-    command(words[0], "data.json", *words[1:], "-m", "precision", "-f", "json")
-    assert capsys.readouterr().err.count(note) == 1
-    command(words[0], "data.json", *words[1:], "-m", "chrf", "-f", "json")
-    assert "pairs of candidates of a source" not in capsys.readouterr().err
+    assert command(words[0], "data.json", *words[1:], "-m", "precision", "-f", "json").err.count(note) == 1
+    noted = command(words[0], "data.json", *words[1:], "-m", "chrf", "-f", "json").err
+    assert "pairs of candidates of a source" not in noted
 
 
-@pytest.mark.parametrize("form", ["plain", "json", "csv"])
-def test_languages_are_stated_for_every_kind_of_input(form, tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = {"ref": JAPANESE, "A": JAPANESE[::-1]}
-    for name, lines in texts.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    rows = [
-        {"source": str(row), "reference": JAPANESE[row], "system": "A", "text": JAPANESE[1 - row]} for row in (0, 1)
-    ]
-    (tmp_path / "data.json").write_text(json.dumps(rows))
-    header = ",".join(rows[0])
-    (tmp_path / "data.csv").write_text("\n".join([header, *(",".join(row.values()) for row in rows)]), encoding="utf-8")
-    data = ("-r", "ref", "-t", "A") if form == "plain" else (f"data.{form}",)
-    for stated, tokenizer in (("en_zho", "zh"), ("eng-tha", "char"), ("en-de", "13a")):
-        command("score", *data, "-m", "bleu", "--lp", stated, "-f", "json")
-        out, err = capsys.readouterr()
-        assert f"tokenizer={tokenizer}" in out
-        assert "by their script" not in err
-    with pytest.raises(SystemExit):
-        run(["score", *data, "-m", "bleu", "--lp", "*-en"])
-    assert "has no language pair; expected the one that it is of, such as --lp de-en" in capsys.readouterr().err
-
-
-def test_the_script_chooses_the_tokenizer_and_a_note_says_so(tmp_path, monkeypatch, capsys) -> None:
+def test_the_script_chooses_the_tokenizer_and_a_note_says_so(tmp_path, monkeypatch, command) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ref").write_text("我很喜欢那只坐在垫子上的猫。\n", encoding="utf-8")
     (tmp_path / "A").write_text("我喜欢坐在垫子上的那只猫。\n", encoding="utf-8")
     scores = []
     for options in ([], ["--lp", "en-zh"], ["--lp", "en-de"]):
-        command("score", "-r", "ref", "-t", "A", "-m", "bleu", *options, "-f", "csv")
-        out, err = capsys.readouterr()
+        out, err = command("score", "-r", "ref", "-t", "A", "-m", "bleu", *options, "-f", "csv")
         scores.append(float(out.splitlines()[1].split(",")[-1]))
         assert ("tokenizer=zh, because the references are Chinese by their script" in err) == (not options)
     np.testing.assert_allclose(scores[0], scores[1])

@@ -6,19 +6,12 @@ The commands and their messages are in ``tests/golden/cli/refusals``.
 from __future__ import annotations
 
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Refused
 from tests.golden_examples import Example, examples
-
-
-@pytest.fixture
-def with_models(folder: Path, models: Path) -> None:
-    """Models beside the files of the folder."""
-    shutil.copytree(models, folder, dirs_exist_ok=True)
 
 
 @pytest.mark.usefixtures("with_models")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import webbrowser
 from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from tests.command_line import Command
 
 
-def test_report_writes_a_page_and_its_plots(folder: Path, models: Path, command: Command) -> None:
-    shutil.copy(models / "good.model", folder)
+def test_report_writes_a_page_and_its_plots(with_models: Path, command: Command) -> None:
+    folder = with_models
     words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]
     out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
@@ -35,9 +33,9 @@ def test_report_writes_a_page_and_its_plots(folder: Path, models: Path, command:
 
 
 def test_outputs_without_judgements_have_a_report_that_is_opened(
-    folder: Path, models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    with_models: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(models / "good.model", folder)
+    folder = with_models
     opened: list[str] = []
 
     def opens(address: str) -> bool:
@@ -47,10 +45,8 @@ def test_outputs_without_judgements_have_a_report_that_is_opened(
     monkeypatch.setattr(webbrowser, "open", opens)
     words = ["report", "-M", "good.model", "-s", "two", "-r", "two", "-t", "two", "--resamples", "5", "--open"]
     for place in range(2):
-        with pytest.raises(SystemExit) as exit_info:
-            run(words)
-        out, err = capsys.readouterr()
-        assert (exit_info.value.code, out) == (0, "written: report.html\n")
+        out, err = command(*words)
+        assert out == "written: report.html\n"
         assert "has no human judgements, so this report does not measure agreement" in err
         assert ("no web browser found; open report.html manually" in err) == bool(place)
     assert opened == [(folder / "report.html").resolve().as_uri()] * 2

@@ -93,15 +93,6 @@ def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
     assert json.loads(Path("s.csv").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
 
-def test_a_failed_command_leaves_a_file_as_it_was(ranker):
-    Path("r.csv").write_text("before")
-    ranker("rank nothing.json -m bleu -o r.csv", code=2)
-    ranker("rank c.json -m bleuu -o r.csv", code=2)
-    assert Path("r.csv").read_text() == "before"
-    assert "nowhere" in ranker("rank c.json -m bleu -o nowhere/r.csv", code=2)[1]
-    assert sorted(path.name for path in Path().iterdir()) == ["c.json", "r.csv"]
-
-
 def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
     assert "note: using the included model" in ranker("rank c.json")[1]
     for line in ("rank c.json -q", "-q rank c.json"):
@@ -165,7 +156,6 @@ def test_metrics_have_names_in_any_case(ranker):
     ]
     for name in ("perp", "BLEU1-4", "Bleu"):
         ranker(f"train -d sample -F {name} -M m --folds 0 --C 1")
-    assert "did you mean 'bleu'" in ranker("rank c.json -m BLEUU", code=2)[1]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +228,6 @@ def test_features_are_grouped_and_one_is_shown_with_its_options(ranker):
     single, _ = ranker("features BLEU")
     assert "  order=4" in single
     assert "\nchrf " not in single
-    assert "did you mean 'bleu'" in ranker("features bleuu", code=2)[1]
     rows = json.loads(ranker("features --json")[0])
     assert {"group": "words", "name": "  order=4", "metric": "", "what": "a whole number"} in rows
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 pytestmark = pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero on this system")
 TEXT = b"a b c d\nb c d e\n"
@@ -34,14 +34,11 @@ def test_a_device_is_refused(words: str, refused: Refused) -> None:
 
 @pytest.mark.parametrize("words", ["lm train --order 2 -o out --text", "score -s one -r one -m bleu -t"])
 @pytest.mark.parametrize("content", [TEXT, gzip.compress(TEXT, mtime=0)], ids=["plain", "packed"])
-def test_a_pipe_is_read_once_and_to_its_end(words: str, content: bytes, folder: Path, monkeypatch) -> None:
-    monkeypatch.chdir(folder)
+def test_a_pipe_is_read_once_and_to_its_end(words: str, content: bytes, folder: Path, command: Command) -> None:
     Path("one").write_bytes(TEXT)
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_bytes(content), daemon=True)
     writer.start()
-    with pytest.raises(SystemExit) as exit_info:
-        run([*words.split(), "pipe"])
-    assert exit_info.value.code == 0
+    command(*words.split(), "pipe")
     writer.join(5)
     assert not writer.is_alive()

@@ -16,6 +16,7 @@ from ranker.cli.output import emit, print_table, print_text
 from ranker.corpora.formats.reading import read_dataset
 from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
+from tests.command_line import Command
 
 # the clipboard, the title, an erased screen, a C1 control, another direction, a line that looks like a row
 HOSTILE = "\x1b]52;c;cm0=\x07\x1b]0;t\x07\x1b[2J\x9b2J\u202e\u2066\u2028\r\n1  evil  1.0"
@@ -54,7 +55,9 @@ def hostile(folder: Path) -> str:
         ["evaluate", "--data", "DATA", "-m", "bleu", "--resamples", "10"],
         ["compare", "--data", "DATA", "-m", "bleu", "-m", "chrf", "--resamples", "10"],
         ["agreement", "--data", "DATA", "--systems"],
-        ["contrast", "DATA", "-m", "bleu"],
+        ["contrast", "DATA", f"{HOSTILE}1", f"{HOSTILE}2", "-m", "bleu", "--parser", "none"],
+        ["explain", "DATA", "-M", "full-any"],
+        ["explain", "DATA", "-M", "full-any", "--pair", f"{HOSTILE}1", f"{HOSTILE}2"],
         ["experiment", "isozaki10", "--data", "DATA", "--kind", "fluency", "--resamples", "5", "-o", "markdown"],
         ["data", "check", "DATA"],
         ["data", "check", f"no\x1b[2J{'such' * 1000}.json"],
@@ -74,10 +77,8 @@ def test_no_command_prints_what_a_terminal_would_obey(
     assert all(len(line) <= 2100 for line in printed.err.split("\n"))
 
 
-def test_json_says_the_same_with_escapes(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        run(["rank", hostile, "-m", "bleu", "-f", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_json_says_the_same_with_escapes(hostile: str, command: Command) -> None:
+    document = json.loads(command("rank", hostile, "-m", "bleu", "-f", "json").out)
     assert document["sources"][0]["source"] == HOSTILE
 
 
@@ -120,63 +121,52 @@ def test_forms_for_programs_are_printable_on_a_terminal_alone(
     assert bool(set("\x1b\x9b\u202e") & set(capsys.readouterr().out)) is not terminal
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["systems", "--resamples", "5", "-m", "bleu", "-m", "chrf"], ["contrast", "-m", "bleu", "--resamples", "5"]],
-)
-def test_reports_isolate_names_and_their_plots_are_xml(command: list[str], hostile: str, folder: Path) -> None:
+@pytest.mark.parametrize("words", ["systems --resamples 5 -m bleu -m chrf", "contrast -m bleu --resamples 5"])
+def test_reports_isolate_names_and_their_plots_are_xml(
+    words: str, hostile: str, folder: Path, command: Command
+) -> None:
     records = json.loads((folder / hostile).read_text())
-    if command[0] == "contrast":
+    if words.startswith("contrast"):
         for record in records:
             del record["candidates"][0 if record["seg_id"] == "2" else 2]
     (folder / hostile).write_text(json.dumps(records))
-    with pytest.raises(SystemExit) as exit_info:
-        run([*command, hostile, "--html", "page.html"])
-    assert not exit_info.value.code
+    command(*words.split(), hostile, "--html", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     plots = re.findall("<svg.*?</svg>", page, flags=re.DOTALL)
     for plot in plots:
         ElementTree.fromstring(plot.replace("<svg ", '<svg xmlns:xlink="x" ', 1))
     outside = re.sub(r"<svg.*?</svg>|<script.*?</script>|<bdi>.*?</bdi>|\S+=\"[^\"]*\"", "", page, flags=re.DOTALL)
-    assert plots or command[0] == "contrast"
+    assert plots or words.startswith("contrast")
     assert "\u202e" in page
     assert [outside[max(at.start() - 150, 0) : at.end()] for at in re.finditer("\u202e", outside)] == []
 
 
-def test_converted_corpora_hold_the_texts_as_they_are(folder: Path) -> None:
+def test_converted_corpora_hold_the_texts_as_they_are(folder: Path, command: Command) -> None:
     record = {"source": "=1", "references": ["@r"], "candidates": [{"system": "-A", "text": "+1"}]}
     (folder / "formulas.json").write_text(json.dumps([record]))
-    with pytest.raises(SystemExit):
-        run(["data", "convert", "formulas.json", "formulas.csv"])
+    command("data", "convert", "formulas.json", "formulas.csv")
     rows = list(csv.reader(io.StringIO((folder / "formulas.csv").read_text())))
     assert {"=1", "@r", "-A", "+1"} <= set(rows[1])
 
 
-def test_printed_csv_is_read_as_the_same_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_csv_is_read_as_the_same_texts(folder: Path, command: Command) -> None:
     texts = {"-A": "- yes", "B": "'- yes", "C": "a\rb", "D": '"=1"'}
     (folder / "in.json").write_text(json.dumps([{"source": "=s", "references": ["- yes"], "candidates": texts}]))
-    with pytest.raises(SystemExit):
-        run(["rank", "in.json", "-m", "chrf", "-f", "csv"])
-    (folder / "ranked.csv").write_text(capsys.readouterr().out, newline="")
+    (folder / "ranked.csv").write_text(command("rank", "in.json", "-m", "chrf", "-f", "csv").out, newline="")
     again = read_dataset("ranked.csv")
     assert dict(again.candidates[["system", "text"]].to_numpy().tolist()) == texts
     assert again.sources["text"].tolist() == ["=s"]
     given = []
     for metric in ("chrf", "given[file=ranked.csv]"):
-        with pytest.raises(SystemExit):
-            run(["rank", "in.json", "-m", metric, "-f", "jsonl"])
-        given.append([line.partition(",")[2] for line in capsys.readouterr().out.splitlines()])
+        printed = command("rank", "in.json", "-m", metric, "-f", "jsonl").out
+        given.append([line.partition(",")[2] for line in printed.splitlines()])
     assert given[0] == given[1] != []
 
 
-def test_the_file_that_failed_is_blamed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_that_failed_is_blamed(folder: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
     def fail(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "secret\x1b.npz")
 
     monkeypatch.setattr("ranker.corpora.catalogue.load", fail)
-    with pytest.raises(SystemExit) as exit_info:
-        run(["data", "check", "good.json"])
-    assert exit_info.value.code == 2
-    assert capsys.readouterr().err == "ranker: error: secret\\x1b.npz: Permission denied\n"
+    refused = command("data", "check", "good.json", code=2)
+    assert refused.err == "ranker: error: secret\\x1b.npz: Permission denied\n"

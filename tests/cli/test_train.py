@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.errors import DataError
 from ranker.ranking import Ranker
@@ -15,17 +14,13 @@ from ranker.settings import Settings
 
 
 @pytest.fixture
-def train(folder, capsys):
+def train(folder, command):
     """Train on a file of records; returns what was printed on stdout and on stderr."""
 
     def call(*arguments: str, records: object = None) -> tuple[str, str]:
         if records is not None:
             Path("data.json").write_text(json.dumps(records), encoding="utf-8")
-        with pytest.raises(SystemExit) as exit_info:
-            run(["train", *arguments])
-        printed = capsys.readouterr()
-        assert exit_info.value.code == 0, printed.err
-        return printed.out, printed.err
+        return command("train", *arguments)
 
     return call
 
@@ -132,12 +127,6 @@ def test_scores_of_several_judges_are_learnt_from(train):
     assert "this model  1.000 [1.000 1.000]" in printed
 
 
-def test_no_folds_no_cross_validation(train, refused):
-    printed, _ = train("--data", "good.json", "--features", "bleu", "--folds", "0", "--model", "m")
-    assert printed.endswith("model written: m\n")
-    refused("train", "--data", "good.json", "--folds", "1", says="--folds 1: expected 2 or more, or 0 for no")
-
-
 def test_the_table_a_ranker_learnt_from_is_standardised():
     ranker = Ranker("bleu,ter", C=1.0)
     table = ranker.fit_table(catalogue.load("sample"))
@@ -146,18 +135,7 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
     assert dataclasses.asdict(ranker.training)["sources"] == len(table.sources)
 
 
-def test_a_corpus_without_the_kind_of_judgement_is_named(train):
-    right = [
-        {**left, "candidates": [{**each, "human": {"mqm": 3}} for each in left["candidates"]]} for left in graded(4)
-    ]
-    Path("other.json").write_text(json.dumps(right), encoding="utf-8")
-    arguments = ("--data", "data.json", "--data", "other.json", "--features", "chrf", "--folds", "0", "--model", "m")
-    printed, err = train(*arguments, records=graded(4))
-    assert "learnt from data+other: 4 sources" in printed
-    assert "ranker: note: other: skipped, no judgements of kind 'fluency' (it has mqm)\n" in err
-
-
-def test_an_included_ranker_is_adapted(train, refused):
+def test_an_included_ranker_is_adapted(train):
     printed, err = train("--data", "data.json", "--from", "full-any", "--model", "m", records=graded(4, "de-en"))
     assert re.search(
         r"note: the weights of full-any#[0-9a-f]{8} are kept: no change improves the agreement with the held-out "
@@ -166,5 +144,3 @@ def test_an_included_ranker_is_adapted(train, refused):
     )
     assert "|base:full-any#" in printed
     assert Ranker.load("m").settings.base == "full-any"
-    refused("train", "--data", "data.json", "--from", "full-any", "--features", "bleu", says="remove this option")
-    refused("train", "--data", "data.json", "--from", "none.model", says="none.model: no such model")

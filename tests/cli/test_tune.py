@@ -14,11 +14,7 @@ EXTRA = ["--restarts", "2", "--directions", "1"]
 def call(command, tmp_path, monkeypatch):
     """Run one command in a directory of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def one(*arguments: str, code: int = 0) -> tuple[str, str]:
-        return command(*arguments, code=code)
-
-    return one
+    return command
 
 
 @pytest.fixture
@@ -92,8 +88,6 @@ def test_sentences_without_hypotheses_stay_in_step(call):
 
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
     words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-F", "lm"]
-    _, err = call(*words, "--lm-data", "sample", code=2)
-    assert "0 sentences are too few for a language model, which needs 100" in err
     Path("text").write_text("".join(f"sentence number {number}\n" for number in range(200)))
     _, err = call(*words, "--lm-data", "sample", "--lm-text", "text")
     assert err == (

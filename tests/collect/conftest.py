@@ -19,7 +19,6 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from ranker import load_dataset
 from ranker.collect.campaign import CampaignSettings
 from ranker.collect.making import CreatedCampaign, make_campaign
 from ranker.collect.tasks import KINDS
@@ -43,11 +42,6 @@ def settings(kind: str = "ranking", **more: Any) -> CampaignSettings:
             **more,
         }
     )
-
-
-@pytest.fixture(scope="session")
-def sample() -> Any:
-    return load_dataset("sample")
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import os
 import re
 import socket
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -46,70 +44,41 @@ def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, refused):
             assert message.endswith("; choose another --host or --port\n")
 
 
+def test_what_a_campaign_lacks_is_said(tmp_path, campaign, refused):
+    path, _ = campaign("fluency")
+    assert "no judge has the code 'judge9'" in refused("link", path, "judge9", "--close")
+    assert "contains no judgements to export yet" in refused("export", path, "--output", tmp_path / "x.jsonl")
+    (tmp_path / "empty").touch()
+    assert "is not a campaign file; expected a file created by" in refused("status", tmp_path / "empty")
+
+
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    "statement",
     [
-        ("serve none", "no such campaign; create one with: ranker collect new"),
-        ("status text", "is not a campaign file, or is damaged"),
-        ("export empty --output x.jsonl", "is not a campaign file; expected a file created by"),
-        ("new test.campaign --data sample", "already exists; choose another name"),
-        ("new a --data sample --judges Ann+Smith", "use codes, not names"),
-        ("new a --data sample --judges a,a", "'a' is listed twice"),
-        ("new a --data sample --kind fluency --show source", "expected none"),
-        ("new a --data sample --features bleau", "did you mean"),
-        ("new a --data sample --gold-share 3", "Invalid value for '--gold-share': expected 0"),
-        ("new a --data plain.json --kind pairwise --show source --next active", "reference"),
-        ("new no/a --data sample", "cannot be written"),
-        ("link test.campaign judge9 --close", "no judge has the code 'judge9'"),
-        ("export test.campaign --output x.jsonl", "contains no judgements to export yet"),
+        "garbage in the middle",
+        "DELETE FROM settings",
+        "UPDATE settings SET judges_per_item = 0",
+        "UPDATE settings SET kind = 'x'",
+        "INSERT INTO settings SELECT * FROM settings",
+        "DROP TABLE assignment",
+        "PRAGMA foreign_keys = OFF; DELETE FROM candidate",
+        "UPDATE source SET text = 'a' || char(0)",
+        "UPDATE source SET text = CAST(x'ff' AS TEXT)",
+        "UPDATE item SET outputs = '[[]]'",
+        "UPDATE item SET outputs = '['",
+        "UPDATE item SET wanted = -1",
+        "UPDATE candidate SET source = 2, system = 'x' WHERE id = 1",
+        "CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END",
     ],
 )
-def test_wrong_input_is_refused_in_one_line(words, expected, tmp_path, monkeypatch, campaign, refused):
-    campaign("fluency")
-    monkeypatch.chdir(tmp_path)
-    Path("text").write_text("not a campaign, but long enough to be looked at" * 100)
-    Path("empty").write_text("")
-    Path("plain.json").write_text('[{"source": "x", "candidates": {"A": "a", "B": "b"}}]')
-    assert expected in refused(*(word.replace("+", " ") for word in words.split()))
-    assert not Path("a").exists()
-
-
-def _garbage_in_the_middle(path: Path) -> None:
-    raw = bytearray(path.read_bytes())
-    raw[4096:] = b"\x07" * (len(raw) - 4096)
-    path.write_bytes(raw)
-
-
-def _changed_settings(statement: str) -> Callable[[Path], None]:
-    def change(path: Path) -> None:
+def test_a_damaged_campaign_is_refused_in_one_line(statement, tmp_path, campaign, refused):
+    path, _ = campaign("fluency", data=small())
+    if statement.startswith("garbage"):
+        raw = path.read_bytes()
+        path.write_bytes(raw[:4096] + b"\x07" * (len(raw) - 4096))
+    else:
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript(f"PRAGMA ignore_check_constraints = ON; {statement}")
-
-    return change
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _garbage_in_the_middle,
-        _changed_settings("DELETE FROM settings"),
-        _changed_settings("UPDATE settings SET judges_per_item = 0"),
-        _changed_settings("UPDATE settings SET kind = 'x'"),
-        _changed_settings("INSERT INTO settings SELECT * FROM settings"),
-        _changed_settings("DROP TABLE assignment"),
-        _changed_settings("PRAGMA foreign_keys = OFF; DELETE FROM candidate"),
-        _changed_settings("UPDATE source SET text = 'a' || char(0)"),
-        _changed_settings("UPDATE source SET text = CAST(x'ff' AS TEXT)"),
-        _changed_settings("UPDATE item SET outputs = '[[]]'"),
-        _changed_settings("UPDATE item SET outputs = '['"),
-        _changed_settings("UPDATE item SET wanted = -1"),
-        _changed_settings("UPDATE candidate SET source = 2, system = 'x' WHERE id = 1"),
-        _changed_settings("CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END"),
-    ],
-)
-def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, campaign, refused):
-    path, _ = campaign("fluency", data=small())
-    damage(path)
     for words in (["status", path], ["export", path, "-o", tmp_path / "x.jsonl"], ["link", path, "judge1"]):
         message = refused(*words)
         assert re.match(f"{path}: (cannot be used|is not a campaign file, or is damaged) \\(", message)

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from ranker import load_dataset
-from ranker.cli.main import run
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
 from tests.collect.conftest import Client, free_port, judge_all
 
 
-def ranker(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    with pytest.raises(SystemExit) as exit_info:
-        run([*map(str, arguments), "--format", "json"])
-    printed = capsys.readouterr()
-    assert exit_info.value.code == 0, printed.err
-    return json.loads(printed.out)
+def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
+    def ranker(*arguments: object) -> Any:
+        return json.loads(command(*map(str, arguments), "--format", "json").out)
 
+    def figures(data: Path, model: Path) -> list[Any]:
+        trained = ranker("train", "--data", data, "--features", "bleu1-4", "--model", model, "--folds", 0)
+        against_judges = ranker("evaluate", "--data", data, "--model", model)["rows"][0]["spearman"]
+        known = ranker("evaluate", "--data", "sample", "--model", model)["rows"][0]["spearman"]
+        return [trained["training"]["preferences"], trained["weights"], against_judges, known]
 
-def figures(capsys: pytest.CaptureFixture[str], data: Path, model: Path) -> list[Any]:
-    trained = ranker(capsys, "train", "--data", data, "--features", "bleu1-4", "--model", model, "--folds", 0)
-    against_judges = ranker(capsys, "evaluate", "--data", data, "--model", model)["rows"][0]["spearman"]
-    known = ranker(capsys, "evaluate", "--data", "sample", "--model", model)["rows"][0]["spearman"]
-    return [trained["training"]["preferences"], trained["weights"], against_judges, known]
-
-
-def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
     path, port = tmp_path / "demo.campaign", free_port()
-    trained = ranker(capsys, "collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
+    trained = ranker("collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
     links = {row["who"]: row["link"] for row in trained["rows"]}
     server = serve(path, port)
 
@@ -58,7 +50,7 @@ def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
     assert [judge_all(Client(address), links[f"judge0{n}"], choose(f"judge0{n}"), 50) for n in (1, 2, 3, 4)] == [50] * 4
     # live: while the server runs
     exported = tmp_path / "judgements.jsonl"
-    ranker(capsys, "collect", "export", path, "--output", exported)
+    ranker("collect", "export", path, "--output", exported)
     server.terminate()
     assert server.communicate(timeout=20) == ("", "")
 
@@ -83,19 +75,14 @@ def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
                 ):
                     rows.append([lp, seg_id, code, a, b, relation, "-", "-", str(task), str(int(primary == 0))])
     own = tmp_path / "mine.jsonl"
-    write_dataset(load_dataset("sample"), own)
-    records = [json.loads(line) for line in own.read_text(encoding="utf-8").splitlines()]
-    for record in records:
-        for candidate in record["candidates"]:
-            candidate["human"] = {}
-    own.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    write_dataset(dataclasses.replace(sample, ratings=sample.ratings[:0]), own)
     header = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
     (tmp_path / "mine.pairs.tsv").write_text(
         "".join("\t".join(row) + "\n" for row in [header, *rows]), encoding="utf-8"
     )
 
-    collected = figures(capsys, exported, tmp_path / "collected.model")
-    from_file = figures(capsys, own, tmp_path / "mine.model")
+    collected = figures(exported, tmp_path / "collected.model")
+    from_file = figures(own, tmp_path / "mine.model")
     assert collected == from_file
     # what BLEU learnt from all 1,680 fluency scores of the sample reaches .75; these judges gave 200 rankings
     assert collected[3]["tie-corrected"]["value"] > 0.70

@@ -8,7 +8,6 @@ import random
 import numpy as np
 import pytest
 
-from ranker.cli.main import run
 from ranker.collect import assigning
 from ranker.collect.campaign import connect, output_texts, settings_of, transaction
 from ranker.collect.degrading import degraded, pieces_of
@@ -17,8 +16,8 @@ from ranker.collect.figures import figures_of
 from ranker.collect.quality import JudgeQuality, Thresholds, left_out
 from ranker.collect.tasks import KINDS
 from ranker.corpora.judgements import human_scores
-from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import small
+from tests.datasets import dataset_of as made
 
 
 def judge_in_file(path, judges, count):
@@ -72,7 +71,7 @@ def careless(kind, seed=1):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaign, quality, kind, tmp_path, capsys):
+def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaign, quality, kind, tmp_path, command):
     path, _ = campaign(kind, judges=3, judges_per_item=3, next="overlap", overlap=1.0, degraded=0.15, repeat=0.15)
     judges = {
         "judge1": (careful(quality, kind, 0.2), 20),
@@ -91,23 +90,8 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
     assert result["judge3"].kappa < 0.15 < 0.3 < result["judge1"].kappa
     assert result["judge3"].fast == 1
     assert result["judge3"].flags
-    with pytest.raises(SystemExit):
-        run(
-            [
-                "collect",
-                "export",
-                str(path),
-                "--output",
-                str(tmp_path / "x.jsonl"),
-                "--min-kappa",
-                "0.2",
-                "--max-fast",
-                "0.5",
-                "-f",
-                "json",
-            ]
-        )
-    messages = json.loads(capsys.readouterr().out)
+    words = ("--output", str(tmp_path / "x.jsonl"), "--min-kappa", "0.2", "--max-fast", "0.5", "-f", "json")
+    messages = json.loads(command("collect", "export", str(path), *words).out)
     assert [item["judge"] for item in messages["left_out"]] == ["judge3"]
     assert "kappa" in messages["left_out"][0]["reason"]
     assert "100% judged too fast, expected at most 50%" in messages["left_out"][0]["reason"]
@@ -117,20 +101,8 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
 
 
 def test_gold_items_are_scored_and_not_exported(campaign):
-    gold = assemble(
-        [
-            Record(
-                f"known {number}",
-                ["reference"],
-                [
-                    Candidate("good", f"good {number}", [("fluency", None, 5.0)]),
-                    Candidate("bad", f"bad {number}", [("fluency", None, 1.0)]),
-                ],
-                lp="de-en",
-            )
-            for number in range(10)
-        ],
-        "gold",
+    gold = made(
+        [(["reference"], [f"good {number}", f"bad {number}"]) for number in range(10)], lp="de-en", kind="fluency"
     )
     path, created = campaign("pairwise", data=small(sources=40), gold=0.3, gold_data=gold)
     assert created.gold == 10
@@ -147,7 +119,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
     assert result["judge1"].checks == 1
     assert result["judge2"].checks == 0
     assert any("checks answered correctly" in flag for flag in result["judge2"].flags)
-    assert "good" not in set(dataset_of(connection, settings).candidates["system"])
+    assert {"s0", "s1"}.isdisjoint(dataset_of(connection, settings).candidates["system"])
     connection.close()
 
 
@@ -186,16 +158,8 @@ def test_pieces_add_up_to_the_text(text):
 
 
 def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign):
-    records = [
-        Record(
-            f"s{n}",
-            ["r"],
-            [Candidate("A", f"same {n}"), Candidate("B", f"other {n}"), Candidate("C", f"same {n}")],
-            lp="de-en",
-        )
-        for n in range(3)
-    ]
-    path, created = campaign("ranking", data=assemble(records, "x"), judges=1)
+    data = made([(["r"], [f"same {n}", f"other {n}", f"same {n}"]) for n in range(3)], lp="de-en")
+    path, created = campaign("ranking", data=data, judges=1)
     assert created.items == 3
     shown = []
 
@@ -213,7 +177,7 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
         (systems[row["first"]], systems[row["second"]]): (row["relation"], row["primary"])
         for row in rows[rows["first"] < 3].to_dict("records")
     }
-    assert got == {("A", "B"): (">", True), ("A", "C"): ("=", False), ("B", "C"): ("<", False)}
+    assert got == {("s0", "s1"): (">", True), ("s0", "s2"): ("=", False), ("s1", "s2"): ("<", False)}
 
 
 def test_one_answer_for_everything_is_flagged(campaign):

@@ -16,16 +16,8 @@ from ranker.errors import DataError
 
 SPELLINGS = {
     "en-zh": [
-        "en-zh",
-        "en_zh",
-        "eng-zho",
-        "EN-ZH",
-        "en-chi",
-        "en-cmn",
-        "English-Chinese",
-        "en>zh",
+        *["en-zh", "en_zh", "eng-zho", "EN-ZH", "en-chi", "en-cmn", "English-Chinese", "en>zh", "en→zh"],
         "en -> zh",
-        "en→zh",
     ],
     "en-zh_CN": ["en-zh_CN", "en_zh_CN", "eng-zho_CN", "en-zh-CN"],
     "en-zh_Hans": ["en-zh-Hans", "en-zho_Hans"],

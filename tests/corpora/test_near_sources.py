@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from ranker import from_frame, from_records, from_texts, load_dataset
-from ranker.cli.main import run
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.near_sources import near_duplicate_sources
+from tests.command_line import Command
 
 NOTE = (
     "1 source differing from another only by white space or a blank reference (first: {later}, like {earlier}), so "
@@ -65,20 +65,14 @@ def test_clean_data_have_none(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
-def test_check_counts_them_and_empty_texts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_counts_them_and_empty_texts(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     frame = rows(("a", "r", "A"), ("a ", "", "B"), ("b", "s", "A"), ("b", "s", "B"))
     records: list[dict[str, Any]] = frame.assign(text=["x", "", "\u00a0", "y"]).to_dict("records")
     Path("x.jsonl").write_text("\n".join(map(json.dumps, records)))
-    with pytest.raises(SystemExit):
-        run(["data", "check", "x.jsonl", "-f", "json"])
-    assert json.loads(capsys.readouterr().out)["signature"].split("\n")[1:-1] == [
+    checked = json.loads(command("data", "check", "x.jsonl", "-f", "json").out)
+    assert checked["signature"].split("\n")[1:-1] == [
         "empty candidates: 2 (first: x.jsonl:2: x[2])",
         "empty references: 1 (first: x.jsonl:2: x[2])",
         "sources that differ from another only by white space or a blank reference: 1 (first: x.jsonl:2: x[2])",
     ]
-    with pytest.raises(SystemExit):
-        run(["data", "check", "sample", "-f", "json"])
-    assert "empty" not in capsys.readouterr().out

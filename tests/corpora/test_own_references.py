@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 
 from ranker import evaluate, make_metric
-from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_parallel
@@ -23,6 +21,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import Scorer
 from ranker.ranking import Ranker, make_scorer
+from tests.command_line import Command
 
 SIZE = 12
 REFERENCES = {
@@ -49,57 +48,17 @@ def mqm(folder: Path, people: list[str]) -> Path:
     return path
 
 
-def mtme(folder: Path, people: list[str]) -> Path:
-    root = folder / "mtme"
-    texts = {"sources/de-en": SOURCES}
-    texts |= {f"references/de-en.{name}": REFERENCES[name] for name in people}
-    texts |= {f"system-outputs/de-en/{name}": outputs for name, outputs in OUTPUTS.items()}
-    texts |= {f"system-outputs/de-en/{name}": REFERENCES[name] for name in people}
-    for name, lines in texts.items():
-        path = root / f"{name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    scores = root / "human-scores"
-    scores.mkdir()
-    values = {"A": -1, "B": -5, **dict.fromkeys(people, 0)}
-    rows = [f"{system}\t{value}\n" for system, value in values.items() for _ in SOURCES]
-    (scores / "de-en.mqm.seg.score").write_text("".join(rows), encoding="utf-8")
-    return root
-
-
-def wmt25(folder: Path, people: list[str]) -> Path:
-    path = folder / "wmt25.jsonl"
-    texts = {**OUTPUTS, **{name: REFERENCES[name] for name in people}}
-    values = {"A": 80, "B": 40, **dict.fromkeys(people, 99)}
-    records = [
-        {
-            "doc_id": f"de-en_#_news_#_d_#_{number}",
-            "src_text": source,
-            "tgt_text": {name: lines[number] for name, lines in texts.items()},
-            "scores": {name: {"human1": value, "annotator1": "x"} for name, value in values.items()},
-        }
-        for number, source in enumerate(SOURCES)
-    ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
-
-
-FORMATS = [mqm, mtme, wmt25]
-
-
-@pytest.mark.parametrize("write", FORMATS)
-def test_the_only_reference_is_left_out_with_its_judgements(write, tmp_path: Path) -> None:
-    dataset, note = without_only_references(load(write(tmp_path, ["refA"])))
+def test_the_only_reference_is_left_out_with_its_judgements(tmp_path: Path) -> None:
+    dataset, note = without_only_references(load(mqm(tmp_path, ["refA"])))
     assert dataset.candidates["system"].unique().tolist() == ["A", "B"]
     assert set(dataset.candidates["system"].iloc[dataset.ratings["candidate"]]) == {"A", "B"}
     assert len(dataset.references) == SIZE
     assert note == f"{dataset.name}: left out 12 candidates of refA, each the only reference of its source"
 
 
-@pytest.mark.parametrize("write", FORMATS)
 @pytest.mark.parametrize("metric", ["chrf", "bleu", "ter", "combine[bleu + chrf]", "nist"])
-def test_one_of_several_is_scored_against_the_others(write, metric: str, tmp_path: Path) -> None:
-    dataset, note = without_only_references(load(write(tmp_path, ["refA", "refB"])))
+def test_one_of_several_is_scored_against_the_others(metric: str, tmp_path: Path) -> None:
+    dataset, note = without_only_references(load(mqm(tmp_path, ["refA", "refB"])))
     what = "are references, scored against the others only: one reference fewer than outputs"
     assert note == f"{dataset.name}: 24 candidates of refA, refB {what}"
     scorer = make_scorer(metric, None)
@@ -128,7 +87,7 @@ def perfect(scorer: Scorer, dataset: Dataset) -> np.ndarray:
 
 
 def test_a_trained_ranker_scores_it_without_itself(tmp_path: Path) -> None:
-    dataset = load(mtme(tmp_path, ["refA", "refB"]))
+    dataset = load(mqm(tmp_path, ["refA", "refB"]))
     ranker = Ranker("chrf,bleu", C=1.0).fit(load("sample"))
     scores = ranker.candidate_scores(dataset)
     unmarked = dataset.candidates.assign(is_reference=False)
@@ -178,34 +137,26 @@ def test_a_system_that_is_a_reference_throughout_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("people", [["refA"], ["refA", "refB"]])
 def test_commands_leave_it_out_or_score_it_against_the_others(
-    people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mqm(tmp_path, people)
-
-    def call(words: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            run(words.split())
-        assert exit_info.value.code == 0
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
     note = without_only_references(load("mqm.tsv"))[1]
     kept = {"A", "B", *(people if len(people) > 1 else [])}
-    call("data shard mqm.tsv --out shards --rows 20 --jsonl")
+    command(*["data", "shard", "mqm.tsv", "--out", "shards", "--rows", "20", "--jsonl"])
     scores = {}
     for data in ("mqm.tsv", "shards"):
-        out, err = call(f"score -d {data} -m chrf --level system -f csv")
+        out, err = command("score", "-d", data, "-m", "chrf", "--level", "system", "-f", "csv")
         assert ("of refA" in err) if data == "shards" else (err == f"ranker: note: {note}\n")
         scores[data] = {row["system"]: row["chrf"] for row in csv.DictReader(io.StringIO(out))}
     assert scores["mqm.tsv"] == scores["shards"]
     assert set(scores["mqm.tsv"]) == kept
     assert all(float(score) < 1 for score in scores["mqm.tsv"].values())
     for words in ("systems mqm.tsv -m chrf -f json", "rank -d mqm.tsv -m chrf -f csv"):
-        out, err = call(words)
+        out, err = command(*words.split())
         assert f"ranker: note: {note}\n" in err
         assert ("refA" in out) == (len(people) > 1), words
-    out, err = call("rank -d mqm.tsv --no-references -M consensus -f csv")
+    out, err = command(*["rank", "-d", "mqm.tsv", "--no-references", "-M", "consensus", "-f", "csv"])
     assert "refA" in out, "without references nothing is compared with itself"
     assert "left out" not in err
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from ranker.corpora import catalogue
 from ranker.corpora.dataset import concatenate, source_language_pairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
@@ -29,11 +28,6 @@ from tests.evaluation.made import preferred
 
 TEXT = "the a red old small house boat tree man stands sails was by on near river hill town"
 WORDS = TEXT.split()
-
-
-@pytest.fixture(scope="module")
-def sample():
-    return catalogue.load("sample")
 
 
 def planted(feature: str, sources: int = 30, noise: float = 0.0, name: str = "planted", lp: str = "xx-en"):

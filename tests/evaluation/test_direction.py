@@ -10,7 +10,6 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.evaluation.direction import direction_note, judgements_note
 from ranker.extractors.direction import opposed_to_chrf
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
@@ -55,16 +54,6 @@ def test_the_right_way_up_and_without_references_nothing_is_said() -> None:
     assert judgements_note(made("x", -1, references=0), "x") is None
     ranker = Ranker("consensus")
     assert direction_note(ranker, ranker.fit_table(made("x", -1, references=0))) is None
-
-
-def test_the_features_of_training_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = made("x", -1, sources=600)
-    ranker = Ranker("bleu[order=1]")
-    table = ranker.fit_table(dataset)
-    monkeypatch.setattr(FeatureSet, "transform", None)
-    notes = [direction_note(ranker, table, seed=seed) for seed in (1, 1, 2)]
-    assert notes[0] == notes[1]
-    assert all(note and "100%" in note for note in notes)
 
 
 def test_preferences_upside_down_are_noted() -> None:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ranker import Ranker, load_dataset
+from ranker import Ranker
 from ranker.corpora.dataset import Dataset
-from ranker.errors import OptionError
 from ranker.evaluation.explanations.evidence import as_match, longest_ascending
 from ranker.evaluation.explanations.pairs import (
     FAMILIES,
@@ -36,11 +35,6 @@ from ranker.extractors.text.matched_words import (
 from tests.datasets import dataset_of
 
 FEATURES = "ngrams,bleu1-4,rouge_l,rouge_w,hamming,length,paraphrase[folds=2],perp[leave_out=true]"
-
-
-@pytest.fixture(scope="module")
-def sample() -> Dataset:
-    return load_dataset("sample")
 
 
 @pytest.fixture(scope="module")
@@ -206,13 +200,6 @@ def test_figures_add_up_as_they_are_written(values: list[float], digits: int) ->
     assert f"{sum(result):z.{digits}f}" == f"{total:z.{digits}f}"
     for value, figure in zip(values, result, strict=True):
         assert abs(value - figure) < 10.0**-digits * 1.0001
-
-
-def test_pairs_that_cannot_be_explained(sample: Dataset) -> None:
-    with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); available: 'sys1'"):
-        check_pair(sample, "syss1", "sys2")
-    with pytest.raises(OptionError, match="found 'sys1' twice"):
-        check_pair(sample, "sys1", "sys1")
 
 
 def test_matched_words_are_clipped_by_the_reference_that_has_most() -> None:

@@ -10,6 +10,7 @@ import pytest
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
+from ranker.experiments.tables import Experiment, Table
 
 
 def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
@@ -46,3 +47,9 @@ def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
 def preferred() -> Dataset:
     """Two language pairs."""
     return concatenate([language_pair("aa-en", 0), language_pair("bb-en", 1)])
+
+
+def titled(experiment: Experiment, title: str) -> Table:
+    """Return the only table of that title."""
+    (result,) = [table for table in experiment.tables if table.title == title]
+    return result

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import repeat_option
 from ranker.corpora.selection import select_language_pairs
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import DataError, OptionError
 from ranker.experiments import birch11, cer10
 from ranker.experiments.aligners import Aligners
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.aligner import learn_aligner
+from tests.experiments.conftest import titled as table
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,6 @@ def trained(preferred, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("aligner") / "bb-en.align"
     learn_aligner(select_language_pairs(preferred, ["bb-en"])).save(path)
     return str(path)
-
-
-def table(experiment, title):
-    (result,) = [table for table in experiment.tables if table.title == title]
-    return result
 
 
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
@@ -69,19 +64,6 @@ def test_tuning_aligns_by_what_is_given(preferred, bitext):
     assert "aligner" not in cer10.plan(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).run().signature
 
 
-@pytest.mark.parametrize(
-    ("files", "bitexts", "message"),
-    [
-        ([], ["de-en=a", "b", "c"], r"--bitext: found an odd number of files, 3; expected two for each language pair"),
-        (["de-en=a", "de-en=b"], [], "two aligners for de-en, expected one"),
-        (["a"], ["b", "c"], "two aligners for all language pairs, expected one; give a language pair as de-en=FILE"),
-    ],
-)
-def test_what_contradicts_itself_is_refused(files, bitexts, message):
-    with pytest.raises(OptionError, match=message):
-        Aligners.parse(files, bitexts)
-
-
 def test_paths_may_hold_equals_signs():
     assert Aligners.parse(["runs/a=b/x.align"], []).files == {"": Path("runs/a=b/x.align")}
     assert Aligners.parse(["de-en=a=b"], []).files == {"de-en": Path("a=b")}
@@ -91,9 +73,6 @@ def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_p
     settings = birch11.BirchSettings(aligners=Aligners.parse(["aa-de=x"], []))
     with pytest.raises(OptionError, match=r"unused aligner for aa-de.*; the data contains: aa-en, bb-en"):
         birch11.plan(preferred, [], settings).run()
-    missing = birch11.BirchSettings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
-    with pytest.raises(ModelError, match=r"x: no such aligner; train one with: ranker align train"):
-        birch11.plan(preferred, [], missing)
     for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     uneven = birch11.BirchSettings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
@@ -114,9 +93,3 @@ def test_candidates_teach_the_aligner_on_request(preferred):
     assert more.model.pairs > Aligners().aligner(selected, "aa-en").model.pairs
     assert more.learnt_from == f"sources, references and outputs of {selected.name}"
     assert dataclasses.replace(Aligners(), candidates=True).signed([selected]) == "references+candidates"
-
-
-def test_the_command_takes_two_files_for_each_text():
-    assert repeat_option(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
-        *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en")
-    ]

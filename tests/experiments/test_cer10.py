@@ -18,6 +18,7 @@ from ranker.experiments.published import published_table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.registry import make_metric
+from tests.experiments.conftest import titled as table
 
 TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
 NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
@@ -31,11 +32,6 @@ def experiment(preferred):
 @pytest.fixture(scope="module")
 def pair(preferred):
     return language_pairs(preferred, TUNING, align=True)[0]
-
-
-def table(experiment, title):
-    (result,) = [table for table in experiment.tables if table.title == title]
-    return result
 
 
 def test_tables_of_the_paper(experiment):

@@ -42,8 +42,3 @@ def test_cer10_prints_marks_and_writes_numbers(here, command):
     assert all(shown in printed for shown in ("+*", "seconds of the search", "preferences of people"))
     rows = json.loads(Path("out.json").read_text())["tables"][0]["rows"]
     assert {type(row["TER"]) for row in rows} == {float}
-
-
-def test_birch11_takes_two_files_for_each_text(command):
-    printed = command("experiment", "birch11", "--train", "sample", "--bitext", "de-en=only.de", code=2)
-    assert "--bitext: found an odd number of files, 1; expected two for each language pair" in printed.err

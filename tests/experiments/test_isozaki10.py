@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ranker.corpora import catalogue
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.own_references import with_references_as_candidates
@@ -29,11 +28,6 @@ from ranker.experiments.published import published_table
 from ranker.extractors.registry import make
 
 PLACE = {title: place for place, title in enumerate(METRICS)}
-
-
-@pytest.fixture(scope="module")
-def sample():
-    return catalogue.load("sample")
 
 
 @pytest.fixture(scope="module")

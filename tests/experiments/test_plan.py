@@ -14,7 +14,7 @@ from ranker.cli.main import run as run_command
 from ranker.errors import DataError
 from ranker.experiments import ye07
 from ranker.experiments.plan import Plan, TableTask
-from ranker.experiments.tables import Failure, Table
+from ranker.experiments.tables import Table
 
 
 def table(title):
@@ -50,23 +50,6 @@ def emit(monkeypatch, command):
         return command("experiment", "ye07", "--train", "sample", *words, code=code)
 
     return call
-
-
-def test_a_failure_costs_one_table():
-    error = DataError("too few sources", file="wmt12")
-    outcomes = list(plan(error).outcomes())
-    assert outcomes == [table("first"), table("before"), Failure("second", error), table("third")]
-    assert outcomes[2].reason == "wmt12: too few sources"
-    assert Failure("x", KeyError("y")).reason == "unexpected KeyError: 'y'"
-
-
-def test_tables_are_made_when_they_are_asked_for():
-    items = []
-    tasks = tuple(TableTask(name, lambda name=name: items.append(name) or [table(name)]) for name in "abc")
-    outcomes = Plan("lazy", tasks, "").outcomes()
-    assert items == []
-    assert next(outcomes).title == "a"
-    assert items == ["a"]
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])

@@ -55,15 +55,6 @@ def test_every_form_of_candidates_gives_the_same_scores(learnt, data, tmp_path):
         assert scored["source"].iloc[3] == "Satz 1"
 
 
-def test_rows_bear_the_index_of_the_frame(learnt, data):
-    frame = data.to_frame().drop(columns="seg_id").sample(frac=1, random_state=1)
-    frame.index = [f"row {number}" for number in frame.index]
-    scored = learnt.score(frame)
-    pd.testing.assert_series_equal(scored["text"].sort_index(), frame["text"].sort_index())
-    joined = frame.assign(score=scored["score"])
-    assert joined["score"].notna().all()
-
-
 def test_rows_keep_the_order_and_the_index_of_the_frame(learnt, data):
     frame = data.to_frame().drop(columns="seg_id").sample(frac=1, random_state=1).set_axis([7, 7, 7, 0, 1, 1, 2, 3, 4])
     judges = pd.concat([frame.assign(judge="one"), frame.assign(judge="two")])

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import pytest
 
-from ranker import Ranker, load_dataset
+from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.corpora.selection import select_language_pairs
@@ -37,11 +37,6 @@ WORDS = ["the", "a", "cat", "dog", "sat", "runs", "on", "under", "mat", "tree", 
 
 def sentences(generator: np.random.Generator, count: int) -> list[str]:
     return [" ".join(generator.choice(WORDS, size=generator.integers(4, 9))) for _ in range(count)]
-
-
-@pytest.fixture(scope="session")
-def sample():
-    return load_dataset("sample")
 
 
 @pytest.fixture(scope="session")

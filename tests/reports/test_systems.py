@@ -20,7 +20,9 @@ from ranker.reports.findings import examine
 from ranker.reports.paper_tables import latex, markdown
 from ranker.reports.systems.comparison import SystemsFindings, systems_report
 from ranker.reports.systems.contrast import contrast_report
+from ranker.version import VERSION
 from tests.datasets import dataset_of
+from tests.golden_messages import check_messages
 from tests.reports.test_pages import Page, unpacked
 
 
@@ -216,33 +218,6 @@ def result() -> SystemsResult:
     return compare_systems(dataclasses.replace(dataset, candidates=named), scorers, resamples=200, baseline=HOSTILE[1])
 
 
-def test_latex_escapes_names_and_is_balanced(result: SystemsResult) -> None:
-    text = latex(result)
-    assert text.count(r"\end{table}") == text.count(r"\begin{table}") == 1
-    plain = re.sub(r"\\[\\{}&%$#_]", "", text)
-    depth = 0
-    for item in plain:
-        depth += (item == "{") - (item == "}")
-        assert depth >= 0
-    assert depth == 0
-    assert r"a\_b\&c\%d\#e" in text
-    assert r"\textbackslash{}end\{table\}\textbar{}\$x\textasciicircum{}2\textasciitilde{}" in text
-    assert r"\textbackslash{}u202e" in text
-    rows = re.search(r"\\toprule(.*)\\bottomrule", text, re.DOTALL)
-    assert rows
-    lines = [line for line in rows[1].splitlines() if line.endswith(r"\\")]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {3}
-    # a line between the three clusters, and one below the head
-    assert text.count(r"\midrule") == 3
-    assert text.count(r"\textbf{") == 2
-    assert r"\textbf{1.0000}$^\ddagger$" in text
-
-
-def test_markdown_escapes_names(result: SystemsResult) -> None:
-    lines = markdown(result, percent=True).splitlines()
-    assert lines[0] == "| Rank | System | bleu (%) | ter (%) ↓ |"
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:5]} == {5}
-    assert lines[2].startswith(r"| 1 | a\_b\&c%d\#e | **100.00**‡ [100.00, 100.00] | **0.00**‡ [0.00, 0.00] |")
-    assert r"\<b\>\|\*x\*\`\\u202e\[1\](u)" in lines[4]
-    assert r"differs from \\end{table}\|$x^2\~ at p \< .05" in lines[6]
-    assert lines[-1].startswith("- `ranker:")
+def test_tables_for_papers_escape_names(result: SystemsResult) -> None:
+    tables = {"LaTeX": latex, "Markdown, percent": lambda result: markdown(result, percent=True)}
+    check_messages("paper_tables", lambda form: tables[form](result).replace(VERSION, "VERSION"))

@@ -55,13 +55,6 @@ def shards_of(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     return get
 
 
-@pytest.fixture(scope="session")
-def scheduler() -> Iterator[str]:
-    """Address of a Dask scheduler with two workers."""
-    with dask_scheduler(2) as address:
-        yield address
-
-
 @contextmanager
 def dask_scheduler(workers: int) -> Iterator[str]:
     """Run a Dask scheduler with workers that are threads of this process."""

@@ -53,8 +53,9 @@ def test_a_corrupt_shard_is_named_and_the_others_are_scored(command: Command, tm
     assert "part-00003.parquet: is not the file that shards.json describes" in printed.err
     assert "1 of 7 shards failed; the results of the others are kept in" in printed.err
     assert len(contents(out)) == 6
-    listed = json.loads((out / "results.json").read_text(encoding="utf-8"))["parts"]
-    assert [bool(part["problem"]) for part in listed] == [number == 3 for number in range(7)]
+    listed = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert (listed["format"], listed["result"]) == ("ranker-results", "segment scores")
+    assert [bool(part["problem"]) for part in listed["parts"]] == [number == 3 for number in range(7)]
     shard.write_bytes(intact)
     assert "6 shards finished by an earlier run" in command(*words).err
     assert len(contents(out)) == 7
@@ -159,9 +160,3 @@ def test_a_lost_scheduler_ends_the_run_in_one_line(command: Command, tmp_path, s
     assert (
         "lost the connection to the Dask scheduler (CommClosedError): start it and run the command again" in printed.err
     )
-
-
-def test_a_directory_that_cannot_be_made_is_named(command: Command, tmp_path, shards_of):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    printed = command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path / "file" / "out"), code=2)
-    assert "out: cannot be written: " in printed.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
 from ranker.ranking import make_scorer
 from tests.command_line import Command
-from tests.effort import thorough
 from tests.scaling.conftest import dask_scheduler
 
 METRICS = "bleu,chrf,ter,perp[model=shipped],meteor,rouge_l"
@@ -84,13 +82,6 @@ def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ran
     assert is_ranked_so(tmp_path, ranked)
 
 
-@thorough
-def test_dask_ranks_the_same(command: Command, tmp_path, shards_of, scheduler, ranked):
-    words = ("rank", shards_of(7), "--model", "full-any", "--out", str(tmp_path))
-    assert "Dask dashboard: " in command(*words, "--scheduler", scheduler).err
-    assert is_ranked_so(tmp_path, ranked)
-
-
 def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path, shards_of):
     words = ("score", shards_of(7), "--metric", "bleu,ter", "--out")
     command(*words, str(tmp_path / "local"))
@@ -98,32 +89,8 @@ def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path,
     assert len(expected) == 8
     for workers in (1, 4):
         with dask_scheduler(workers) as address:
-            command(*words, str(tmp_path / str(workers)), "--scheduler", address)
+            assert "Dask dashboard: " in command(*words, str(tmp_path / str(workers)), "--scheduler", address).err
         assert {path.name: path.read_bytes() for path in (tmp_path / str(workers)).glob("*.*")} == expected
-
-
-DIFFERS = "would have other scores shard by shard"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--metric consensus.mean", f"consensus.mean {DIFFERS} than for the whole data set"),
-        ("--metric consensus[metric=nist,trust=source].mean", DIFFERS),
-        ("--metric lrscore[theta=0.5]", DIFFERS),
-        ("--metric nist", f"nist {DIFFERS} than for the whole data set: choose another"),
-        (
-            "--metric perp",
-            "train a language model once (ranker lm train, or KenLM's lmplz), and name it in perp[model=",
-        ),
-        ("", "shards need a named scorer: --model full (into English), --model full-any or --metric"),
-    ],
-)
-def test_what_would_differ_is_refused(command: Command, tmp_path, shards_of, words, message):
-    printed = command("rank", shards_of(2), *words.split(), "--out", str(tmp_path / "out"), code=2)
-    assert message in printed.err
-    assert printed.err.count("\n") == 1
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_path, sources):
@@ -135,26 +102,3 @@ def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_pa
     printed = command(*words, code=2)
     assert "part[21] has no language pair, by which the model scores: name it in a column or key lp" in printed.err
     assert "1 of 2 shards failed" in printed.err
-
-
-def test_options_that_do_not_go_together_are_refused(command: Command, tmp_path, corpus, shards_of):
-    out = ("--out", str(tmp_path))
-    for words, message in (
-        (("score", str(corpus), "--metric", "bleu", *out), "--out: for shards only: make them with ranker data shard"),
-        (("score", shards_of(2), "--metric", "bleu"), "one file per shard: give a directory for them (--out DIR)"),
-        (("score", shards_of(2), "--metric", "bleu", "--lp", "de-en", *out), "--lp: not available for shards"),
-        (("score", shards_of(2), "--metric", "bleu", "--out", shards_of(2)), "this is the directory of the shards"),
-        (
-            ("rank", shards_of(2), "--metric", "bleu", "--workers", "2", "--scheduler", "tcp://a:1", *out),
-            "give either --workers or --scheduler",
-        ),
-    ):
-        assert message in command(*words, code=2).err
-
-
-def test_the_results_are_listed(command: Command, tmp_path, shards_of: Callable[[int], str]):
-    command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
-    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert (document["format"], document["result"], document["rows"]) == ("ranker-results", "segment scores", 196)
-    assert [part["file"] for part in document["parts"]] == sorted(path.name for path in tmp_path.glob("part-*"))
-    assert document["signatures"][0].startswith("ranker:")

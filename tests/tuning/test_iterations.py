@@ -12,7 +12,7 @@ import pytest
 
 from ranker.corpora.formats.nbest import write_nbest
 from ranker.corpora.formats.nbest_reading import read_nbest
-from ranker.errors import DataError, OptionError, ProcessError, RankerError
+from ranker.errors import DataError, OptionError, ProcessError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.decoder import Decoder
@@ -163,28 +163,13 @@ def test_a_decoder_that_hangs_is_stopped_with_all_that_it_began(pool):
     assert not alive(child)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"command": ""}, "--decoder: expected a command"),
-        ({"command": "a 'b"}, "--decoder a 'b: No closing quotation"),
-        ({"command": "a", "time_limit": 0}, "--time-limit 0: expected a positive number"),
-    ],
-)
-def test_unsound_commands_are_refused(options, says):
-    with pytest.raises(RankerError, match=says):
-        Decoder(**options)
-
-
 def test_a_command_that_is_not_there(pool):
     with pytest.raises(ProcessError, match="decoder 'nowhere/decode' cannot be started: No such file or directory"):
         run(pool, decoder=Decoder("nowhere/decode"))
 
 
-def test_a_run_needs_something_to_begin_with(pool):
+def test_a_decoder_needs_weights_to_begin_with(pool):
     with pytest.raises(OptionError, match="no input: give an n-best list"):
-        tune(OBJECTIVE, pool[1])
-    with pytest.raises(OptionError, match="no input: give"):
         run(pool, start=None)
 
 

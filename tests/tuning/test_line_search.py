@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -97,28 +98,8 @@ def test_the_optimum_for_a_trained_ranker_is_that_of_all_crossings():
         check_line_search(objective, seed)
 
 
-class Total(Scorer):
-    name = "total"
-
-    def statistics(self, dataset):
-        raise NotImplementedError
-
-    def score(self, statistics):
-        return np.asarray(statistics)[..., 0]
-
-    def score_references(self, dataset, *, exclude_self=False):
-        raise NotImplementedError
-
-    def for_systems(self):
-        return self
-
-    def signature(self, dataset=None):
-        return "total"
-
-    def note(self, dataset):
-        return None
-
-
+TOTAL = SimpleNamespace(sign=1, gain=lambda statistics: np.asarray(statistics)[..., 0])
+"""An objective that is a sum."""
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)
 
@@ -172,7 +153,7 @@ def test_sweep_is_its_plain_twin(data):
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     intercept, slope = (np.array(data.draw(st.lists(SMALL, min_size=number, max_size=number))) for _ in range(2))
     statistics = np.array(data.draw(st.lists(SMALL, min_size=number, max_size=number))).reshape(-1, 1)
-    problem = Problem(np.zeros((number, 1)), offsets, np.arange(number), statistics, Total())
+    problem = Problem(np.zeros((number, 1)), offsets, np.arange(number), statistics, TOTAL)
     assert best_of_blocks(intercept, offsets).tolist() == chosen_plainly(intercept, offsets)
     order = order_in_blocks(slope, offsets)
     breakpoints, sums = sweep(intercept, slope, order, offsets, problem.row, statistics)

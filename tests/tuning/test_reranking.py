@@ -12,7 +12,7 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.ranking import make_scorer, scorer_of
 from ranker.tuning import pairwise
-from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
+from ranker.tuning.hypotheses import StatisticsTable, read_references
 from ranker.tuning.reranking import (
     best_hypotheses,
     expected_gains,
@@ -176,18 +176,3 @@ def test_references_of_several_files(tmp_path):
     assert read_references([tmp_path / "b"]).references["text"].tolist() == ["", "z"]
     with pytest.raises(DataError, match=r"c:1: has 1 lines, expected 2 as in .*a"):
         read_references([tmp_path / "a", tmp_path / "c"])
-
-
-@pytest.mark.parametrize(
-    ("sentence", "says"),
-    [
-        ([0, 2], "x: has hypotheses for 2 of 3 sentences, expected all; the first missing is sentence 1"),
-        ([0, 1, 2, 3], "x: has hypotheses for sentence 3, but references0 has 3 lines: sentence numbers start at 0"),
-    ],
-)
-def test_lists_that_do_not_fit_the_references_are_refused(sentence, says):
-    _, references = random_list(0, sentences=3)
-    nbest = from_columns("x", sentence, ["a"] * len(sentence), np.zeros((len(sentence), 1)), (("f", 1),))
-    with pytest.raises(DataError) as error:
-        check_sentences(nbest, references)
-    assert str(error.value) == says

@@ -225,7 +225,8 @@ def _exchanged(texts: Texts, table: str) -> Failures:
         rows = np.flatnonzero(in_source.any(axis=1)[texts.source])
         source = texts.source[rows]
         own, wanted = named(texts.own.take(pa.array(rows))), in_source[source]
-        kept, bare = texts.of_references(in_references)[source], texts.slots[source] == texts.slots[source + 1]
+        kept = np.asarray(texts.of_references(in_references))[source]
+        bare = texts.slots[source] == texts.slots[source + 1]
         missing, extra = wanted & ~own & (kept | bare[:, np.newaxis]), own & ~wanted & ~kept
         wrong = missing.any(axis=1) & extra.any(axis=1)
         if group in _MEASURES:

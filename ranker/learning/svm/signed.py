@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.learning.svm.pair_sums import PairLoss
 from ranker.learning.svm.newton import Solution, minimise
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_sums import PairLoss, PairSet
 from ranker.learning.svm.polish import exact_product
 
 NOISE = 1e-10

@@ -44,11 +44,6 @@ def test_delimiters(delimiter: str, row: str) -> None:
     ]
 
 
-def test_any_white_space() -> None:
-    layout = dataclasses.replace(LAYOUT, delimiter="whitespace")
-    assert parsed("  j1 E05\t d1  1 4   2  ", layout)[0] == ("E05", "d1", "1", "j1", "fluency", 4.0, 1)
-
-
 def test_titles_in_any_case_and_order() -> None:
     columns = {"system": "Sys", "doc": "document", "segment": "SEG", "fluency": "Flu"}
     layout = Layout(columns, {"judge": "me"}, ",", header=True)

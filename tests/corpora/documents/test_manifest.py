@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,28 +59,6 @@ def test_corpus_by_name_is_what_was_simulated(shaped, sentences, monkeypatch, ca
         [("source", "gb18030"), ("references", "cp1252"), ("systems", "gb2312")] if name == "acl05" else []
     )
     assert all(item.startswith(f"ranker: note: {name}: ") for item in messages)
-
-
-@pytest.fixture
-def ranker(monkeypatch, command) -> Callable[..., str]:
-    def call(*arguments: str) -> str:
-        return command(*arguments).out
-
-    return call
-
-
-def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
-    for name in SHAPES:
-        assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
-    model = str(tmp_path / "acl05.model")
-    options = ("--features", "bleu1-4", "--C", "1", "--folds", "0", "--format", "json")
-    trained = ranker("train", "--data", "acl05", "--model", model, *options)
-    facts = json.loads(trained)["training"]
-    assert (facts["data"], facts["sources"], facts["kind"]) == ("acl05", 60, "fluency")
-    ranked = ranker("rank", "mtc03", "--model", model, "--format", "csv")
-    assert len(ranked.splitlines()) > 400
-    assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
 
 
 def test_small_corpus(tmp_path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import html
+import json
 import logging
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
+from tests.golden_messages import check_messages
 
 SOURCES = {"d1": ["Eins & <zwei>", "Drei"], "d2": ["Vier"]}
 REFERENCES = {
@@ -196,46 +198,23 @@ def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert "references: missing segments: 1 (A 1; the first: segment 1 of document d2)" in caplog.text
 
 
-WMT = wmt(REFERENCES, SYSTEMS)
-TARGET = '<tstset setid="x" srclang="de" trglang="en"'
-REFUSED = {
-    "no source": (
-        mteval_set("tstset", SYSTEMS),
-        "a source and of systems, found only system: give",
-    ),
-    "no system": (mteval_set("srcset", {"s": SOURCES}), "found only source: give the other files too: -s"),
-    "no set": ("<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>", "found only documents outside a set"),
-    "segment": (MTEVAL.replace('"2">Tree', '"7">Tree'), "expected a segment of document 'd1' of the source, found '7'"),
-    "document": (
-        MTEVAL.replace('"d2" sysid="good"', '"d3" sysid="good"'),
-        "a document of the source, found 'd3'",
-    ),
-    "twice": (MTEVAL.replace('"d2" sysid="good"', '"d1" sysid="good"'), "segment '1' of document 'd1' is duplicated"),
-    "language": (
-        MTEVAL.replace(TARGET, TARGET.replace("en", "French")),
-        "expected one target language, found en, fr: split",
-    ),
-    "wmt: no id": (WMT.replace(' id="d2"', ""), "expected docid in <doc>, found origlang"),
-    "wmt: stray": (
-        WMT.replace("</src>\n", "</src>\n<seg id='9'>x</seg>\n", 1),
-        "11:1: <seg> outside of <src>, <ref>",
-    ),
-    "wmt: first": (
-        WMT.replace("<src", "<seg id='9'>x</seg>\n<src", 1),
-        "6:1: <src> after a <seg> outside of it",
-    ),
-    "wmt: alone": ("<dataset><src lang='de'></src></dataset>", "<src> outside of a document; expected <doc id"),
-    "wmt: open": (WMT.replace("</src>", "", 1), "11:1: <ref> where </src> is expected: <src> of line 5 is not closed"),
-    "wmt: twice": (WMT.replace('id="2"', 'id="1"', 1), "8:1: segment id '1' is duplicated"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str, tmp_path: Path) -> None:
-    text, says = REFUSED[case]
+def test_what_is_refused(tmp_path: Path) -> None:
+    """Each question is a test set, a part of it and what stands there instead."""
     path = tmp_path / "x.xml"
-    path.write_text(text)
-    refusal(lambda: read_dataset(path), path, None, says)
+    sets = {
+        "": "",
+        "all of mteval": MTEVAL,
+        "all of WMT": wmt(REFERENCES, SYSTEMS),
+        "source": mteval_set("srcset", {"s": SOURCES}),
+        "systems": mteval_set("tstset", SYSTEMS),
+    }
+
+    def ask(asked: str) -> str:
+        name, *change = json.loads(asked)
+        path.write_text(sets[name].replace(*(change or ("", "")), 1))
+        return refusal(lambda: read_dataset(path), path)
+
+    check_messages("test_sets", ask, folder=tmp_path)
 
 
 def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ranker.errors import DataError
 from ranker.evaluation.compare.evaluation import evaluate, named_scopes
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import source_spearman, tau_counts
-from ranker.ranks import average_ranks, group_offsets, group_spearman, merge_ties
+from ranker.ranks import average_ranks, group_offsets, group_spearman
 from tests.evaluation.made import graded
 
 
@@ -109,12 +109,6 @@ def test_group_offsets_keep_the_order_inside_a_group():
     order, offsets = group_offsets(np.array(["b", "a", "b", "a", "c"]))
     assert order.tolist() == [1, 3, 0, 2, 4]
     assert offsets.tolist() == [0, 2, 4, 5]
-
-
-def test_scores_within_1e_10_tie():
-    pairs = PreferencePairs(np.array([0, 0]), np.array([1, 2]), np.ones(2))
-    counts = tau_counts(merge_ties([1.0, 1.0 - 4e-11, 1.0 - 3e-10]), pairs, [0, 0, 0], 1)
-    assert counts.tolist() == [[1, 0, 1]]
 
 
 def test_unjudged_candidates_do_not_count_and_undefined_sources_are_counted():

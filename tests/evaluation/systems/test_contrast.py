@@ -355,15 +355,6 @@ def test_rankers_contrast_systems_by_the_mean_of_their_scores() -> None:
 
 
 def test_systems_that_cannot_be_contrasted(tmp_path: Path) -> None:
-    dataset = invented()
-    with pytest.raises(OptionError, match=r"no system 'D' in invented; available: 'A', 'B', 'C'"):
-        run(dataset, "A", "D")
-    keep = np.ones(len(dataset), dtype=bool)
-    keep[[4, 7]] = False
-    message = r"invented\[de-en:1\] has no translation by system 'B' \(2 of 24 sources have only one of the two\)"
-    with pytest.raises(DataError, match=message):
-        run(dataset.select_candidates(keep))
-    assert run(dataset.select_candidates(keep), "A", "C").sources == 24
     bare = assemble([Record("x", [], [Candidate(name, "a", []) for name in NAMES])], "bare")
     with pytest.raises(DataError, match=r"bare\[1\] has no reference"):
         run(bare, scorer=scorer())

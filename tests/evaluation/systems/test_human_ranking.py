@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.errors import OptionError
 from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters, rank_systems
 from ranker.evaluation.systems.trueskill import TrueSkill
 from tests.evaluation.made import graded, preferred
@@ -70,5 +69,3 @@ def test_graded_systems_rank_by_their_mean():
     assert [(system.system, system.score, system.rank) for system in rankings.systems] == [
         *(("s1", pytest.approx(14 / 3), 1), ("s2", 3, 2), ("s0", pytest.approx(4 / 3), 3)),
     ]
-    with pytest.raises(OptionError, match="systems cannot be ranked with 'trueskill' from fluency; expected mean"):
-        rank_systems(graded(human), method="trueskill")

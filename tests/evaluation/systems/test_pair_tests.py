@@ -9,12 +9,12 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from ranker.corpora import catalogue
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.evaluation.bootstrap import index_draws, swap_draws
 from ranker.evaluation.significance import holm
 from ranker.evaluation.systems.pair_tests import compare_pairs, sources_needed
 from ranker.extractors.registry import make_metric
+from tests.datasets import dataset_of
 from tests.effort import THOROUGH, further
 from tests.evaluation.step_down import step_down_max_t
 
@@ -143,14 +143,9 @@ def test_golden_p_values_equal_sacrebleus(shared_golden, name, test):
     stored = json.loads((shared_golden / "sacrebleu_paired.json").read_text())
     lines = (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()
     items = {item["id"]: item for item in map(json.loads, lines)}
-    dataset = assemble(
-        [
-            Record(
-                "", [items[a]["refs"][0]], [Candidate(name, items[key]["hyp"]) for name, key in (("a", a), ("b", b))]
-            )
-            for a, b in stored["ids"]
-        ],
-        "paired",
+    dataset = dataset_of(
+        [(items[a]["refs"][:1], [items[a]["hyp"], items[b]["hyp"]]) for a, b in stored["ids"]],
+        sources=[""] * len(stored["ids"]),
     )
     metric = make_metric({"BLEU": "bleu", "chrF2": "chrf"}[name])
     cube = metric.statistics(dataset).reshape(len(stored["ids"]), 2, -1)
