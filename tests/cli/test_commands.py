@@ -99,7 +99,7 @@ def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monk
 
 def test_evaluate_model_and_metric(ranker, model):
     table = ranker("evaluate", "--data", "sample", "--model", model, "--resamples", "50")
-    assert "agreement with human fluency" in table
+    assert "agreement of sample.model with human fluency" in table
     document = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-f", "json", "--resamples", "50"))
     row = document["rows"][0]
     assert row["name"] == "zh-en"

@@ -72,7 +72,7 @@ def test_references_as_candidates(printed: Printed, refused: Refused, caplog: py
     out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "--folds", "0", "-M", "x.model")
     assert "840 judged candidates and 480 references, fluency scores" in out
     out, _ = printed("evaluate", *arguments, "-M", "x.model", "--resamples", "0")
-    titles = re.findall("agreement with human fluency, (.*)", out)
+    titles = re.findall("agreement of .* with human fluency, (.*)", out)
     assert titles == ["outputs", "outputs and references"]
     out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "json")
     facts = json.loads(out)
