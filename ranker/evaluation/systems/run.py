@@ -11,20 +11,22 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
-from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.levels import documents
+from ranker.evaluation.systems.pair_tests import compare_pairs, sources_needed
+from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
@@ -55,6 +57,7 @@ def compare_systems(
     resamples: int | None = None,
     seed: int = 0,
     parity: Parity | None = None,
+    level: ResamplingLevel = "segment",
     kind: str = AUTO,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -80,6 +83,8 @@ def compare_systems(
     seed : int, default 0
     parity : {"sacrebleu"}, optional
         Count uncorrected p-values exactly as this program does.
+    level : {"segment", "document"}
+        Resample sources, or whole documents.
     kind : str
         Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`.
     alpha : float, default 0.05
@@ -113,13 +118,14 @@ def compare_systems(
         ("test", test, get_args(SystemTest)),
         ("correction", correction, get_args(Correction)),
         ("parity", parity, (None, *get_args(Parity))),
+        ("level", level, get_args(ResamplingLevel)),
     ):
         if value not in known:
             raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
     number = RESAMPLES[test] if resamples is None else resamples
     if number < 1:
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
-    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
     if not isinstance(scorers, Mapping):
         scorers = _by_name(scorers)
@@ -128,15 +134,16 @@ def compare_systems(
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
     ]
+    units = documents(dataset)[0] if level == "document" else None
     for table in tables:
-        table.check(baseline)
+        table.check(baseline, units)
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp))
+        _compare(table, name, scorer, table.rows(statistics[name], units), baseline, settings, people.get(table.lp))
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -155,12 +162,8 @@ def compare_systems(
 
 
 def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
-    """Return scorers by their names, rankers that are read from a file by the name of the file."""
-    named = []
-    for each in scorers:
-        scorer = scorer_of(each)
-        is_file = scorer.kind == "ranker" and isinstance(each, str | Path)
-        named.append((Path(str(each)).name if is_file else scorer.name, scorer))
+    """Return scorers by their names."""
+    named = [(scorer.name, scorer) for scorer in map(scorer_of, scorers)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
     return dict(named)
@@ -168,14 +171,14 @@ def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[s
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
     """Return one line that says what few sources mean for a comparison, None if there are enough."""
-    note = few_sources(comparison.sources, "" if comparison.lp == "?" else comparison.lp)
+    note = few_sources(comparison.units, "" if comparison.lp == "?" else comparison.lp, settings.unit)
     if note is None:
         return None
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test != "exact":
         return f"{note}; p-values are of randomisation"
-    smallest = smallest_p(2 ** (comparison.sources - 1) - 1, len(comparison.pairs), settings.correction)
+    smallest = smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
     return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
 
@@ -205,14 +208,27 @@ class _SystemTable:
         self.first = str(row_systems[0])
         self.candidates = np.empty(counts.shape, dtype=np.int64)
         self.candidates[source, system] = rows
+        self.sources: Int64Array = np.asarray(sources, dtype=np.int64)
 
-    def check(self, baseline: str | None) -> None:
+    def rows(self, statistics: FloatArray, units: Int64Array | None) -> FloatArray:
+        """Return the statistics of all systems, summed over the sources of a unit, shape (units, systems, k)."""
+        cube = statistics[self.candidates]
+        if units is None:
+            return cube
+        code = np.unique(units[self.sources], return_inverse=True)[1]
+        sums = np.zeros((code.max() + 1, *cube.shape[1:]))
+        np.add.at(sums, code, cube)
+        return sums
+
+    def check(self, baseline: str | None, units: Int64Array | None) -> None:
         """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
         if len(self.candidates) < 2:
             raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
+        if units is not None and len(np.unique(units[self.sources])) < 2:
+            raise DataError(f"{self.where} has only one document, and resampling documents requires at least two")
         if baseline is not None and baseline not in self.names:
             listed = ", ".join(map(repr, self.names))
             what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; available: {listed}"
@@ -223,13 +239,12 @@ def _compare(
     table: _SystemTable,
     name: str,
     scorer: Scorer,
-    statistics: FloatArray,
+    cube: FloatArray,
     baseline: str | None,
     settings: SystemsSettings,
     human: HumanRanking | None,
 ) -> SystemComparison:
     names = table.names
-    cube = statistics[table.candidates]
     tests = compare_pairs(
         scorer.score,
         cube,
@@ -246,8 +261,11 @@ def _compare(
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
     gain = merge_ties(scorer.sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
-    needs = _needed(tests, len(cube), settings)
-    p, adjusted, needed = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs))
+    errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
+    apart = tests.scores[tests.first] - tests.scores[tests.second]
+    needs = sources_needed(apart, errors, len(cube), alpha=settings.alpha, power=settings.power)
+    p, adjusted, needed, error = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs, errors))
+    curve = agreement_curve(scorer) if len(table.sources) >= FEWEST_SOURCES else None
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
     details = scorer.details(cube.sum(axis=0))
@@ -271,6 +289,8 @@ def _compare(
                 float(p[place, base]) if is_other else None,
                 float(adjusted[place, base]) if is_other else None,
                 _count(needed[place, base]) if is_other else None,
+                float(error[place, base]) if is_other else None,
+                curve.at(tests.scores[place] - tests.scores[base]) if is_other and curve else None,
                 {key: float(values[place]) for key, values in details.items()},
             )
         )
@@ -282,20 +302,23 @@ def _compare(
             float(p[left, right]),
             float(adjusted[left, right]),
             _count(needed[left, right]),
+            float(error[left, right]),
+            curve.at(tests.scores[left] - tests.scores[right]) if curve else None,
         )
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
     return SystemComparison(
-        table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement, test=tests.test
+        table.lp,
+        name,
+        len(table.sources),
+        names[base],
+        tuple(systems),
+        tuple(pairs),
+        *agreement,
+        test=tests.test,
+        documents=len(cube) if settings.resampled == "document" else None,
     )
-
-
-def _needed(tests: SystemPairTests, sources: int, settings: SystemsSettings) -> FloatArray:
-    first, second = tests.first, tests.second
-    spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
-    apart = tests.scores[first] - tests.scores[second]
-    return sources_needed(apart, spread, sources, alpha=settings.alpha, power=settings.power)
 
 
 def _count(number: float) -> int | None:
@@ -341,7 +364,16 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
         notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
-    return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))
+    curve = agreement_curve(scorer)
+    return SystemsMetric(
+        name,
+        scorer.kind,
+        signature,
+        scorer.higher_is_better,
+        scorer.is_fraction,
+        tuple(notes),
+        curve.data if curve else None,
+    )
 
 
 def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None, human: Sequence[HumanRanking]) -> str:
@@ -352,6 +384,7 @@ def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None
         "test": settings.test,
         "correction": settings.correction,
         "parity": settings.parity or None,
+        "level": None if settings.resampled == "segment" else settings.resampled,
         "resamples": settings.resamples,
         "seed": settings.seed,
         "people": human[0].method if human else None,
