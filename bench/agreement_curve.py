@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--names", nargs="+", default=[*METRICS, *MODELS])
     parser.add_argument("--sources", type=int, default=300, help="of every language pair, for models")
     parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--simulations", type=int, default=100)
     parser.add_argument("--output", type=Path, default=ROOT / "data" / "agreement.json")
     options = parser.parse_args()
     curves, rows = {}, []
@@ -178,7 +178,7 @@ def main() -> None:
             "data": f"{len(pairs[0]):,} pairs of systems, {len(groups)} language pairs of {corpora}",
             **{"slope": slope, "low": low, "high": high, "largest": largest},
         }
-        rows.append([name, *left_out(groups), f"{coverage(groups, options.simulations, 200):.2f}"])
+        rows.append([name, *left_out(groups), f"{coverage(groups, options.simulations, 100):.2f}"])
     options.output.write_text(json.dumps(curves, indent=1) + "\n", encoding="utf-8")
     print("\n".join(table(["", *FORMS, "least, expected / found", "middle", "most", "coverage"], rows)))
 
