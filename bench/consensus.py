@@ -125,7 +125,7 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
             rows.append([name, f"{references[WITHOUT][place]:.4f}", better])
         head = ["corpus", "`full-lexical`", "with"]
         lines += ["", "### Chosen without the corpus that it is applied to", "", *table(head, rows)]
-    wanted = ("mean", "near", "weighted", "independent")
+    wanted = ("mean", "near", "weighted")
     rows = []
     for name, corpus in corpora.items():
         chosen_features = [named[name][f"consensus.{item}"] for item in wanted]
@@ -191,7 +191,7 @@ def crowds(corpora: dict[str, Corpus]) -> list[str]:
 
 
 def speed() -> list[str]:
-    """Return times of consensus and of chrF over as many pairs, and how far mean statistics are from the mean."""
+    """Return times of consensus and of chrF over as many pairs."""
     fresh = dataclasses.replace
     dataset = load(("wmt14",), (INTO_ENGLISH,))
     texts = [
@@ -226,12 +226,6 @@ def speed() -> list[str]:
         data = assemble([Record("", [], [Candidate(str(place), text) for place, text in enumerate(variants)])], "one")
         taken, _ = best_of(1, functools.partial(columns, "consensus", fresh(data)), time.perf_counter)
         lines.append(f"- {number:,} candidates of one source, one thread: {taken:.1f} s.")
-        if number == 1_000:
-            exact, summed = (columns(text, fresh(data))[:, 0] for text in ("consensus", "consensus[limit=999]"))
-            lines.append(
-                f"- Mean statistics instead of all pairs, 1,000 candidates: correlation of `mean` "
-                f"{np.corrcoef(exact, summed)[0, 1]:.5f}, largest difference {np.abs(exact - summed).max():.4f}."
-            )
     return lines
 
 

@@ -56,7 +56,6 @@ CASES = {
     "convert": Case(["data", "convert", "pairs.jsonl", "out/x.jsonl"]),
     "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
     "tune": Case([*_TUNE, "--weights", "out/tuned"]),
-    "tune state": Case([*_TUNE, "--state", "out/state", "--weights", "out/tuned"], "tuned*", fresh=True),
     "tune decoder": Case(
         [*_DECODE, "-r", "dev.ref0", "-m", "bleu", "--restarts", "1", "--weights", "out/tuned"],
         "tuned.[ij]*",
@@ -114,7 +113,7 @@ def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = 
 def _in_this_process(words: list[str]) -> int:
     if words[0] == "parser":
         from ranker.learning.parser import training
-        from ranker.learning.parser.options import ParserOptions
+        from ranker.learning.parser.package import ParserOptions
 
         small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
         training.train.__kwdefaults__["options"] = small

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ranker import progress
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, RankerError
 from ranker.storage import locks
 
 STDIN = "-"
@@ -217,6 +217,8 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
                 temporary.replace(target)
         if not locks.HAS_LOCKS:
             temporary.replace(target)
+    except RankerError:
+        raise
     except OSError as error:
         raise _unwritable(target, error) from None
     finally:

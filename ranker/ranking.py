@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import html
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -20,8 +20,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
+from ranker.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import resolve_kind
+from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
@@ -91,6 +92,8 @@ class Ranker:
         What it was trained on; None before.
     training_notes : tuple of str
         What a user should know about the training: what ``auto`` chose, and why.
+    confidence : tuple of Confidence or None
+        What margins mean to people, for every weight set; empty if that was not learnt, see `calibrate`.
     """
 
     mean: FloatArray
@@ -119,6 +122,7 @@ class Ranker:
         self.base: ParentModel | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
+        self.confidence: tuple[Confidence | None, ...] = ()
         self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
         self._stored: StoredModel | None = None
         if base is not None:
@@ -194,9 +198,73 @@ class Ranker:
         )
         self.training_notes = (*notes, *filter(None, [note]))
         self._sources = np.union1d(short_keys(table.dataset), seen)
-        self._stored = None
         self.name = type(self).name
+        self.with_confidence(())
         return table
+
+    def with_confidence(self, confidence: Sequence[Confidence | None]) -> Ranker:
+        """Set what margins mean to people, for every weight set, and return the ranker."""
+        self.confidence, self._stored = tuple(confidence), None
+        return self
+
+    def calibrate(self, *judged_data: Candidates) -> Ranker:
+        """Learn how often people prefer the better candidate, by the margin, from judgements of other sources.
+
+        Afterwards `rank` has the columns ``confidence`` and ``likely_tie``. Scores stay as they are.
+
+        Parameters
+        ----------
+        *judged_data : Dataset, DataFrame, list of dict, str or Path
+            Judged candidates, in any form that `score` takes. Each data set has the same total weight. Sources that the
+            ranker was trained on are left out.
+
+        Returns
+        -------
+        Ranker
+            This ranker.
+
+        Raises
+        ------
+        DataError
+            If there are no judgements, or nothing but sources of the training.
+        """
+        parts = [self.judged_margins(candidate_rows(each).dataset) for each in judged_data]
+        return self.with_confidence(
+            [fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*parts, strict=True)]
+        )
+
+    def judged_margins(self, dataset: Dataset) -> list[FloatArray]:
+        """Return margin, outcome and weight of the judged pairs that were not learnt from, for every weight set.
+
+        Arrays have the shape (3, pairs), and the weights of each add up to 1.
+        """
+        training = self._trained()
+        known = among(dataset, self._sources)
+        if known.all():
+            raise DataError("the ranker was trained on all of its sources", file=dataset.name)
+        dataset = scored_apart_from_itself(dataset.select_sources(~known))
+        kind = resolve_kind(dataset, learnt=[training.kind])
+        rows = judged(dataset, kind)
+        outputs, used = dataset.select_candidates(rows), self.weight_sets.used_by(dataset, rows)
+        columns = (self.feature_set.transform(dataset, partial=True, rows=rows) - self.mean) / self.scale
+        scores, pairs = columns @ self.weight_sets.weights.T, JudgedPairs.of(outputs, kind)
+        margins = []
+        for place, needed in enumerate(self.weight_sets.used):
+            scored = ~(needed & ~used[outputs.candidate_source[pairs.first]]).any(axis=1)
+            margin = (scores[pairs.first, place] - scores[pairs.second, place])[scored]
+            margins.append(np.stack([margin, pairs.outcome[scored], np.full(len(margin), 1 / max(len(margin), 1))]))
+        return margins
+
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins between two candidates mean to people; see `Scorer.certainty`."""
+        if not any(self.confidence):
+            return {}
+        # the last is for sources that no weight set can score
+        sets = [(each.slope, each.lapse, each.tie) if each else (np.nan,) * 3 for each in (*self.confidence, None)]
+        slope, lapse, tie = np.array(sets)[self.weight_sets.choose(dataset, rows)[np.asarray(source)]].T
+        return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
     def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what `score` does as an array: one score per row of a frame, else per candidate.
@@ -253,15 +321,19 @@ class Ranker:
         -------
         DataFrame
             Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
-            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). A
+            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). Of a
+            ranker that was calibrated also ``confidence``, the probability that people who prefer one of two
+            candidates prefer this to the next, and ``likely_tie``, whether they would call these two equal. A
             candidate of a frame has the index of its first row. Candidates without a score are left out.
         """
         rows = self._read(candidates)
         ranked = ~only_references(rows.dataset)
-        ranking = rank_by(rows.dataset.select_candidates(ranked), self.candidate_scores(rows.dataset)[ranked])
+        scores = self.candidate_scores(rows.dataset)[ranked]
+        ranking = rank_by(rows.dataset.select_candidates(ranked), scores)
+        ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
         labels = rows.index[rows.first]
         frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
-        figures = ("rank", "tied", "score", "margin")
+        figures = ranking.columns.drop(["source", "candidate", "system"])
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
     def explain(self, candidates: Candidates) -> pd.DataFrame:
@@ -428,6 +500,10 @@ class Ranker:
             values = np.concatenate([*numbers.values()])
             sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
             known = stored.arrays[_SOURCES][_SOURCES]
+            confidence = tuple(
+                None if each is None else record(Confidence, each) for each in model.get("confidence", ())
+            )
+            sound = sound and len(confidence) in (0, len(model.get("weights", ())))
             if not sound or known.dtype != np.uint32 or known.ndim != 1:
                 raise ValueError
         except OptionError as error:
@@ -447,8 +523,8 @@ class Ranker:
             raise ModelError(f"{path}: {error}") from None
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.base, ranker.training = base, training
-        ranker._sources, ranker._stored = known, stored
-        ranker.name = located.name or cls.name
+        self.name = type(self).name
+        self.with_confidence(())
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
@@ -503,6 +579,11 @@ class Ranker:
                 for name, mean, scale in zip(self.feature_set.columns, self.mean, self.scale, strict=True)
             ],
             "weights": self.weight_sets.document(),
+            **(
+                {"confidence": [each and dataclasses.asdict(each) for each in self.confidence]}
+                if any(self.confidence)
+                else {}
+            ),
             **({"base": self.base.document()} if self.base else {}),
         }
 
@@ -640,6 +721,12 @@ class RankerScorer(Scorer):
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that the ranker learnt from."""
         return self.ranker.seen(dataset)
+
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins mean by the ranker's confidence."""
+        return self.ranker.certainty(dataset, source, margin, rows)
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the scores."""

@@ -238,7 +238,7 @@ class ParentModel:
         name, by_language = document["name"], document["by_language"]
         if not (isinstance(name, str) and isinstance(by_language, bool)):
             raise ValueError("base")
-        return cls(name, WeightSets.read(features, {"weights": document["weights"]}, by_language=by_language))
+        return cls(name, WeightSets.read(features, document["weights"], by_language=by_language))
 
 
 def read_weights(
@@ -246,9 +246,9 @@ def read_weights(
 ) -> tuple[WeightSets, ParentModel | None]:
     """Take the weights of a ranker and its base from the model of a file."""
     if training.base is None:
-        return WeightSets.read(features, model, by_language=training.targets == ENGLISH), None
+        return WeightSets.read(features, model["weights"], by_language=training.targets == ENGLISH), None
     base = ParentModel.read(features, model["base"])
-    sets = WeightSets.read(features, model, by_language=base.weight_sets.by_language)
+    sets = WeightSets.read(features, model["weights"], by_language=base.weight_sets.by_language)
     if base.name != training.base or not np.array_equal(sets.used, base.weight_sets.used):
         raise ValueError("base")
     return sets, base

@@ -1,4 +1,4 @@
-"""Files of strangers that reach commands in other ways: downloads, encoders, shards, states of tuning, plug-ins."""
+"""Files of strangers that reach commands in other ways: downloads, encoders, shards, plug-ins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DATA = b'[{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "
 
 def formats(folder: Path) -> dict[str, Format]:
     """Make sound files of every kind."""
-    return _downloads() | _encoders() | _shards(folder) | _states(folder) | _plug_in()
+    return _downloads() | _encoders() | _shards(folder) | _plug_in()
 
 
 class _Replies(socketserver.StreamRequestHandler):
@@ -175,27 +175,6 @@ def _shards(folder: Path) -> dict[str, Format]:
         made[f"shards:{ending} pattern"] = Format({part: files[part]}, part, commands, read=f"{kind}/part-*.{ending}")
     finished = next(name for name in files if name.startswith("finished/part-"))
     return made | {"shards:finished part": Format(of["pf"], finished, (rank,), read="p")}
-
-
-def _states(folder: Path) -> dict[str, Format]:
-    lists = "".join(
-        f"{n} ||| {words} ||| LM0= -{n}.5 TM0= 1 2 ||| -{k}.25\n"
-        for n in range(3)
-        for k, words in enumerate(("one two", "one three", "two"))
-    )
-    files = {"dev.nbest": lists.encode(), "dev.ref0": b"one two three\nfour five\nsix seven\n"}
-    command = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--state", "state", "--restarts", "2"]
-    command += ["--weights", "out"]
-    for name, raw in files.items():
-        (folder / name).write_bytes(raw)
-    shutil.rmtree(folder / "state", ignore_errors=True)
-    _run_in(folder, command)
-    files |= {f"state/{path.name}": path.read_bytes() for path in sorted((folder / "state").glob("*.json"))}
-    return {
-        f"state:{name.removeprefix('state/')}": Format(files, name, (command,), read="state")
-        for name in files
-        if name.startswith("state/")
-    }
 
 
 @dataclass(frozen=True)

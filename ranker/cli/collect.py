@@ -59,7 +59,7 @@ def new_command(
         float, Option(help="Judgements faster than this are counted as too fast.", min=0, max=1e6)
     ] = 2.0,
     features: Annotated[
-        str, Option("--features", "-F", help="Features of active selection and the learning curve.", metavar="FEATURES")
+        str, Option("--features", "-F", help="Features of active selection.", metavar="FEATURES")
     ] = "standard-any",
     title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
     url: Annotated[
@@ -167,8 +167,7 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
     """
     from dataclasses import asdict
 
-    from ranker.collect.campaign import opened
-    from ranker.collect.counting import progress_of
+    from ranker.collect.campaign import opened, progress_of
     from ranker.collect.figures import figures_of
 
     with opened(campaign) as (connection, settings), working("computing"):

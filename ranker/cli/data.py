@@ -110,9 +110,8 @@ def get(
     """Download a corpus from the address on its card.
 
     The corpus is stored where --data NAME finds it; ranker data show NAME prints its card. Every file is verified
-    against its SHA-256 digest. An interrupted download is resumed by running the same command again. Proxies are read
-    from https_proxy, http_proxy and no_proxy. No other command connects to other computers,
-    except to a Dask cluster that --scheduler names.
+    against its SHA-256 digest. Proxies are read from https_proxy, http_proxy and no_proxy. No other command connects
+    to other computers, except to a Dask cluster that --scheduler names.
 
     Example: ranker data get wmt25-esa
     """

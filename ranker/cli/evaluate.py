@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,7 @@ def command(
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.direction import judgements_note
+    from ranker.evaluation.reliability import Reliability
 
     corpora: list[Dataset] = []
     if shards is None:
@@ -70,6 +72,7 @@ def command(
         scorer = named.scorers()[0]
         with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
             dataset, scores = judged_candidates(named, shards, parts)
+    reliability = None
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         rows = judged(dataset, kind)
@@ -86,6 +89,7 @@ def command(
             own = scorer.candidate_scores(dataset, rows) if shards is None else scores[rows]
             if shards is None:
                 print_tied(scorer, outputs, own)
+                reliability = Reliability.of(scorer, dataset, rows, own, kind)
             comparisons = {"": evaluate(outputs, own, kind=kind, resamples=resamples, seed=seed)}
     about = {
         "against": kind,
@@ -112,9 +116,17 @@ def command(
             title = f"{dataset.name}: agreement of {scorer.name} with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             say("")
+        if reliability:
+            say(
+                f"Accuracy over pairs of candidates, people's ties included: {reliability.accuracy_with_ties:.3f} with "
+                f"the ties of rank, {reliability.accuracy:.3f} with equal scores tied. The predicted confidence is off "
+                f"by {reliability.error:.1%} on average ({reliability.pairs:,} judgements).",
+                "",
+            )
         say_signatures(signature)
 
-    emit(form, {"signature": signature, **document.get("", document)}, flat, show)
+    about_pairs = {"reliability": dataclasses.asdict(reliability)} if reliability else {}
+    emit(form, {"signature": signature, **document.get("", document), **about_pairs}, flat, show)
 
 
 def _with_references(

@@ -51,14 +51,6 @@ def _check_files(paths: list[Path] | None) -> list[Path] | None:
     return paths
 
 
-def _check_plot(path: Path | None) -> Path | None:
-    from ranker.files import check_target
-
-    if path is not None:
-        check_target(path)
-    return path
-
-
 Form = Literal["table", "json", "csv", "markdown"]
 TrainOption = Annotated[
     list[str], Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
@@ -193,9 +185,6 @@ def stanojevic14(
     ] = "isozaki",
     lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
-    draw: Annotated[
-        Path | None, Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", callback=_check_plot)
-    ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,
     form: Form = "table",
@@ -204,14 +193,13 @@ def stanojevic14(
 
     Each metric is combined with a lexical score and evaluated by Kendall's tau.
 
-    Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
+    Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en"
     """
     dataset = corpora.read()
-    from ranker.experiments.stanojevic14 import StanojevicSettings, plan, plot
+    from ranker.experiments.stanojevic14 import StanojevicSettings, plan
 
     settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
-    draw_sweeps = None if draw is None else lambda experiment: plot(experiment, draw)
-    _emit(plan(dataset, settings), output, form, draw_sweeps)
+    _emit(plan(dataset, settings), output, form)
 
 
 @app.command()
@@ -301,7 +289,7 @@ def _tuning(
     return TuningSettings(features or FEATURES, lm_corpus, restarts, iterations, runs, seed)
 
 
-def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Experiment], None] | None = None) -> None:
+def _emit(plan: Plan, write: list[Path] | None, form: Form) -> None:
     """Print every table as soon as it is made, then write the files that were asked for.
 
     A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
@@ -319,7 +307,7 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
         try:
             print_now()
         except OSError as error:
-            if not write and draw is None:
+            if not write:
                 raise
             unread.append(error)
 
@@ -338,8 +326,6 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
     experiment = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
     experiment.write(*(write or []))
     show(partial(_print_end, experiment, form))
-    if draw is not None:
-        draw(experiment)
     if unread:
         raise unread[0]
     # a fault of the program is shown as such, after everything that could be made

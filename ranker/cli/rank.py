@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from typer import Option
@@ -10,6 +11,9 @@ from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, worki
 from ranker.cli.output import emit, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
+from ranker.errors import OptionError
+
+_FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_tie")
 
 
 def command(
@@ -25,6 +29,13 @@ def command(
             "individually in formats other than table.",
         ),
     ] = False,
+    confidence: Annotated[
+        bool,
+        Option(
+            "--confidence",
+            help="Show how likely people who prefer one of two candidates are to prefer each to the next one.",
+        ),
+    ] = False,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
@@ -32,13 +43,14 @@ def command(
 
     Without --model or --metric an included ranker is used: full for English, full-any for other languages, or, without
     references, consensus, which compares the candidates of a source with each other. Scores are comparable only among
-    the candidates of the same source.
+    the candidates of the same source. Where the margin to the next candidate is so small that people would call the two
+    equal, the table says tied.
 
     Shards (ranker data shard) are ranked one at a time, and the ranks are written to --out.
 
     Example: ranker rank candidates.json
     """
-    shards = sharding.find(inputs, {"--contributions": contributions}, must_write=True)
+    shards = sharding.find(inputs, {"--contributions": contributions, "--confidence": confidence}, must_write=True)
     if shards is not None:
         from ranker.scaling.tables import NamedScorers, ranks
 
@@ -52,6 +64,8 @@ def command(
     from ranker.evaluation.explanations.sources import source_facts
     from ranker.extractors.scorers import rank_by
 
+    if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
+        raise OptionError("--confidence requires a model that was trained with a cross-validation or --calibrate")
     with working("ranking"):
         parts = scorer.contributions(dataset) if contributions else {}
         print_notes([scorer], dataset)
@@ -60,9 +74,10 @@ def command(
         scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)
         families = {} if matrix is None else by_family(matrix, scorer.families)
         ranking = rank_by(dataset, scores)
+        ranking = ranking.assign(**scorer.certainty(dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)
-    rows: list[dict[Any, Any]] = ranking[["rank", "tied", "system", "score", "margin"]].to_dict("records")
+    rows: list[dict[Any, Any]] = ranking[[name for name in _FIGURES if name in ranking]].to_dict("records")
     groups: dict[int, dict[str, Any]] = {}
     for row, source, candidate in zip(rows, ranking["source"], ranking["candidate"], strict=True):
         if parts:
@@ -77,7 +92,9 @@ def command(
 
     def show_all() -> None:
         for group in listed:
-            print_table([_shown(row) for row in group["ranking"]], source_title(group), wide=("text",))
+            print_table(
+                [_shown(row, confidence=confidence) for row in group["ranking"]], source_title(group), wide=("text",)
+            )
             say("")
         say_signatures(signature)
 
@@ -92,8 +109,10 @@ def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **figures, **families, **row.get("contributions", {})}
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    shown = {"rank": f"{row['rank']}{'=' if row['tied'] else ''}", "system": row["system"]}
-    shown |= {name: show(row[name]) for name in ("score", "margin")}
+def _shown(row: dict[str, Any], *, confidence: bool) -> dict[str, Any]:
+    shown = {"rank": f"{row['rank']}{'=' if row['tied'] else ''}", "system": row["system"], "score": show(row["score"])}
+    shown["margin"] = show(row["margin"]) + (" tied" if row.get("likely_tie") else "")
+    if confidence:
+        shown["confidence"] = "-" if math.isnan(row["confidence"]) else f"{row['confidence']:.0%}"
     shown |= {name: show(value) for name, value in row.get("families", {}).items()}
     return {**shown, "text": row["text"]}

@@ -28,6 +28,7 @@ from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:
+    from ranker.confidence import Confidence
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.cross_validation import CrossValidation
     from ranker.ranking import Ranker
@@ -78,6 +79,14 @@ def command(
             metavar="FILE|NAME",
         ),
     ] = None,
+    calibrate: Annotated[
+        list[str] | None,
+        Option(
+            help="Other judged data, from which to learn how often people prefer the better of two candidates "
+            "(rank --confidence); may be repeated. By default the cross-validation tells.",
+            metavar="NAME|PATH",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormat = "table",
@@ -115,10 +124,14 @@ def command(
     rivals = {name: make_scorer(None, name) for name in listed_paths(compare)}
     corpora: list[Dataset] = []
     dataset = inputs.read(ranker.feature_set.members, parts=corpora)
+    apart = [dataclasses.replace(inputs, data=[name]) for name in listed_paths(calibrate)]
+    other = [each.read(ranker.feature_set.members) for each in apart]
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
     with working("training"):
         table = ranker.fit_table(dataset)
+        if other:
+            ranker.calibrate(*other)
         ranker.save(target)
     notes = [
         *unused_notes(corpora, table.kind),
@@ -133,6 +146,11 @@ def command(
     elif folds:
         with working("cross-validating"):
             cross_validation = cross_validate(ranker, table, rivals=rivals, folds=folds, seed=seed)
+            if not other and cross_validation.confidence:
+                learnt: list[Confidence | None] = [None] * len(ranker.weight_sets.weights)
+                learnt[table.place] = cross_validation.confidence
+                ranker.with_confidence(learnt)
+                ranker.save(target)
     for note in filter(None, notes):
         print_note(note)
     _print(ranker, target, cross_validation, form)

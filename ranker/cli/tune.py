@@ -60,7 +60,7 @@ def command(
     state: Annotated[
         Path | None,
         Option(
-            help="Directory for resuming an interrupted run (default with --decoder: PREFIX.state).",
+            help="Directory for the lists of --decoder, which an interrupted run finds again (default: PREFIX.state).",
             metavar="DIRECTORY",
         ),
     ] = None,
@@ -90,6 +90,8 @@ def command(
     """
     if (test_nbest is None) != (not test_refs):
         raise OptionError("--test-nbest and --test-references must be given together")
+    if state is not None and decoder is None:
+        raise OptionError("--state keeps the lists of a decoder: give --decoder too")
     from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.ranking import make_scorer
     from ranker.tuning.decoder import Decoder
@@ -110,7 +112,6 @@ def command(
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
         check_sentences(*test)
-    place = state if state is not None else Path(f"{weights}.state") if called else None
     plan = IterationPlan(
         search=MertSearch(restarts=restarts, directions=directions, tolerance=tolerance, seed=seed),
         iterations=iterations if iterations is not None else 25 if called else 1,
@@ -123,7 +124,7 @@ def command(
         read_nbest(nbest) if nbest is not None else None,
         start=read_weights(start) if start is not None else None,
         decoder=called,
-        state=State(place) if place is not None else None,
+        state=State(state or Path(f"{weights}.state")) if called else None,
         plan=plan,
         report=_say,
     )
@@ -151,7 +152,7 @@ def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset,
 
 
 def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) -> str:
-    from ranker.tuning.state import list_digest
+    from ranker.tuning.hypotheses import list_digest
 
     parts = {
         "lists": list_digest(tuned.nbest)[:8],

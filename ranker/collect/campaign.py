@@ -9,12 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ranker.collect.tables import SCHEMA, check_rows, check_schema
+from ranker.collect.access import JUDGE
+from ranker.collect.tables import PLAIN, SCHEMA, check_rows, check_schema
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import DataError, MissingError
 from ranker.files import display_name, replacing
@@ -23,6 +26,22 @@ _APPLICATION = 0x524B4C43
 _VERSION = 2
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)
+
+
+_RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
+
+
+@dataclass(frozen=True)
+class CampaignProgress:
+    """Counts of a campaign: `further` answers are checks, `rate` is per hour, `left` in seconds at that rate."""
+
+    judged: int
+    wanted: int
+    further: int
+    judges: int
+    active: int
+    rate: float | None
+    left: float | None
 
 
 @dataclass(frozen=True)
@@ -174,3 +193,29 @@ def output_texts(connection: sqlite3.Connection, item: sqlite3.Row) -> list[str]
     query = "SELECT text FROM candidate WHERE id = ?"
     texts = [connection.execute(query, (same[0],)).fetchone()[0] for same in json.loads(item["outputs"])]
     return texts if item["copy"] is None else [*texts, item["copy"]]
+
+
+def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
+    """Count what is done and what is left."""
+
+    def count(query: str, *values: object) -> Any:
+        return connection.execute(query, values).fetchone()[0]
+
+    wanted = count("SELECT coalesce(sum(wanted), 0) FROM item WHERE role = ?", PLAIN)
+    judged, total, now = count_counted(connection), count_judgements(connection), time.time()
+    judges = count("SELECT count(*) FROM person WHERE role = ?", JUDGE)
+    active = count(
+        "SELECT count(DISTINCT judge) FROM judgement JOIN assignment ON assignment.id = assignment "
+        "WHERE judgement.at > ? AND judgement.id > (SELECT coalesce(max(id), 0) FROM judgement) - 20000",
+        now - _RATE_WINDOWS[0],
+    )
+    rate = None
+    start = count("SELECT min(at) FROM judgement")
+    for window in _RATE_WINDOWS:
+        recent = count("SELECT count(*) FROM judgement WHERE at > ?", now - window)
+        if recent >= 5:
+            rate = 3600 * recent / max(min(window, now - start), 1.0)
+            break
+    share = judged / total if total else 1.0
+    left = max(wanted - judged, 0) / (rate * share) * 3600 if rate and share else None
+    return CampaignProgress(judged, wanted, total - judged, judges, active, rate, left)

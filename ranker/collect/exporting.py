@@ -23,9 +23,8 @@ def dataset_of(
     settings: CampaignSettings,
     *,
     without: Collection[str] = (),
-    first: int | None = None,
 ) -> Dataset:
-    """Return the items of a campaign with the first judgements of their current versions, without any checks."""
+    """Return the items of a campaign with the judgements of their current versions, without any checks."""
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
     references, candidates = (
@@ -34,12 +33,12 @@ def dataset_of(
     )
     row_of = {row["id"]: place for place, row in enumerate(candidates)}
     judged = connection.execute(
-        "SELECT person.code, assignment.id, outputs, answer, answered FROM assignment "
+        "SELECT person.code, assignment.id, outputs, answer FROM assignment "
         "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
-        "WHERE answer IS NOT NULL AND repeat = 0 AND item.role = ? ORDER BY answered LIMIT ?",
-        (PLAIN, -1 if first is None else first),
+        "WHERE answer IS NOT NULL AND repeat = 0 AND item.role = ? ORDER BY assignment.id",
+        (PLAIN,),
     ).fetchall()
-    judged = sorted((row for row in judged if row["code"] not in without), key=lambda row: row["id"])
+    judged = [row for row in judged if row["code"] not in without]
     kind = KINDS[settings.kind]
     ratings: list[tuple[int, str, str, float]] = []
     preferences: list[tuple[object, ...]] = []

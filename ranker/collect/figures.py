@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,50 +12,34 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.collect.assigning import place_of
-from ranker.collect.campaign import CampaignSettings, count_counted, transaction
+from ranker.collect.campaign import CampaignSettings, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
 from ranker.collect.selection import choose, directions, posterior_of, training_pairs
 from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
-from ranker.corpora.source_keys import same_source
-from ranker.errors import DataError
-from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
+from ranker.corpora.judgements import kinds
+from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.judges.judges import JudgesAgreement
 from ranker.evaluation.systems.human_ranking import HumanRanking, rank_systems
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranks import group_spearman
-from ranker.training_data import standardiser, stratified_folds
+from ranker.training_data import standardiser
 
 RESAMPLES = 200
 QUEUE = 100
 """Number of items that active selection moves to the front at a time."""
 _POOL = 3_000
 """Number of random items from which it selects."""
-_POINTS = 6
-_FEWEST_SOURCES = 10
-_FOLDS = 5
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """Agreement of a ranker trained on the first judgements, on held-out sources."""
-
-    judgements: int
-    spearman: Estimate
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Statistics of a campaign: judges, their agreement, the systems of each language pair, and the learning curve."""
+    """Statistics of a campaign: judges, their agreement, and the systems of each language pair."""
 
     judges: list[JudgeQuality]
     agreement: JudgesAgreement | None
     rankings: tuple[HumanRanking, ...]
-    curve: list[CurvePoint]
 
     def document(self, kind: TaskKind) -> dict[str, Any]:
         """Return the figures as JSON."""
@@ -77,7 +60,6 @@ class Figures:
             "judges": [dataclasses.asdict(judge) for judge in self.judges],
             "agreement": shared,
             "rankings": [dataclasses.asdict(ranking) for ranking in self.rankings],
-            "curve": [{"judgements": point.judgements, **_plain(point.spearman)} for point in self.curve],
         }
 
 
@@ -86,19 +68,16 @@ def _plain(value: Estimate) -> dict[str, float | None]:
     return {name: None if part != part else part for name, part in parts.items()}
 
 
-def figures_of(
-    connection: sqlite3.Connection, settings: CampaignSettings, columns: Callable[[Dataset], FloatArray] | None = None
-) -> Figures:
-    """Compute all statistics of the judgements so far; the learning curve needs the features of all candidates."""
+def figures_of(connection: sqlite3.Connection, settings: CampaignSettings) -> Figures:
+    """Compute all statistics of the judgements so far."""
     kind = KINDS[settings.kind]
     dataset = dataset_of(connection, settings)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
     judges = judge_qualities(connection, settings, agreement)
     if not kinds(dataset):
-        return Figures(judges, agreement, (), [])
+        return Figures(judges, agreement, ())
     rankings = rank_systems(dataset, kind.judgements, resamples=RESAMPLES, seed=settings.seed)
-    points = [] if columns is None else learning_curve(connection, settings, dataset, columns)
-    return Figures(judges, agreement, rankings, points)
+    return Figures(judges, agreement, rankings)
 
 
 def feature_columns(settings: CampaignSettings, dataset: Dataset) -> FloatArray:
@@ -106,65 +85,6 @@ def feature_columns(settings: CampaignSettings, dataset: Dataset) -> FloatArray:
     _, matrix = FeatureSet.parse(settings.features).fit_transform(dataset)
     mean, scale = standardiser(matrix)
     return np.asarray((matrix - mean) / scale)
-
-
-def learning_curve(
-    connection: sqlite3.Connection,
-    settings: CampaignSettings,
-    dataset: Dataset,
-    columns: Callable[[Dataset], FloatArray],
-) -> list[CurvePoint]:
-    """Return the agreement with all judgements of rankers trained on the first ones; empty if there are too few."""
-    kind = KINDS[settings.kind].judgements
-    human = human_scores(dataset, "win-rate" if kind == "preferences" else kind)
-    offsets = dataset.candidate_offsets
-    known = ~np.isnan(human)
-    judged = np.unique(dataset.candidate_source[known])
-    if len(judged) < _FEWEST_SOURCES:
-        return []
-    try:
-        features = columns(dataset)
-    except DataError:
-        return []
-    fold = np.zeros(len(dataset.sources), dtype=np.int64)
-    fold[judged] = stratified_folds(np.zeros(len(judged)), _FOLDS, settings.seed, same_source(dataset)[judged])
-    total = count_counted(connection)
-    points = []
-    for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):
-        pairs = training_pairs(dataset_of(connection, settings, first=count), kind)
-        scores = _held_out(features, pairs, dataset.candidate_source, fold)
-        if scores is None:
-            continue
-        rows = np.flatnonzero(known)
-        bounds = np.searchsorted(rows, offsets)
-        rho = group_spearman(scores[rows], human[rows], bounds)
-        sums = np.stack([np.nan_to_num(rho), ~np.isnan(rho)], axis=1)[np.diff(bounds) > 1]
-        sample = resampled_sums(sums, RESAMPLES, stream(settings.seed, "curve"))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            points.append(CurvePoint(count, estimate(sums[:, 0].sum() / sums[:, 1].sum(), sample[:, 0] / sample[:, 1])))
-    return points
-
-
-def _held_out(columns: FloatArray, pairs: PreferencePairs, source: Int64Array, fold: Int64Array) -> FloatArray | None:
-    """Return scores of all candidates by rankers that did not learn from their source; None if there is too little."""
-    scores = np.zeros(len(columns))
-    of_pair = fold[source[pairs.better]]
-    for part in range(_FOLDS):
-        training = of_pair != part
-        if not training.any():
-            return None
-        rows = np.stack([pairs.better[training], pairs.worse[training]], axis=1)
-        used, place = np.unique(rows, return_inverse=True)
-        weight = pairs.weight[training]
-        svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
-        svm.fit(columns[used], groups=source[used], pairs=place.reshape(-1, 2), pair_weight=weight)
-        inside = fold[source] == part
-        scores[inside] = columns[inside] @ svm.coef_
-    return scores
-
-
-TOTAL_COST = 1.0
-"""C times total pair weight: with few judgements the ranker that is restrained most is the best."""
 
 
 def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings, columns: FloatArray) -> int:

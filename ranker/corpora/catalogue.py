@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ranker import share
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest
 from ranker.corpora.documents.manifest_schema import FILE_NAME, decoded
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
@@ -163,13 +163,6 @@ def _read(path: str | Path, name: str | None = None) -> Dataset:
             file=display_name(path),
         )
     return read_manifest(path, name=name)
-
-
-def load_all(names_or_paths: list[str]) -> Dataset:
-    """Load several corpora as one."""
-    if not names_or_paths:
-        raise DataError("no corpus named; give --data NAME or --data PATH")
-    return concatenate([load(name_or_path) for name_or_path in names_or_paths])
 
 
 def _how_to_get(card: Card) -> str:

@@ -17,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, counted
@@ -58,6 +59,8 @@ class CrossValidation:
     seed: int
     rows: tuple[HeldOut, ...]
     verdicts: tuple[str, ...]
+    confidence: Confidence | None
+    """What margins mean to people, by the sources held out; None if these are too few."""
 
 
 def cross_validate(
@@ -82,7 +85,8 @@ def cross_validate(
     has_references = bool((np.diff(table.dataset.reference_offsets)[table.group] > 0).all())
     baseline = {BASELINE: make_scorer(BASELINE, None)} if has_references else {}
     compared = {**baseline, **(rivals or {})}
-    scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
+    held_out = held_out_scores(ranker, table, fold_of_sources(table, parts, seed))
+    scored = [CandidateScores(THIS_MODEL, held_out)]
     scored += [
         CandidateScores(name, scorer.candidate_scores(table.whole, table.rows)) for name, scorer in compared.items()
     ]
@@ -99,7 +103,13 @@ def cross_validate(
         seed,
         tuple(_row(comparison, metric.name, notes.get(metric.name)) for metric in scored),
         tuple(_verdicts(comparison, [name for name, note in notes.items() if not note])),
+        _confidence(table, held_out),
     )
+
+
+def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
+    pairs = JudgedPairs.of(table.dataset, table.kind)
+    return fit_confidence(scores[pairs.first] - scores[pairs.second], pairs.outcome, np.ones(len(pairs.outcome)))
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:

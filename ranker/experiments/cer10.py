@@ -19,9 +19,9 @@ from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
 from ranker.experiments import cer10_published
 from ranker.experiments.aligners import table as aligner_table
-from ranker.experiments.cer10_published import PREFERENCES, SEARCHES
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
 from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.published import published_table
 from ranker.experiments.tables import Marked, Table
 from ranker.experiments.tuned_choices import (
     TuningPair,
@@ -208,9 +208,10 @@ def _pair_tables(
         if settings.times:
             row["seconds of the search"] = float(np.mean([run.seconds for run in metric_runs]))
             row["seconds of statistics, once"] = extraction
-        row["published iterations"], published_time = SEARCHES.get(metric, (None, None))
+        searches = published_table("cer10-searches").to_dict("index").get(metric, {})
+        row["published iterations"] = searches.get("iterations")
         if settings.times:
-            row["published time"] = published_time
+            row["published time"] = searches.get("time")
         steps.append(row)
     note = "Means over runs."
     if settings.times:
@@ -284,7 +285,7 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     preferences = {pair: compare_all(people, choices, *pair) for pair in combinations}
     corrected = holm([preference.p for preference in preferences.values()]) if preferences else np.zeros(0)
     pairs = []
-    for first, second, chinese, arabic in PREFERENCES:
+    for first, second, chinese, arabic in published_table("cer10-preferences", 0).itertuples(index=False):
         if first in names and second in names:
             preference = compare_all(people, choices, names.index(first), names.index(second))
             pairs.append(

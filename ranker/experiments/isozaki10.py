@@ -28,6 +28,7 @@ from ranker.evaluation.compare.system_statistics import SystemStatistics
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
 from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.published import published_table
 from ranker.experiments.tables import Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
@@ -72,51 +73,6 @@ ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
 """What is done to the sentence scores of NKT before their mean is taken (section 5)."""
 METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
 """METEOR of targets other than English: equal words alone, so that all languages are treated alike."""
-NTCIR7: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "adequacy": {
-        "Spearman": (
-            *(0.615, 0.436, 0.525, 0.000, 0.904, 0.937, 0.947, 0.937, 0.883, 0.851),
-            *(0.940, 0.940, 0.940, 0.929, 0.897, 0.829, 0.940, 0.922),
-            *(0.903, 0.593, 0.894, 0.854, 0.375, 0.490, None, 0.618, 0.343, 0.515),
-        ),
-        "Pearson": (
-            *(0.704, 0.669, 0.692, 0.515, 0.906, 0.905, 0.900, 0.890, 0.872, 0.874),
-            *(0.922, 0.913, 0.904, 0.890, 0.869, 0.878, 0.817, 0.941),
-            *(0.874, 0.757, 0.822, 0.806, 0.642, 0.708, None, 0.723, 0.661, 0.653),
-        ),
-    },
-    "fluency": {
-        "Spearman": (
-            *(0.672, 0.461, 0.543, -0.007, 0.869, 0.890, 0.901, 0.926, 0.883, 0.769),
-            *(0.887, 0.908, 0.908, 0.897, 0.879, 0.726, 0.865, 0.858),
-            *(0.889, 0.640, 0.836, None, 0.393, 0.508, None, 0.601, 0.372, 0.500),
-        ),
-        "Pearson": (
-            *(0.876, 0.854, 0.871, 0.742, 0.910, 0.934, 0.944, 0.949, 0.939, 0.910),
-            *(0.931, 0.944, 0.949, 0.949, 0.936, 0.918, 0.917, 0.833),
-            *(0.932, 0.869, 0.926, None, 0.842, 0.878, None, 0.850, 0.856, 0.795),
-        ),
-    },
-}
-"""Tables 1 and 3, in the order of `METRICS`: Japanese-English patents, 15 systems; error rates negated.
-
-Without TER against fluency, whose two figures are those of NIST in the text that was consulted.
-"""
-WMT07 = {
-    "NSR": (0.775, 0.837, 0.523, 0.766, 0.700, 0.593),
-    "NSR P^1/8": (0.821, 0.857, 0.786, 0.595, 0.400, 0.685),
-    "NSR P^1/4": (0.821, 0.857, 0.786, 0.455, 0.400, 0.714),
-    "NSR P^1/2": (0.821, 0.857, 0.786, 0.347, 0.400, 0.714),
-    "NKT": (0.845, 0.857, 0.607, 0.838, 0.700, 0.630),
-    "NKT P^1/8": (0.793, 0.857, 0.786, 0.595, 0.400, 0.714),
-    "NKT P^1/4": (0.793, 0.857, 0.786, 0.524, 0.400, 0.714),
-    "NKT P^1/2": (0.793, 0.857, 0.786, 0.347, 0.400, 0.714),
-    "BLEU": (0.786, 0.679, 0.750, 0.595, 0.400, 0.821),
-    "WER": (0.607, 0.857, 0.750, 0.429, 0.000, 0.500),
-    "ROUGE-L": (0.893, 0.739, 0.786, 0.707, 0.700, 0.857),
-    "ROUGE-S(4)": (0.883, 0.679, 0.786, 0.690, 0.400, 0.929),
-}
-"""Table 2: Spearman with ranks given by people; French, Spanish, German into English, News then Europarl of each."""
 
 
 @dataclass(frozen=True)
@@ -312,7 +268,7 @@ def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Se
             row["p against BLEU"] = None if title == BASELINE or not len(sample) else p[place]
             if len(parts) > 1:
                 row.update({head: part.values[name][place] for head, part in zip(heads, parts, strict=True)})
-            row.update(_published(name, mean.kind, place, title))
+            row.update(_published(name, mean.kind, title))
             rows.append(row)
         people = EXPECTED_WINS if mean.kind == PREFERENCES else mean.kind or "several kinds of judgements"
         tables.append(Table(f"{name} with {people}, {where}", tuple(rows), _note(mean, parts, over)))
@@ -327,10 +283,16 @@ def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) 
     )
 
 
-def _published(correlation: str, kind: str, place: int, title: str) -> dict[str, float | None]:
-    """Return the published figures that are of the same kind: of the same judgements, or those of adequacy."""
-    published_kind = kind if kind in NTCIR7 else "adequacy"
-    published = {f"published NTCIR-7 {published_kind}": NTCIR7[published_kind][correlation][place]}
+def _published(correlation: str, kind: str, title: str) -> dict[str, float | None]:
+    """Return the published figures that are of the same kind: of the same judgements, or those of adequacy.
+
+    NTCIR-7 (tables 1 and 3): Japanese-English patents, 15 systems, error rates negated; without TER against fluency,
+    whose two figures are those of NIST in the text that was consulted. WMT 2007 (table 2): Spearman with ranks given by
+    people, the mean over three languages into English, News and Europarl.
+    """
+    ntcir7, wmt07 = published_table("isozaki10-ntcir7"), published_table("isozaki10-wmt07").mean(axis=1)
+    published_kind = kind if kind == "fluency" else "adequacy"
+    figures = {f"published NTCIR-7 {published_kind}": ntcir7.loc[title, f"{published_kind} {correlation}"]}
     if kind == PREFERENCES and correlation == "Spearman":
-        published["published WMT07"] = float(np.mean(WMT07[title])) if title in WMT07 else None
-    return published
+        figures["published WMT07"] = wmt07.get(title)
+    return figures

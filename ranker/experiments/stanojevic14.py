@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +12,12 @@ from scipy import stats
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
-from ranker.errors import MissingError, OptionError
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments.plan import Plan, TableTask
-from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.tables import Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.metrics import alignment_signed
-from ranker.files import write_bytes
 from ranker.ranks import merge_ties
 
 METRICS = {
@@ -112,37 +108,6 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
         "lowercase": "false",
     }
     return Plan.of("stanojevic14", tasks, parts)
-
-
-def plot(experiment: Experiment, path: str | Path) -> None:
-    """Draw the sweeps of an experiment, one panel a parameter, to a file: PNG, SVG or PDF."""
-    kind = Path(path).suffix
-    if kind not in (".png", ".svg", ".pdf"):
-        raise OptionError(f"{path}: expected a file name ending in .png, .svg or .pdf")
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingError("plots require matplotlib: pip install 'mt-ranker[plot]'") from None
-    sweeps = [table for table in experiment.tables if "average tau over" in table.title]
-    if not sweeps:
-        raise OptionError("there are no sweeps to plot: remove --no-sweeps")
-    # equal input gives equal bytes: no random ids, no date
-    mpl.rcParams["svg.hashsalt"] = "ranker"
-    figure = Figure(figsize=(4.6 * len(sweeps), 3.6), layout="constrained")
-    for panel, table in zip(figure.subplots(1, len(sweeps), squeeze=False)[0], sweeps, strict=True):
-        parameter = next(iter(table.rows[0]))
-        values = [row[parameter] for row in table.rows]
-        for name in list(table.rows[0])[1:]:
-            panel.plot(values, [row[name] for row in table.rows], marker="o", markersize=3, label=name)
-        panel.set_xlabel(parameter)
-        panel.set_ylabel("average tau")
-        panel.grid(alpha=0.3)
-        panel.legend(fontsize=7)
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=kind[1:], metadata=undated[kind], dpi=150)
-    write_bytes(path, drawn.getvalue())
 
 
 def _comparison(corpus: _Corpus) -> TableTask:

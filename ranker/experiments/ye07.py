@@ -21,8 +21,8 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
 from ranker.experiments import ye07_data
 from ranker.experiments.plan import Plan, TableTask
+from ranker.experiments.published import published_table
 from ranker.experiments.tables import Table
-from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
@@ -162,14 +162,14 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Ye
 
     scores = functools.cache(cross_validate)
 
-    def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
+    def make(title: str, protocol: str, *, references: bool) -> list[Table]:
         data = prepared()
         human = data.human if references else data.human_of_outputs
         correlations = _per_source(data.dataset, scores(), human)
         return [_table(protocol, title, correlations, settings, published=published)]
 
     kind = resolve_kind(dataset, settings.kind)
-    published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
+    published = (dataset.name, kind) == (ye07_data.NAMES[0], ye07_data.KIND) and not settings.exclude_self
     start = f"within-year, {settings.folds} folds of {dataset.name}"
     title, alone = f"{start}: outputs and references", f"{start}: outputs"
     tasks = [TableTask(alone, partial(make, alone, "within-year, MT", references=False))]
@@ -193,7 +193,7 @@ def cross_year(
 
     def published() -> bool:
         kinds = {resolve_kind(dataset, settings.kind) for dataset in (train, test)}
-        return names == NAMES and kinds == {KIND} and not settings.exclude_self
+        return names == ye07_data.NAMES and kinds == {ye07_data.KIND} and not settings.exclude_self
 
     def per_source() -> list[Table]:
         data = prepared()
@@ -231,7 +231,7 @@ def _learn_and_score(
 
 
 def _table(
-    protocol: Protocol,
+    protocol: str,
     title: str,
     correlations: dict[str, Correlations],
     settings: YeSettings,
@@ -241,6 +241,7 @@ def _table(
 ) -> Table:
     rows = []
     baseline = correlations["BLEU"].corrected
+    figures = published_table("ye07", 2)
     for name, correlation in correlations.items():
         defined = ~np.isnan(correlation.corrected)
         low, high = bootstrap_interval(correlation.corrected, resamples=settings.resamples, seed=settings.seed)
@@ -261,7 +262,7 @@ def _table(
             "eq. 1 variance, all": _variance(correlation.formula),
         }
         if published:
-            mean, variance = PUBLISHED[protocol][name]
+            mean, variance = figures.loc[(protocol, name)]
             row.update({"published mean": mean, "published variance": variance})
         rows.append(row)
     return Table(title, tuple(rows), NOTE.format(items=items))

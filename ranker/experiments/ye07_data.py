@@ -12,8 +12,12 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.evaluation.judges.judges import cohen_kappa, consistency
 from ranker.experiments.tables import Table
-from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED_CONSISTENCY, PUBLISHED_REFERENCE_BLEU
 from ranker.extractors.registry import make
+
+PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}
+PUBLISHED_REFERENCE_BLEU = (0.1456398, 0.1522381)
+NAMES = ("acl05", "mtc03")
+KIND = "fluency"
 
 
 def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]:

@@ -11,9 +11,8 @@ form; what must learn refuses to make columns before it is fitted.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -78,9 +77,6 @@ class Extractor(ABC):
         # before the decorator of dataclasses gives the class one that lists all its fields
         if "__repr__" not in vars(cls):
             cls.__repr__ = Extractor.__repr__  # type: ignore[method-assign]
-        if not cls.__module__.startswith("ranker."):
-            for name in _SHAPES.keys() & vars(cls).keys():
-                _check_results(cls, name)
 
     def __str__(self) -> str:
         """Write the notation of this extractor: what differs from the defaults."""
@@ -378,24 +374,6 @@ class Metric(FittedExtractor):
         """Return the statistics of pairs with their two texts exchanged, or None if they do not follow from these."""
         return None
 
-    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray | None:
-        """Return the weighted sum of a candidate's statistics against each other candidate of its source.
-
-        Only where that takes time linear in the length of the texts, without looking at pairs; else None.
-
-        Parameters
-        ----------
-        texts : Dataset
-            Its references are not looked at.
-        weight : float array, shape (candidates,)
-            Weight of each as a reference.
-
-        Returns
-        -------
-        float array, shape (candidates, width), or None
-        """
-        return None
-
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
         return tokenizer_note(dataset, self.tokenizer)
@@ -422,7 +400,8 @@ class Metric(FittedExtractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates, 1)."""
-        return self.score(self.statistics(dataset))[:, np.newaxis]
+        rows = checked(self, "statistics", self.statistics(dataset), (len(dataset), self.width))
+        return checked(self, "score", self.score(rows), (len(dataset),))[:, np.newaxis]
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate, shape (references, 1)."""
@@ -436,39 +415,18 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
-_SHAPES: dict[str, Callable[[Any, Any], tuple[int, ...]]] = {
-    "transform": lambda extractor, dataset: (len(dataset), len(extractor.columns)),
-    "statistics": lambda metric, dataset: (len(dataset), metric.width),
-    "pair_statistics": lambda metric, pairs: (len(pairs), metric.width),
-    "sentence_scores": lambda metric, dataset: (len(dataset),),
-    "score": lambda metric, statistics: np.shape(statistics)[:-1],
-}
-"""What a method must return, of an extractor and what it is called with."""
-
-
-def _check_results(kind: type[Extractor], name: str) -> None:
-    """Let a method of somebody else's class refuse what it returns, unless it is numbers of the right shape."""
-    method = vars(kind)[name]
-
-    @functools.wraps(method)
-    def checked(self: Extractor, given: Any) -> Any:
-        values = method(self, given)
-        if getattr(type(self), name) is not checked:
-            # called by the method of a derived class, which may return something else
-            return values
-        shape = _SHAPES[name](self, given)
-        try:
-            array = np.asarray(values)
-            what = f"{array.dtype} of shape {array.shape}"
-        except ValueError:
-            array, what = None, type(values).__name__
-        if array is None or array.shape != shape or array.dtype.kind not in "buif":
-            what = "None" if values is None else what
-            expected = f"expected numbers of shape {shape}: correct the plug-in {kind.__module__}.{kind.__qualname__}"
-            raise OptionError(f"{self}: {name} returned {what}, {expected}")
-        return array
-
-    setattr(kind, name, checked)
+def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return what a method of an extractor returned, or refuse it unless it is numbers of a shape."""
+    try:
+        array = np.asarray(values)
+        found = "None" if values is None else f"{array.dtype} of shape {array.shape}"
+    except ValueError:
+        array, found = None, type(values).__name__
+    if array is None or array.shape != shape or array.dtype.kind not in "buif":
+        kind = type(extractor)
+        expected = f"expected numbers of shape {shape}: correct the plug-in {kind.__module__}.{kind.__qualname__}"
+        raise OptionError(f"{extractor}: {what} returned {found}, {expected}")
+    return array
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:
@@ -487,7 +445,7 @@ class SentenceMean(Metric):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
-        scores = self.sentence_scores(dataset)
+        scores = checked(self, "sentence_scores", self.sentence_scores(dataset), (len(dataset),))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, ModelError, OptionError, nearest
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor, SentenceMean
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, SentenceMean, checked
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class ColumnMetric(SentenceMean):
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the column, shape (candidates,)."""
-        return self._taken(self.extractor.transform(dataset))
+        columns = self.extractor.transform(dataset)
+        return self._taken(checked(self.extractor, "transform", columns, (len(dataset), len(self.extractor.columns))))
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the column and 1 of every reference as a candidate, shape (references, 2)."""

@@ -19,7 +19,7 @@ from ranker.corpora.own_references import references_among_candidates, scored_ap
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, join_notes
 from ranker.extractors.given import given_files, with_given_scores
 from ranker.extractors.reference_candidates import references_apart
 from ranker.files import display_name, read_text, sha256
@@ -322,10 +322,15 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
-        return extractor.fit_ranked(dataset).transform(dataset)
+        return _computed(extractor, dataset)
     return _kept_columns(dataset, extractor)
 
 
 @view
 def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
-    return extractor.fit_ranked(dataset).transform(dataset)
+    return _computed(extractor, dataset)
+
+
+def _computed(extractor: Extractor, dataset: Dataset) -> FloatArray:
+    columns = extractor.fit_ranked(dataset).transform(dataset)
+    return checked(extractor, "transform", columns, (len(dataset), len(extractor.columns)))

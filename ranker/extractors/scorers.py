@@ -19,7 +19,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, checked
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores
 from ranker.extractors.reference_candidates import references_apart
@@ -105,6 +105,16 @@ class Scorer(ABC):
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the score of every candidate."""
         raise OptionError("--contributions requires --model; a metric has no features")
+
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins between two scored candidates of sources mean, as columns of a ranking; empty if unknown.
+
+        ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
+        ``likely_tie``: whether people would call them equal.
+        """
+        return {}
 
     @property
     def families(self) -> tuple[FeatureFamily, ...]:
@@ -198,7 +208,8 @@ class MetricScorer(Scorer):
         dataset, chosen = self.metric.computed_on(dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
-        statistics = np.array(fitted.statistics(dataset), dtype=np.float64)
+        rows = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
+        statistics = rows.astype(np.float64)
         apart, own = scored_apart(dataset)
         if len(apart) and self.metric.needs_references:
             statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
@@ -206,7 +217,7 @@ class MetricScorer(Scorer):
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""
-        return self.metric.score(statistics)
+        return checked(self.metric, "score", self.metric.score(statistics), np.shape(statistics)[:-1])
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
         """Return the details of the metric."""

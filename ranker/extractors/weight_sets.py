@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,27 +148,18 @@ class WeightSets:
         ]
 
     @classmethod
-    def read(cls, features: FeatureSet, model: Mapping[str, Any], *, by_language: bool) -> WeightSets:
-        """Take the sets from the model of a file.
+    def read(cls, features: FeatureSet, sets: Sequence[Mapping[str, Any]], *, by_language: bool) -> WeightSets:
+        """Take the sets from the model of a file, the largest first.
 
-        ``weights`` is a list of one object for each set, the largest first: ``without``, the notations of the
-        extractors that are missing, none in the first, and ``weights``, a number for each column, 0 for theirs. Files
-        of an earlier version have ``weight`` and ``fallback`` with each column instead, the latter without all that
-        learns from whatever is ranked.
+        Each has ``without``, the notations of the extractors that are missing, none in the first, and ``weights``, a
+        number for each column, 0 for theirs.
         """
-        if "weights" in model:
-            sets = [(entry["without"], entry["weights"]) for entry in model["weights"]]
-        else:
-            sets = [([], [column["weight"] for column in model["columns"]])]
-            learning = [str(extractor) for extractor in features.extractors if extractor.fit_scope == "ranked"]
-            if all(column.get("fallback") is not None for column in model["columns"]):
-                sets.append((learning, [column["fallback"] for column in model["columns"]]))
         names = [str(extractor) for extractor in features.extractors]
-        used = np.array([[name not in without for name in names] for without, _ in sets])
-        weights = np.array([numbers for _, numbers in sets], dtype=np.float64)
+        used = np.array([[name not in entry["without"] for name in names] for entry in sets])
+        weights = np.array([entry["weights"] for entry in sets], dtype=np.float64)
         sizes = used.sum(axis=1)
         sound = (
-            all(isinstance(without, list) and set(without) <= set(names) for without, _ in sets)
+            all(isinstance(entry["without"], list) and set(entry["without"]) <= set(names) for entry in sets)
             and weights.shape == (len(sets), len(features.columns))
             and (np.abs(weights) <= LARGEST).all()
             and used[0].all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,11 +25,11 @@ from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_sco
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
+from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
-from ranker.reports.contributions import correlations, extractor_columns, shares
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
@@ -45,6 +45,7 @@ class Agreement:
     evaluation: Comparison
     rho: FloatArray
     ordered: Int64Array
+    reliability: Reliability | None = None
 
     @property
     def headline(self) -> tuple[str, Scope]:
@@ -94,7 +95,6 @@ class DatasetFindings:
     """Results of a ranker on one data set."""
 
     dataset: Dataset
-    columns: FloatArray
     contributions: FloatArray
     human: FloatArray
     agreement: Agreement | None
@@ -122,13 +122,14 @@ class DatasetFindings:
         columns = (ranker.feature_set.transform(dataset, partial=True, rows=rows) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
-        if compared:
+        if rows is not None:
             agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
+            reliability = Reliability.of(RankerScorer(ranker), dataset, rows, scores, kind)
+            agreement = replace(agreement, reliability=reliability)
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
         note = ranker.note(dataset, rows)
         return cls(
             judged_outputs,
-            columns,
             weights * columns,
             human,
             agreement,
@@ -171,7 +172,6 @@ class RankerFindings:
     training: Training
     measured: tuple[DatasetFindings, ...]
     shares: FloatArray
-    correlations: FloatArray
     sources: tuple[SourceOutputs, ...]
     examples: dict[str, tuple[ShownSource, ...]]
     resamples: int
@@ -244,13 +244,6 @@ def examine(
             [dataset.candidate_source for dataset in measured_datasets],
             owner,
         ),
-        correlations=correlations(
-            [findings.columns for findings in measured],
-            owner,
-            [findings.scores for findings in measured],
-            [findings.human for findings in measured],
-            [dataset.candidate_source for dataset in measured_datasets],
-        ),
         sources=tuple(source for each in sources for source in each),
         examples=_examples(ranker, measured, sources, examples, seed),
         resamples=resamples,
@@ -301,3 +294,28 @@ def _examples(
             shown.append(show(ranker.feature_set.extractors, findings.dataset, source, why))
         examples[sort] = tuple(shown)
     return examples
+
+
+def extractor_columns(ranker: Ranker) -> Int64Array:
+    """Return the place of the extractor that makes each column, shape (columns,)."""
+    return np.repeat(
+        np.arange(len(ranker.feature_set.extractors)),
+        [len(extractor.columns) for extractor in ranker.feature_set.extractors],
+    ).astype(np.int64)
+
+
+def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
+    """Divide the variance of scores within sources: ``sum(contribution * score) / sum(score^2)`` of centred values."""
+    products = np.zeros(len(owner))
+    for matrix, source in zip(contributions, sources, strict=True):
+        centred = within_sources(matrix, source)
+        products += centred.T @ centred.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(owner, weights=products) / products.sum())
+
+
+def within_sources(values: FloatArray, source: Int64Array) -> FloatArray:
+    """Return `values` (candidates, k) minus their mean over the candidates of the same source."""
+    counts = np.maximum(np.bincount(source), 1)
+    means = np.stack([np.bincount(source, weights=column) for column in values.T], axis=1) / counts[:, np.newaxis]
+    return np.asarray(values - means[source])

@@ -25,10 +25,10 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *([agreement(findings)] if findings.judged else []),
         training(findings),
         *([by_source(findings)] if findings.judged else []),
+        *([confidence(findings)] if any(agreement.reliability for _, agreement in findings.judged) else []),
         *compared_systems(findings),
         weights(findings),
         extractors(findings),
-        correlations(findings),
         *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
         sources(findings),
     ]
@@ -67,6 +67,13 @@ def by_source(findings: RankerFindings) -> Section:
         count=len(findings.rho),
         without=findings.undefined,
     )
+
+
+def confidence(findings: RankerFindings) -> Section:
+    """Return predicted probabilities beside what people preferred."""
+    known = [(dataset, one.reliability) for dataset, one in findings.judged if one.reliability]
+    plots = [charts.reliability(dataset, found, place) for place, (dataset, found) in enumerate(known, 1)]
+    return section("confidence.html", "confidence", "Confidence", plots=plots, known=known)
 
 
 def compared_systems(findings: RankerFindings) -> list[Section]:
@@ -119,20 +126,6 @@ def extractors(findings: RankerFindings) -> Section:
         plots=[charts.shares(findings)],
         link="Extractors",
         findings=findings,
-    )
-
-
-def correlations(findings: RankerFindings) -> Section:
-    """Return the correlations of extractors, scores and human scores."""
-    values = findings.correlations
-    names = [*findings.extractors, "score", *(["people"] if len(values) > len(findings.extractors) + 1 else [])]
-    return section(
-        "correlations.html",
-        "correlations",
-        "Correlations between extractors",
-        link="Correlations",
-        names=names,
-        values=values,
     )
 
 

@@ -119,11 +119,13 @@ def segment_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
-    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score`` and ``margin``."""
+    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score``, ``margin`` and its meaning."""
     part, about = named.prepared(part)
-    ranking = rank_by(part, named.scorers()[0].candidate_scores(part))
+    (scorer,) = named.scorers()
+    ranking = rank_by(part, scorer.candidate_scores(part))
+    ranking = ranking.assign(**scorer.certainty(part, ranking["source"], ranking["margin"]))
     keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
-    for column in ("rank", "tied", "score", "margin"):
+    for column in ranking.columns.drop(["source", "candidate", "system"]):
         keys = keys.append_column(column, pa.array(ranking[column].to_numpy()))
     return keys, named.note(part, about)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key
+
+
+def list_digest(nbest: NBestList) -> str:
+    """Return the SHA-256 digest of all that a list says."""
+    digest = hashlib.sha256(repr(nbest.layout).encode())
+    for array in (nbest.sentence, nbest.text, nbest.features):
+        digest.update(array.tobytes())
+    digest.update("\n".join(nbest.texts.to_pylist()).encode())
+    return digest.hexdigest()
 
 
 def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import Layout, NBestList, merge
-from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import OptionError
 from ranker.extractors.scorers import Scorer
-from ranker.files import write_bytes
 from ranker.tuning.decoder import Decoder
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import MertSearch, Optimum, optimise
-from ranker.tuning.state import State, Step, list_digest
+from ranker.tuning.state import State
 from ranker.tuning.weights import Weights, WeightSpace, weight_space
 
 Report = Callable[[str], None]
@@ -36,12 +35,22 @@ class IterationPlan:
     fixed: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Refuse options out of range."""
-        if self.iterations < 1:
-            raise OptionError(f"iterations={self.iterations}: expected a whole number from 1")
-        if not 0 <= self.change < np.inf:
-            raise OptionError(f"change={self.change}: expected a number from 0")
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of tuning."""
+
+    iteration: int
+    hypotheses: int
+    new: int
+    start: float
+    score: float
+    best_start: int
+    points: int
+    searches: int
+    seconds: float
+    weights: tuple[float, ...]
+    stopped: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +89,7 @@ def tune(
     space = _space(layout, start, plan, "" if nbest is None else nbest.name)
     if nbest is not None:
         check_sentences(nbest, references)
-    if state is None:
-        return _iterate(objective, references, nbest, layout, decoder, None, space, plan, report)
-    with state.open(_settings(objective, references, nbest, decoder, space, plan)):
+    with state.open(decoder) if decoder is not None and state is not None else nullcontext():
         return _iterate(objective, references, nbest, layout, decoder, state, space, plan, report)
 
 
@@ -104,21 +111,20 @@ def _iterate(
         weights = np.array(steps[-1].weights) if steps else space.start
         new_nbest = nbest if iteration == 1 else None
         if new_nbest is None and decoder is not None and state is not None:
-            new_nbest = _decode(state, decoder, iteration, Weights(layout, tuple(weights.tolist())), references, report)
+            report(f"iteration {iteration}: decoding")
+            current = Weights(layout, tuple(weights.tolist()))
+            check = partial(_check_list, weights=current, references=references)
+            new_nbest = state.decode(decoder, iteration, current, check)
         before = len(together) if together is not None else 0
         if new_nbest is not None:
             together = new_nbest if together is None else merge(together, new_nbest)
         assert together is not None
-        done = state.step(iteration, len(weights)) if state is not None else None
-        if done is None:
-            earlier = [np.array(step.weights) for step in steps[:-1]] + ([space.start] if steps else [])
-            current_space = dataclasses.replace(space, start=weights)
-            problem = problem_of(together, table)
-            report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
-            optimum = optimise(problem, current_space, plan.search, iteration=iteration, earlier=earlier)
-            done = _step(iteration, together, before, optimum, weights, plan, decoder)
-            if state is not None:
-                state.keep_step(done)
+        earlier = [np.array(step.weights) for step in steps[:-1]] + ([space.start] if steps else [])
+        current_space = dataclasses.replace(space, start=weights)
+        problem = problem_of(together, table)
+        report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
+        optimum = optimise(problem, current_space, plan.search, iteration=iteration, earlier=earlier)
+        done = _step(iteration, together, before, optimum, weights, plan, decoder)
         steps.append(done)
         report(f"iteration {iteration}: {objective.name} {done.start:.6f} -> {done.score:.6f}")
         if done.stopped:
@@ -141,24 +147,6 @@ def _space(layout: Layout, start: Weights | None, plan: IterationPlan, name: str
     values = np.full(columns, 1.0 / columns) if start is None else start.fit(layout, name)
     space = weight_space(layout, values, fixed=plan.fixed, bounds=plan.bounds)
     return dataclasses.replace(space, start=space.normal(space.start))
-
-
-def _decode(
-    state: State, decoder: Decoder, iteration: int, weights: Weights, references: Dataset, report: Report
-) -> NBestList:
-    """Return the decoder's list, from the state directory if it is there already."""
-    known = state.decoded(iteration)
-    if known is not None:
-        _check_list(known, weights, references)
-        return known
-    report(f"iteration {iteration}: decoding")
-    ini, new, log = state.decoding(iteration)
-    write_bytes(ini, weights.moses().encode())
-    decoder.run(ini, new, log)
-    decoded = read_nbest(new)
-    _check_list(decoded, weights, references)
-    state.accept(iteration)
-    return decoded
 
 
 def _check_list(nbest: NBestList, weights: Weights, references: Dataset) -> None:
@@ -197,25 +185,3 @@ def _step(
         weights=tuple(optimum.weights.tolist()),
         stopped=stopped,
     )
-
-
-def _settings(
-    objective: Scorer,
-    references: Dataset,
-    nbest: NBestList | None,
-    decoder: Decoder | None,
-    space: WeightSpace,
-    plan: IterationPlan,
-) -> dict[str, Any]:
-    """Return all that changes what is found; the number of iterations may be raised later."""
-    return {
-        "objective": objective.signature(),
-        "references": references.fingerprint,
-        "first list": None if nbest is None else list_digest(nbest),
-        "decoder": None if decoder is None else decoder.command,
-        **dataclasses.asdict(plan.search),
-        "change": plan.change,
-        "fixed": list(plan.fixed),
-        "bounds": list(plan.bounds),
-        "start": space.start.tolist(),
-    }

@@ -8,14 +8,13 @@ Jurafsky (2010) tune to each of their metrics.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.errors import OptionError
 from ranker.threads import jobs
 from ranker.tuning.envelope import project
 from ranker.tuning.line_search import Problem
@@ -31,14 +30,6 @@ class MertSearch:
     tolerance: float = 1e-6
     rounds: int = 100
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse options out of range."""
-        for name, lowest in (("restarts", 0), ("directions", 0), ("rounds", 1), ("seed", 0)):
-            if getattr(self, name) < lowest:
-                raise OptionError(f"{name}={getattr(self, name)}: expected a whole number from {lowest}")
-        if not 0 <= self.tolerance < np.inf:
-            raise OptionError(f"tolerance={self.tolerance}: expected a number from 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +63,6 @@ def optimise(
     *,
     iteration: int = 1,
     earlier: Iterable[FloatArray] = (),
-    progress: Callable[[int, int], None] | None = None,
 ) -> Optimum:
     """Search from the start of `space`, the `earlier` best points, and random points, some at the same time."""
     began = time.perf_counter()
@@ -85,13 +75,9 @@ def optimise(
     def run(number: int) -> Climb:
         return climb(problem, space, search, points[number], draws=(iteration, number))
 
-    climbs: list[Climb] = []
     pool = ThreadPoolExecutor(jobs())
     try:
-        for result in pool.map(run, numbers):
-            climbs.append(result)
-            if progress:
-                progress(len(climbs), len(numbers))
+        climbs = tuple(pool.map(run, numbers))
     finally:
         pool.shutdown(cancel_futures=True)
     best = max(range(len(climbs)), key=lambda index: climbs[index].gain)
@@ -106,7 +92,7 @@ def optimise(
         sign * gain,
         sign * climbs[0].start_gain,
         numbers[best],
-        tuple(climbs),
+        climbs,
         time.perf_counter() - began,
     )
 

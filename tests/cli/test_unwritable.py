@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "rerank x.nbest -w w.json -o": "",
     f"{TUNE} -o": "",
     f"{TUNE} --weights": "",
-    f"{TUNE} --state": "",
+    f"{TUNE} --decoder true --state": "",
     "features -o": "",
     "warm-up -o": "",
     "collect new x.campaign -d good.json --kind fluency -o": "",
@@ -74,7 +74,7 @@ COMMANDS: dict[str, str] = {
 MADE = {
     "score good.json -m bleu -f mtme -o": ("none", "taken"),
     "report good.json --model x.model --plots": ("taken",),
-    f"{TUNE} --state": ("none",),
+    f"{TUNE} --decoder true --state": ("none",),
     "parser train x.conllu --output": ("none",),
     "encoder train -d good.json --output": ("none",),
     "data shard good.json --out": ("none", "taken"),

@@ -12,8 +12,9 @@ from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
 from ranker.experiments.cer10 import METRICS, CerSettings, plan
-from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES
+from ranker.experiments.cer10_published import TITLES
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
+from ranker.experiments.published import published_table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.registry import make_metric
@@ -47,9 +48,7 @@ def test_tables_of_the_paper(experiment):
     ]
     assert titles == [
         *(f"{title}, {name}" for name in ("aa-en", "bb-en") for title in [*of_pair, "search"]),
-        CHINESE.title,
-        ARABIC.title,
-        DEVIATIONS.title,
+        *TITLES.values(),
         "families of metrics, tuning side",
         "families of metrics, test side",
         "what serves a metric best",
@@ -65,14 +64,16 @@ def test_tables_of_the_paper(experiment):
 
 def test_published_tables_have_the_form_of_ours(experiment):
     """What is shown are the metrics asked for; averages and marks are those of the whole published table."""
-    chinese = table(experiment, CHINESE.title)
+    chinese = table(experiment, TITLES["chinese"])
     assert [row["tuned to"] for row in chinese.rows] == ["BLEU:1", "BLEU:4", "TER", "BLEU:4-TER", "average"]
     assert list(chinese.rows[0]) == ["tuned to", "BLEU:1", "BLEU:4", "TER"]
     assert chinese.rows[1]["BLEU:4"].text == "0.3180+"
     assert chinese.rows[2]["TER"].text == "0.7133+*"
     assert chinese.rows[2]["BLEU:4"].mark == "-"
-    assert chinese.rows[-1]["BLEU:4"] == pytest.approx(np.mean([row[3] for row in CHINESE.rows.values()]) / 100)
-    deviations = {row["tuned to"]: [row["BLEU:1"], row["BLEU:4"]] for row in table(experiment, DEVIATIONS.title).rows}
+    assert chinese.rows[-1]["BLEU:4"] == pytest.approx(published_table("cer10-chinese")["BLEU:4"].mean() / 100)
+    deviations = {
+        row["tuned to"]: [row["BLEU:1"], row["BLEU:4"]] for row in table(experiment, TITLES["deviations"]).rows
+    }
     assert deviations == {"BLEU:1": pytest.approx([0.0017, 0.0059]), "BLEU:4": pytest.approx([0.0027, 0.0029])}
     assert cer10.cer10_published.tables({"chrf": make_metric("chrf")}) == []
 
@@ -213,7 +214,7 @@ def test_sign_test_is_exact_and_counts_of_language_pairs_add_up():
 
 
 def test_pairs_of_the_paper_are_known_metrics():
-    assert {name for pair in PREFERENCES for name in pair[:2]} <= set(METRICS)
+    assert {*published_table("cer10-preferences", 0)[["first", "second"]].to_numpy().ravel()} <= set(METRICS)
     for notation, _ in METRICS.values():
         make_metric(notation)
 

@@ -10,7 +10,6 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
-from tests.datasets import part_of_corpus
 
 
 @pytest.fixture
@@ -43,12 +42,6 @@ def test_cer10_prints_marks_and_writes_numbers(here, command):
     assert all(shown in printed for shown in ("+*", "seconds of the search", "preferences of people"))
     rows = json.loads(Path("out.json").read_text())["tables"][0]["rows"]
     assert {type(row["TER"]) for row in rows} == {float}
-
-
-def test_stanojevic14_draws(here, command, shared):
-    path = str(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", here, ["cs-en"], most=400, judged=True))
-    assert "PET Viterbi" in command("experiment", "stanojevic14", "--data", path, "--plot", "sweeps.svg").out
-    assert Path("sweeps.svg").read_text(encoding="utf-8").count("average tau") == 3
 
 
 def test_birch11_takes_two_files_for_each_text(command):

@@ -131,10 +131,3 @@ def test_the_name_of_a_file_is_checked_before_the_work(emit):
     experiment_plan = Plan("made up", (TableTask("first", lambda: pytest.fail("was made")),), "signature")
     printed = emit(experiment_plan, "--output", "out.txt", code=2)
     assert "out.txt: expected a file name ending in .json, .csv, .md" in printed.err
-
-
-def test_nothing_to_plot_is_said(monkeypatch, command, preferred):
-    monkeypatch.setattr(experiment_command.Corpora, "read", lambda _: preferred)
-    printed = command("experiment", "stanojevic14", "--data", "x", "--no-sweeps", "--plot", "x.svg", code=2)
-    assert "there are no sweeps to plot: remove --no-sweeps" in printed.err
-    assert "Kendall's tau on" in printed.out

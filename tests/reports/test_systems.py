@@ -75,21 +75,6 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
     assert others[-1] > first
 
 
-def test_metrics_are_correlated_inside_sources(sample_systems, sample):
-    assert sample_systems.names == ("bleu", "ter", "people")
-    bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
-    source = sample.candidate_source
-
-    def centred(values):
-        return values - (np.bincount(source, values) / np.bincount(source))[source]
-
-    first, second = (centred(item.candidate_scores(sample)) for item in (bleu, ter))
-    expected = np.corrcoef(first, second)[0, 1]
-    assert expected > 0
-    assert sample_systems.correlations[0, 1] == pytest.approx(expected)
-    assert np.diag(sample_systems.correlations) == pytest.approx(1)
-
-
 @pytest.fixture(scope="module")
 def report(sample_systems):
     return systems_report(sample_systems)
@@ -106,7 +91,7 @@ def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, re
         for shown, output in zip(outputs, source.outputs, strict=True):
             assert shown[3] == pytest.approx(scores["bleu"][output.row], abs=6e-4)
             assert shown[6] == pytest.approx([scores[name][output.row] for name in ("bleu", "ter")], abs=6e-4)
-    # a metric alone needs no table of scores, and no map of correlations
+    # a metric alone needs no table of scores
     scorer = {"ter": ter}
     statistics = {"ter": ter.statistics(sample)}
     alone = SystemsFindings.of(compare_systems(sample, scorer, resamples=5), sample, scorer, statistics)

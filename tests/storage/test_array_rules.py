@@ -10,7 +10,6 @@ from ranker.errors import ModelError
 from ranker.extractors.paraphrase.features import STATE as PARAPHRASE
 from ranker.extractors.semantic.features import STATE as SEMANTIC
 from ranker.extractors.semantic.features import Semantic
-from ranker.learning.aligner.model import TABLES
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.model_files import StoredModel, read_model, write_model
 
@@ -118,8 +117,3 @@ def test_hostile_digests_of_encoders(name):
         arrays = {key: item for key, item in {**group, name: array}.items() if item is not None}
         with pytest.raises(ModelError):
             Semantic().with_state(arrays)
-
-
-def test_all_rules_name_known_types():
-    for rule in (*PARAPHRASE.values(), *SEMANTIC.values(), *TABLES.values()):
-        assert np.dtype(rule.dtype).name == rule.dtype

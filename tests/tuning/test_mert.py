@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ranker import threads
-from ranker.errors import OptionError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.hypotheses import StatisticsTable
@@ -97,12 +96,3 @@ def test_further_iterations_on_one_list_go_on_until_nothing_is_better():
     assert tuned.stopped == "no better weights"
     assert len(tuned.steps) < 50
     assert scores[-1] > tuned.steps[0].start
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [({"restarts": -1}, "restarts=-1"), ({"rounds": 0}, "rounds=0"), ({"tolerance": np.nan}, "tolerance=nan")],
-)
-def test_options_out_of_range_are_refused(options, says):
-    with pytest.raises(OptionError, match=says):
-        MertSearch(**options)

@@ -45,7 +45,7 @@ class Background:
             count = count_judgements(connection)
             if self._figures is not None and self._figures[0] == count:
                 return self._figures
-            figures = figures_of(connection, self._settings, self._features)
+            figures = figures_of(connection, self._settings)
             return count, figures.document(KINDS[self._settings.kind])
 
     def _features(self, dataset: Dataset) -> FloatArray:

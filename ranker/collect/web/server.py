@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from ranker.collect import access, assigning
-from ranker.collect.campaign import connect, count_judgements, settings_of, transaction
-from ranker.collect.counting import progress_of
+from ranker.collect.campaign import connect, count_judgements, progress_of, settings_of, transaction
 from ranker.collect.tasks import KINDS, answer_of
 from ranker.collect.web.background import Background
 from ranker.collect.web.connections import BACKLOG, Listener

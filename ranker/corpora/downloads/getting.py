@@ -67,17 +67,10 @@ def get(
         )
         raise OptionError(f"{what}: {how}")
     with _new_folder(downloads), _new_folder(card.folder):
-        try:
-            rows = [
-                fetch_file(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
-                for part in card.download
-            ]
-        except KeyboardInterrupt:
-            _LOG.warning(
-                "ranker: note: partial downloads are kept in %s: run the same command to resume",
-                display_name(downloads),
-            )
-            raise
+        rows = [
+            fetch_file(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
+            for part in card.download
+        ]
         _put_in_place(card, downloads)
     return rows
 

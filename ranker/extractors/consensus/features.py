@@ -21,7 +21,7 @@ from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
-from ranker.extractors.consensus.votes import COLUMNS, WORDING, NormalisedSimilarity, count_votes
+from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
 from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
@@ -41,7 +41,6 @@ class SystemRelations:
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
     relation: FloatArray
-    excess: FloatArray
     similarity: FloatArray
 
     def codes(self, dataset: Dataset) -> Int64Array:
@@ -80,10 +79,6 @@ class Consensus(Extractor):
     * ``distinct``: over all other texts, each counted once;
     * ``near``: over the `neighbours` most similar other candidates;
     * ``weighted``: the mean with weights :math:`w_j` under which m copies of a system weigh no more than one;
-    * ``independent``: as ``weighted``, less what voter and candidate have in common because they are relatives;
-    * ``independent_near``: as ``near``, after the same is taken off;
-    * ``quality``: as ``independent``, better voters weighing more, :math:`w_j \exp(z_j / 2)` with the standardised
-      ``independent`` :math:`z_j` of the voter;
     * ``diverse``: as ``mean``, with weights :math:`1 / \sum_k c_{jk}^8`, so that voters of like wording share a vote
       (Henikoff and Henikoff 1994); :math:`c_{jk}` is the chrF of two voters over that of each with itself, whatever
       the metric.
@@ -94,10 +89,8 @@ class Consensus(Extractor):
     what is right is mistaken for relation more often. Candidates marked as references are scored but do not vote. A
     source with one candidate gets 0 throughout.
 
-    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly
-    spaced in alphabetical order. For ``mean`` and ``distinct`` chrF and BLEU then take the score of the mean statistics
-    over all others, in time linear in the number of candidates (aggregated n-gram counts: DeNero, Chiang and Knight
-    2009; Vamvas and Sennrich 2024).
+    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly spaced in
+    alphabetical order.
 
     Parameters
     ----------
@@ -108,13 +101,11 @@ class Consensus(Extractor):
         Where relatives are looked for: over whatever is ranked, or in each source alone.
     limit : int, default 1000
         Candidates of a source that are all compared with each other.
-    aggregate : bool, default True
-        Beyond `limit`, use mean statistics where the metric has them, not the evenly spaced texts.
 
     Notes
     -----
     Features: ``consensus.mean``, ``consensus.distinct``, ``consensus.near``, ``consensus.weighted``,
-    ``consensus.independent``, ``consensus.independent_near``, ``consensus.quality``, ``consensus.diverse``.
+    ``consensus.diverse``.
     """
 
     name: ClassVar[str] = "consensus"
@@ -126,7 +117,6 @@ class Consensus(Extractor):
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
     limit: int = 1000
-    aggregate: bool = True
 
     def __post_init__(self) -> None:
         """Refuse options out of range and what cannot compare candidates."""
@@ -243,7 +233,7 @@ class Consensus(Extractor):
         else:
             made = zip(self._blocks(dataset), Consensus(limit=self.limit)._blocks(dataset), strict=True)
         for block, wording in made:
-            yield block, NormalisedSimilarity.of(wording.similarity, lower=False).values
+            yield block, normalise(wording.similarity)
 
     def _relations(self, dataset: Dataset) -> SystemRelations:
         pairs = source_language_pairs(dataset)[dataset.candidate_source]
@@ -257,15 +247,14 @@ class Consensus(Extractor):
         numbers = {key: number for number, key in enumerate(key for keys in compared.values() for key in keys)}
         size = len(numbers) + 1
         none = np.zeros((size, size))
-        relations = SystemRelations(numbers, frozenset(compared), none, none.copy(), none.copy())
+        relations = SystemRelations(numbers, frozenset(compared), none, none.copy())
         codes = relations.codes(dataset)
         total, rest, times = np.zeros((3, size * size))
         for block in self._blocks(dataset):
-            normalised = NormalisedSimilarity.of(block.similarity, lower=self._lower)
             code = codes[block.rows]
             present = (code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]
             cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :])[present]
-            values = normalised.values[present]
+            values = normalise(block.similarity, lower=self._lower)[present]
             # sums of few binary digits have no rounding, so the order of the sources plays no part
             coarse = np.round(values * _COARSE) / _COARSE
             fine = np.round((values - coarse) * _COARSE**2) / _COARSE**2
@@ -277,8 +266,7 @@ class Consensus(Extractor):
         known = times.reshape(size, size) > 0
         for keys in compared.values():
             of_pair = np.ix_(*2 * ([numbers[key] for key in keys],))
-            related = relatives(mean[of_pair], known[of_pair])
-            relations.relation[of_pair], relations.excess[of_pair] = related.relation, related.excess
+            relations.relation[of_pair] = relatives(mean[of_pair], known[of_pair])
             relations.similarity[of_pair] = mean[of_pair]
         np.fill_diagonal(relations.relation, 0.0)
         return relations
@@ -300,7 +288,7 @@ class FittedConsensus(Consensus, FittedExtractor):
         return self
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 8)."""
+        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 5)."""
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row
@@ -310,30 +298,21 @@ class FittedConsensus(Consensus, FittedExtractor):
         )
         done = 0
         for block, wording in self._compared_blocks(dataset):
-            normalised = NormalisedSimilarity.of(block.similarity, lower=self._lower)
             by_system = known[dataset.candidate_source[block.rows[:, 0]]]
             for chosen, systems in ((by_system, True), (~by_system, False)):
                 if not chosen.any():
                     continue
-                rows, part = block.rows[chosen], normalised.take(chosen)
+                rows, similarity = block.rows[chosen], block.similarity[chosen]
                 if systems:
                     assert self.learnt is not None
                     assert codes is not None
                     code = codes[rows]
-                    cells = code[:, :, np.newaxis], code[:, np.newaxis, :]
-                    relation, excess = self.learnt.relation[cells], self.learnt.excess[cells]
+                    relation = self.learnt.relation[code[:, :, np.newaxis], code[:, np.newaxis, :]]
                 else:
                     pairs = voting[rows][:, :, np.newaxis] & voting[rows][:, np.newaxis, :]
-                    related = relatives(part.values, pairs)
-                    relation, excess = related.relation, related.excess
+                    relation = relatives(normalise(similarity, lower=self._lower), pairs)
                 result[rows] = count_votes(
-                    block.similarity[chosen],
-                    relation,
-                    part.scaled(excess),
-                    text[rows],
-                    voting[rows],
-                    wording[chosen],
-                    self.neighbours,
+                    similarity, relation, text[rows], voting[rows], wording[chosen], self.neighbours
                 )
             done += block.rows.size
             progress.report("candidates compared", done, len(dataset))
@@ -344,7 +323,6 @@ class FittedConsensus(Consensus, FittedExtractor):
                 source,
                 self._similarity,
                 _similarity_of(WORDING),
-                self._compared if self.aggregate and isinstance(self._compared, Metric) else None,
                 lower=self._lower,
                 limit=self.limit,
                 neighbours=self.neighbours,

@@ -6,18 +6,10 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Metric
-from ranker.extractors.consensus.relatives import relation_to, relatives, vote_weights
+from ranker.extractors.consensus.relatives import relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
-from ranker.extractors.consensus.votes import (
-    COLUMNS,
-    NormalisedSimilarity,
-    nearest,
-    quality,
-    shared_votes,
-    weighted_mean,
-)
+from ranker.extractors.consensus.votes import COLUMNS, nearest, normalise, shared_votes, weighted_mean
 from ranker.extractors.text.text_pairs import TextPairs
 
 _AT_ONCE = 1000
@@ -28,7 +20,6 @@ def large_source(
     source: int,
     similarity: Similarity,
     wording: Similarity,
-    aggregated: Metric | None,
     *,
     lower: bool,
     limit: int,
@@ -49,25 +40,12 @@ def large_source(
     voters = possible[np.unique(np.linspace(0, len(possible) - 1, min(limit, len(possible))).astype(np.int64))]
     similarity = similarity.fit(texts, np.arange(number))
     among = _rectangle(texts, voters, voters, similarity)
-    normalised = NormalisedSimilarity.of(among, lower=lower)
-    relations = relatives(normalised.values, np.ones(among.shape, dtype=bool))
-    vote = vote_weights(relations.relation)
-    others = ~np.eye(len(voters), dtype=bool)
-    independent = weighted_mean(among - normalised.scaled(relations.excess), vote[:, np.newaxis] * others)
-    copies_share = shared_votes(
-        NormalisedSimilarity.of(_rectangle(texts, voters, voters, wording), lower=False).values,
-        np.ones(len(voters), dtype=bool),
-    )
-    better = vote * quality(independent, np.ones(len(voters), dtype=bool))
+    vote = vote_weights(relatives(normalise(among, lower=lower), np.ones(among.shape, dtype=bool)))
+    copies_share = shared_votes(normalise(_rectangle(texts, voters, voters, wording)), np.ones(len(voters), dtype=bool))
     features = np.zeros((number, len(COLUMNS)))
     for start in range(0, number, _AT_ONCE):
         candidates = np.arange(start, min(start + _AT_ONCE, number))
         values = _rectangle(texts, candidates, voters, similarity)
-        normalised = NormalisedSimilarity.between(
-            values, np.diagonal(among), _alone(texts, candidates, similarity), lower=lower
-        )
-        _, excess = relation_to(normalised.values, relations.nearness, vote)
-        rest = values - normalised.scaled(excess)
         others = voters[:, np.newaxis] != candidates
         copies = np.maximum(count[voters][:, np.newaxis] - ~others, 0.0)
         features[candidates] = np.stack(
@@ -76,37 +54,11 @@ def large_source(
                 weighted_mean(values, others.astype(np.float64)),
                 nearest(values, others, neighbours),
                 weighted_mean(values, vote[:, np.newaxis] * others),
-                weighted_mean(rest, vote[:, np.newaxis] * others),
-                nearest(rest, others, neighbours),
-                weighted_mean(rest, better[:, np.newaxis] * others),
                 weighted_mean(values, copies_share[:, np.newaxis] * others),
             ],
             axis=1,
         )
-    if aggregated is not None:
-        _aggregate(texts, count, aggregated, lower=lower, features=features, similarity=similarity)
     return features[different.row]
-
-
-def _aggregate(
-    texts: Dataset, count: FloatArray, metric: Metric, *, lower: bool, features: FloatArray, similarity: Similarity
-) -> None:
-    """Replace ``mean`` and ``distinct`` by scores of mean statistics, if `metric` has them."""
-    voters = (count > 0).astype(np.float64)
-    for column, weight in enumerate((count, voters)):
-        summed = metric.summed_statistics(texts, weight)
-        if summed is None:
-            return
-        total = weight.sum() - weight
-        mean = np.divide(summed, total[:, np.newaxis], out=np.zeros(summed.shape), where=total[:, np.newaxis] > 0)
-        score = metric.score(mean) * (-1.0 if lower else 1.0)
-        if column == 0:
-            # other systems with the very same text
-            again = np.maximum(count - 1.0, 0.0)
-            score = (total * score + again * _alone(texts, np.arange(len(texts)), similarity)) / np.maximum(
-                total + again, 1.0
-            )
-        features[:, column] = score
 
 
 def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, similarity: Similarity) -> FloatArray:
@@ -124,9 +76,3 @@ def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, s
         pairs = TextPairs(some, np.tile(candidate, len(part)), np.repeat(reference[part], len(candidates)))
         values[part] = similarity.compare(pairs).reshape(len(part), -1)
     return values
-
-
-def _alone(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return the similarity of every one of `rows` with itself."""
-    parts = [rows[start : start + PAIRS] for start in range(0, len(rows), PAIRS)]
-    return np.concatenate([similarity.compare(TextPairs(texts, part, part)) for part in parts])

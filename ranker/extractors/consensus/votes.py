@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 
-COLUMNS = ("mean", "distinct", "near", "weighted", "independent", "independent_near", "quality", "diverse")
+COLUMNS = ("mean", "distinct", "near", "weighted", "diverse")
 WORDING = "chrf"
 """By this similarity of their wording, candidates are found to be copies for ``diverse``."""
-_SLOPE = 0.5
 _COPY = 8
 """Power of the likeness of wording by which a vote is shared: .02 of it at .6, .4 at .9, all of it for a copy."""
 
 
-@dataclass(frozen=True, eq=False)
-class NormalisedSimilarity:
-    """Similarities on a scale on which relatives can be found: 1 is a text with itself, 0 nothing in common."""
+def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
+    """Return the mean similarity of both directions, (..., n, n), as a share of that of each text with itself.
 
-    values: FloatArray
-    unit: FloatArray
-
-    @classmethod
-    def of(cls, similarity: FloatArray, *, lower: bool) -> NormalisedSimilarity:
-        """Divide by the similarity of both sides with themselves; of error rates, `lower`, 1 less the rate is taken."""
-        alone = np.diagonal(similarity, axis1=-2, axis2=-1)
-        normalised = cls.between(similarity, alone, alone, lower=lower)
-        return cls(0.5 * (normalised.values + np.swapaxes(normalised.values, -1, -2)), normalised.unit)
-
-    @classmethod
-    def between(
-        cls, similarity: FloatArray, references: FloatArray, candidates: FloatArray, *, lower: bool
-    ) -> NormalisedSimilarity:
-        """Make it of similarities (..., references, candidates), given those of both sides with themselves."""
-        shift = 1.0 if lower else 0.0
-        sides = (np.sqrt(np.maximum(values + shift, 0.0)) for values in (references, candidates))
-        unit = next(sides)[..., :, np.newaxis] * next(sides)[..., np.newaxis, :]
-        values = np.divide(similarity + shift, unit, out=np.zeros(unit.shape), where=unit > 0)
-        return cls(np.clip(values, 0.0, 1.0), unit)
-
-    def take(self, chosen: BoolArray) -> NormalisedSimilarity:
-        """Return those of some sources."""
-        return NormalisedSimilarity(self.values[chosen], self.unit[chosen])
-
-    def scaled(self, excess: FloatArray) -> FloatArray:
-        """Return `excess`, as a share of `unit`, on the scale of the similarity."""
-        return excess * self.unit
+    Of error rates, `lower`, 1 less the rate is taken.
+    """
+    shift = 1.0 if lower else 0.0
+    alone = np.sqrt(np.maximum(np.diagonal(similarity, axis1=-2, axis2=-1) + shift, 0.0))
+    unit = alone[..., :, np.newaxis] * alone[..., np.newaxis, :]
+    values = np.clip(np.divide(similarity + shift, unit, out=np.zeros(unit.shape), where=unit > 0), 0.0, 1.0)
+    return np.asarray(0.5 * (values + np.swapaxes(values, -1, -2)))
 
 
 def count_votes(
     similarity: FloatArray,
     relation: FloatArray,
-    excess: FloatArray,
     text: Int64Array,
     voting: BoolArray,
     wording: FloatArray,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of candidates, shape (sources, n, 8), of sources with n each.
+    """Return the features of candidates, shape (sources, n, 5), of sources with n each.
 
-    `similarity`, `relation`, `excess` and `wording` are of voter and candidate, shape (sources, n, n); `text` numbers
-    equal texts.
+    `similarity`, `relation` and `wording` are of voter and candidate, (sources, n, n); `text` numbers equal texts.
     """
     number = similarity.shape[-1]
     is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
@@ -71,16 +44,11 @@ def count_votes(
     # of the voters, those related count together as one
     related = np.where(np.eye(number, dtype=bool), 1.0, relation) * voting[:, np.newaxis, :]
     weight = 1.0 / np.maximum(related.sum(axis=2), 1.0)
-    rest = similarity - excess
-    independent = weighted_mean(rest, weight[:, :, np.newaxis] * is_other)
     features = (
         weighted_mean(similarity, is_other.astype(np.float64)),
         weighted_mean(similarity, share[:, :, np.newaxis] * (is_other & ~equal)),
         nearest(similarity, is_other, neighbours),
         weighted_mean(similarity, weight[:, :, np.newaxis] * is_other),
-        independent,
-        nearest(rest, is_other, neighbours),
-        weighted_mean(rest, (weight * quality(independent, voting))[:, :, np.newaxis] * is_other),
         weighted_mean(similarity, shared_votes(wording, voting)[:, :, np.newaxis] * is_other),
     )
     return np.stack(features, axis=2)
@@ -92,15 +60,6 @@ def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
     Henikoff and Henikoff (1994) weigh sequences so that copies together count as one.
     """
     return np.asarray(1.0 / np.maximum((wording**_COPY * voting[..., np.newaxis, :]).sum(axis=-1), 1.0))
-
-
-def quality(independent: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return how much more the votes of good candidates count, (..., n) to (..., n): 1 for the mean voter."""
-    number = np.maximum(voting.sum(axis=-1, keepdims=True), 1)
-    centred = independent - np.where(voting, independent, 0.0).sum(axis=-1, keepdims=True) / number
-    spread = np.sqrt(np.where(voting, centred**2, 0.0).sum(axis=-1, keepdims=True) / number)
-    standardised = np.divide(centred, spread, out=np.zeros(centred.shape), where=spread > 1e-12)
-    return np.asarray(np.exp(_SLOPE * standardised))
 
 
 def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> FloatArray:

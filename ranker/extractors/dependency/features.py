@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -141,38 +141,7 @@ def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> 
     return False
 
 
-def _augment_on_lists(row: int, rows: list[Any], columns: list[Any], taken: list[int], place: list[int]) -> bool:
-    """Do what `_augment` does, breadth-first; `place` holds the column of every row."""
-    origin: dict[int, int] = {}
-    waiting = [row]
-    for at in waiting:
-        head, dependent = rows[at]
-        for number, (other_head, other_dependent) in enumerate(columns):
-            if number in origin or (head != other_head and dependent != other_dependent):
-                continue
-            origin[number] = at
-            if taken[number] >= 0:
-                waiting.append(taken[number])
-                continue
-            column = number
-            while column >= 0:
-                taken[column] = origin[column]
-                place[origin[column]], column = column, place[origin[column]]
-            return True
-    return False
-
-
-def _partial_matches_on_lists(head: Int32Array, dependent: Int32Array, first: Int64Array, second: Int64Array) -> int:
-    """Return what `_partial_matches` does, on lists."""
-    rows, columns = (
-        list(zip(head[slice(*block)].tolist(), dependent[slice(*block)].tolist(), strict=True))
-        for block in (first, second)
-    )
-    taken, place = [-1] * len(columns), [-1] * len(rows)
-    return sum(_augment_on_lists(row, rows, columns, taken, place) for row in range(len(rows)))
-
-
-@kernel(plain=_partial_matches_on_lists)
+@kernel
 def _partial_matches(
     head: Int32Array,
     dependent: Int32Array,

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ranker.arrays import FloatArray
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Metric
-from ranker.extractors.edit.wer import error_rate, lowest_rate
+from ranker.extractors.edit.wer import ReferenceErrorRate
 from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.extractors.text.reference_pairs import ReferencePairs
+from ranker.extractors.text.tokens import TokenBatch
 
 
 @dataclass(frozen=True)
-class PositionIndependentErrorRate(Metric):
+class PositionIndependentErrorRate(ReferenceErrorRate):
     r"""PER: words without a counterpart, whatever their order, over the length of the reference; 0 is best.
 
     .. math:: \min_r \frac{\max(|c|, |r|) - \mathrm{matches}(c, r)}{|r|}
@@ -38,18 +36,7 @@ class PositionIndependentErrorRate(Metric):
     """
 
     name: ClassVar[str] = "per"
-    family = "words"
-    higher_is_better: ClassVar[bool] = False
-    width: ClassVar[int] = 2
-    tokenizer: Tokenizer = "13a"
-    lowercase: bool = True
 
-    def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return errors and length of the best reference, shape (candidates, 2)."""
-        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+    def _errors(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
         lengths = np.maximum(batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference])
-        return lowest_rate(batch, pairs, lengths - ngram_matches(pairs.expand(batch), 1)[:, 0])
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the error rate of statistics of shape (..., 2), shape (...)."""
-        return error_rate(statistics)
+        return np.asarray(lengths - ngram_matches(pairs.expand(batch), 1)[:, 0])

@@ -103,35 +103,40 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 
 @kernel
+def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
+    """Tell whether the program's pruning certainly keeps a best path of the exact `distance`."""
+    limits = search.limits
+    if limits.search == TERCOM:
+        # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
+        # behind them at least k: a state of the path is never worse than the best one by more than this.
+        return distance - search.lacking <= limits.beam
+    # A best path of this distance strays at most so far from the line between the corners.
+    return abs(len(search.reference) - length) + distance < 2 * (limits.beam - 2)
+
+
+@kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
     """Return the program's pruned distance of `words`; one of more than `worst` may be too small.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
-    limits, size = search.limits, len(search.reference)
-    distance = masked_distance(words, search.masks, size)
-    if limits.search == TERCOM:
-        # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
-        # behind them at least k: a state of the path is never worse than the best one by more than this.
-        exact = distance - search.lacking <= limits.beam
-    else:
-        # A best path of this distance strays at most so far from the line between the corners.
-        exact = abs(size - len(words)) + distance < 2 * (limits.beam - 2)
-    return distance if exact or distance > worst else _align(search, words)
+    distance = masked_distance(words, search.masks, len(search.reference))
+    return distance if distance > worst or _keeps_best_path(search, len(words), distance) else _align(search, words)
 
 
 @kernel
-def _try_shift(search: ShiftSearch, start: int, size: int, target: int, worst: int) -> int:
-    """Move the `size` words from `start` before word `target`, in `search.trial`, and return its `_distance`.
+def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: int) -> None:
+    """Write `words` into `trial` with the `size` words from `start` before word `target`.
 
     `target` is up to `start`, or at least `start` + `size`.
     """
-    words, trial = search.words, search.trial
     first, middle, last = (target, start, start + size) if target < start else (start, start + size, target)
-    trial[:] = words
-    trial[first : first + last - middle] = words[middle:last]
-    trial[first + last - middle : last] = words[first:middle]
-    return _distance(search, trial, worst)
+    for at in range(len(words)):
+        trial[at] = words[at]
+    for at in range(middle, last):
+        trial[first + at - middle] = words[at]
+    for at in range(first, middle):
+        trial[last - middle + at] = words[at]
 
 
 @kernel
@@ -151,30 +156,36 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 
 @kernel
-def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
-    """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
-    words, reference, limits = search.words, search.reference, search.limits
+def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
+    """Return how many words from each on tercom tries to move; fill `runs` by word and reference position."""
+    words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)
-    movable = False
-    at = words[start]
-    while at < size:
-        runs[at] = _run_length(words, start, reference, at, limits.max_size)
-        distance = aligned[at] - start
-        movable |= distance != 0 and -limits.max_distance - 1 <= distance <= limits.max_distance
-        at = search.following[at]
-    longest = 0
-    while movable and longest < limits.max_size:
-        stop = start + longest + 1
+    result = np.zeros(len(words), dtype=np.int32)
+    for start in range(len(words)):
         movable = False
         at = words[start]
         while at < size:
-            if runs[at] > longest:
-                right = wrong[stop] == wrong[start]
-                movable |= right or _may_move(start, stop, aligned[at], limits.max_distance)
-            at = search.following[at]
-        longest += movable
-    return longest
+            distance = aligned[at] - start
+            movable |= distance != 0 and -limits.max_distance - 1 <= distance <= limits.max_distance
+            at = following[at]
+        at = words[start]
+        while movable and at < size:
+            runs[start, at] = _run_length(words, start, reference, at, limits.max_size)
+            at = following[at]
+        longest = 0
+        while movable and longest < limits.max_size:
+            stop = start + longest + 1
+            movable = False
+            at = words[start]
+            while at < size:
+                if runs[start, at] > longest:
+                    right = wrong[stop] == wrong[start]
+                    movable |= right or _may_move(start, stop, aligned[at], limits.max_distance)
+                at = following[at]
+            longest += movable
+        result[start] = longest
+    return result
 
 
 @kernel
@@ -188,10 +199,7 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
     aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
     length, size = len(words), len(reference)
     runs = np.zeros((length, size), dtype=np.int32)
-    longest = np.zeros(length, dtype=np.int32)
-    for start in range(length):
-        if words[start] < size:
-            longest[start] = _longest_movable(search, start, runs[start])
+    longest = _longest_movable(search, runs)
     last_tried = np.full(length + 1, -1, dtype=np.int64)
     best = distance
     for shifted in range(longest.max(), 0, -1):
@@ -225,7 +233,8 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
                         enough = best < distance and distance - best - 1 >= 2 * shifted
                         if enough or best <= search.fewest:
                             return best
-                        edits = _try_shift(search, start, shifted, target, best - 1)
+                        _shift(words, search.trial, start, shifted, target)
+                        edits = _distance(search, search.trial, best - 1)
                         if edits < best:
                             best = edits
                             search.best[:] = search.trial
@@ -265,7 +274,8 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
                     tried += 1
                     target = min(stop + place - start, length) if start <= place <= stop else place
                     worst = min(best, distance - 1)
-                    edits = _try_shift(search, start, shifted, target, worst)
+                    _shift(words, search.trial, start, shifted, target)
+                    edits = _distance(search, search.trial, worst)
                     if edits > worst:
                         continue
                     if edits < best or (-shifted, start, place) < (-best_size, best_start, best_place):

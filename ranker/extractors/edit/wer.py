@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.edit.distance import edit_distances
@@ -26,18 +27,38 @@ def error_rate(statistics: npt.ArrayLike) -> FloatArray:
 MOST_TOKENS = 100_000
 
 
-def lowest_rate(batch: TokenBatch, pairs: ReferencePairs, errors: npt.ArrayLike) -> FloatArray:
-    """Return errors and reference length of the reference with the lowest rate, of equal ones the first."""
-    rows = np.stack([np.asarray(errors), batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)
-    alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
-    if not len(rows):
-        return np.asarray(alone, dtype=np.float64)
-    best = pairs.best(-error_rate(rows))
-    return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
+@dataclass(frozen=True)
+class ReferenceErrorRate(Metric):
+    """Errors against the reference with the lowest rate over its length: what WER and PER share."""
+
+    family = "words"
+    higher_is_better: ClassVar[bool] = False
+    width: ClassVar[int] = 2
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    @abstractmethod
+    def _errors(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
+        """Return the errors of every pair, shape (pairs,)."""
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return errors and length of the best reference, shape (candidates, 2)."""
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        errors = self._errors(dataset, batch, pairs)
+        rows = np.stack([errors, batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)
+        alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
+        if not len(rows):
+            return alone.astype(np.float64)
+        best = pairs.best(-error_rate(rows))
+        return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the error rate of statistics of shape (..., 2), shape (...)."""
+        return error_rate(statistics)
 
 
 @dataclass(frozen=True)
-class WordErrorRate(Metric):
+class WordErrorRate(ReferenceErrorRate):
     r"""WER: edit distance in words over the length of the reference; 0 is best and there is no upper bound.
 
     .. math:: \min_r \frac{\mathrm{insertions} + \mathrm{deletions} + \mathrm{substitutions}}{|r|}
@@ -56,24 +77,12 @@ class WordErrorRate(Metric):
     """
 
     name: ClassVar[str] = "wer"
-    family = "words"
-    higher_is_better: ClassVar[bool] = False
-    width: ClassVar[int] = 2
-    tokenizer: Tokenizer = "13a"
-    lowercase: bool = True
 
-    def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return edits and length of the best reference, shape (candidates, 2)."""
-        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+    def _errors(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
-        edits = edit_distances(
+        return edit_distances(
             batch.segments.values,
             batch.segments.offsets,
             batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
         )
-        return lowest_rate(batch, pairs, edits)
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the error rate of statistics of shape (..., 2), shape (...)."""
-        return error_rate(statistics)

@@ -14,7 +14,7 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
-from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches, summed_ngram_matches, sums_of_others
+from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]
@@ -135,23 +135,6 @@ class Bleu(Metric):
         totals = exchanged[:, -3, np.newaxis] - np.arange(self.order)
         exchanged[:, self.order : 2 * self.order] = np.maximum(totals, 0.0)
         return exchanged
-
-    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray:
-        """Return the summed statistics."""
-        batch = token_batch(texts, self.tokenizer, lowercase=self.lowercase)
-        alone, totals = weight[:, np.newaxis], ngram_totals(batch, self.order)
-        lengths = batch.candidate_lengths[:, np.newaxis].astype(np.float64)
-        others = sums_of_others(batch, alone)
-        return np.concatenate(
-            [
-                summed_ngram_matches(batch, weight, self.order) - alone * totals,
-                others * totals,
-                others * lengths,
-                sums_of_others(batch, alone * lengths),
-                others,
-            ],
-            axis=1,
-        )
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return BLEU of statistics of shape (..., 2N + 3), shape (...)."""

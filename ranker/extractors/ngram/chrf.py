@@ -13,9 +13,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
-from ranker.extractors.text.ngrams import ngram_matches, ngram_totals
+from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches, summed_ngram_matches, sums_of_others
+from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 _EPSILON = 1e-16
@@ -116,17 +116,6 @@ class Chrf(Metric):
         exchanged = pair_statistics.copy()
         exchanged[:, 0::3], exchanged[:, 1::3] = pair_statistics[:, 1::3], pair_statistics[:, 0::3]
         return exchanged
-
-    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray:
-        """Return the summed statistics."""
-        rows = []
-        for part, order in self._parts(texts):
-            totals = ngram_totals(part, order).astype(np.float64)
-            present = sums_of_others(part, weight[:, np.newaxis] * (totals > 0))
-            reference_totals = sums_of_others(part, weight[:, np.newaxis] * totals)
-            matched = summed_ngram_matches(part, weight, order) - weight[:, np.newaxis] * totals
-            rows.append(np.stack([totals * present, reference_totals, matched], axis=2).reshape(len(weight), 3 * order))
-        return np.concatenate(rows, axis=1)
 
     def _parts(self, dataset: Dataset) -> list[tuple[TokenBatch, int]]:
         """Return what n-grams are taken of, characters and words, and how long the n-grams are."""

@@ -161,13 +161,8 @@ class KendallRoot(PermutationMetric):
 
     .. math:: 1 - \sqrt{\mathrm{inversions} \Big/ \binom{n}{2}}
 
-    of the permutation of n words, the distance d_k of Birch and Osborne (2011, section 2.1.2). Brevity penalty, lexical
-    part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    of the permutation of n words, the distance d_k of Birch and Osborne (2011, section 2.1.2). Options and degenerate
+    values as of `kendall`.
     """
 
     name: ClassVar[str] = "kendall_sqrt"
@@ -179,13 +174,8 @@ class Hamming(PermutationMetric):
 
     .. math:: 1 - |\{i : p(i) \ne i\}| / n
 
-    of the permutation p of n words, the distance d_h of Birch and Osborne (2011, section 2.1.1). Brevity penalty,
-    lexical part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    of the permutation p of n words, the distance d_h of Birch and Osborne (2011, section 2.1.1). Options and degenerate
+    values as of `kendall`.
     """
 
     name: ClassVar[str] = "hamming"
@@ -197,13 +187,7 @@ class Spearman(PermutationMetric):
 
     .. math:: (\rho + 1) / 2
 
-    as among the metrics that Stanojević and Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values
-    as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    as among the metrics that Stanojević and Sima'an (2014) compare. Options and degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "spearman"
@@ -216,12 +200,7 @@ class Ulam(PermutationMetric):
     .. math:: (\mathrm{LIS} - 1) / (n - 1)
 
     with the longest increasing subsequence LIS of the permutation of n words, as among the metrics that Stanojević and
-    Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    Sima'an (2014) compare. Options and degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "ulam"
@@ -234,12 +213,7 @@ class Fuzzy(PermutationMetric):
     .. math:: 1 - (\mathrm{chunks} - 1) / (n - 1)
 
     where a chunk is a longest run of consecutive numbers in n, the fuzzy score among the metrics that Stanojević and
-    Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    Sima'an (2014) compare. Options and degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "fuzzy"

@@ -2,27 +2,8 @@
 
 A permutation p of 0..n-1 gives the reference's position for each position; the identity is the same order. All scores
 are 1 for the identity and lie in [0, 1], but for `pet_flat`, which can be negative, and scores of trees with a positive
-gamma, which are where a primal operator is worse than the inverted permutation. n = 0 scores 0 and n = 1 scores 1.
-
-=================  ===================================================================================================
-`hamming`          1 - (positions with p(i) != i) / n (Birch and Osborne 2011, section 2.1.1)
-`kendall`          1 - inversions / C(n, 2), which is (tau + 1) / 2 (Isozaki et al. 2010)
-`kendall_sqrt`     1 - sqrt(inversions / C(n, 2)) (Birch and Osborne 2011, section 2.1.2)
-`spearman`         (rho + 1) / 2 with rho = 1 - 6 sum (p(i) - i)^2 / (n (n^2 - 1)) (Isozaki et al. 2010)
-`ulam`             (LIS - 1) / (n - 1), LIS the length of the longest increasing subsequence
-`fuzzy`            1 - (chunks - 1) / (n - 1), chunks being runs of consecutive increasing values
-`pet`              recursive score of the left-branching permutation tree (Stanojević and Sima'an 2014; all below too)
-`pet_flat`         the same of the tree whose runs of one binary operator are one node
-`pet_viterbi`      the same of the best tree
-`pef`              mean of the recursive scores of all trees of the forest
-`pet_arity`        (n - mean number of children) / (n - 2); n = 2 scores 0
-`pet_size`         (inner nodes - 1) / (n - 2); n = 2 scores 1
-`pet_max_arity`    (n - largest number of children) / (n - 2); n = 2 scores 0
-`pef_size`         (trees - 1) / (Catalan(n - 1) - 1); n = 2 scores 1 in order, 0 inverted
-=================  ===================================================================================================
-
-The recursive score phi of a tree is that of `permutation_forests`; `pet`, `pet_flat`, `pet_viterbi` and `pef` are
-(phi - phi_inv) / (1 - phi_inv), phi_inv being the value of the inverted permutation of the same length.
+gamma, which are where a primal operator is worse than the inverted permutation. n = 0 scores 0 and n = 1 scores 1. The
+formulas are those of the metrics of the same names, in `ranker.extractors.order.metrics` and `tree_metrics`.
 """
 
 from __future__ import annotations
@@ -34,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.extractors.order.tree_parser import new_nodes, new_order, new_parser, order_nodes, parse_permutation
+from ranker.extractors.order.tree_parser import new_nodes, parse_permutation
 from ranker.extractors.order.tree_scores import (
     CANONICAL,
     FLAT,
@@ -45,7 +26,7 @@ from ranker.extractors.order.tree_scores import (
     inverted_value,
     log_catalan,
     make_tables,
-    tree_value,
+    raw_value,
 )
 from ranker.ranks import sort_counting
 from ranker.storage.kernels import kernel
@@ -141,14 +122,11 @@ def _recursive_scores(
     inverted: FloatArray,
     result: FloatArray,
 ) -> None:
-    longest = _longest(offsets, first, last)
-    nodes, parser, order = new_nodes(longest), new_parser(longest), new_order(longest)
-    gains = np.empty(2 * longest)
+    nodes = new_nodes(_longest(offsets, first, last))
     for item in range(first, last):
         permutation = values[offsets[item] : offsets[item + 1]]
         if len(permutation) > 1:
-            count = order_nodes(nodes, parse_permutation(permutation, nodes, parser), order)
-            raw = tree_value(nodes, order, count, trees, beta, gamma, tables, gains)
+            raw = raw_value(nodes, parse_permutation(permutation, nodes), trees, beta, gamma, tables)
             lowest = inverted[len(permutation)]
             result[item] = (raw - lowest) / (1 - lowest)
         else:
@@ -165,8 +143,7 @@ def _shape_scores(
     log_catalans: FloatArray,
     result: FloatArray,
 ) -> None:
-    longest = _longest(offsets, first, last)
-    nodes, parser, order = new_nodes(longest), new_parser(longest), new_order(longest)
+    nodes = new_nodes(_longest(offsets, first, last))
     for item in range(first, last):
         permutation = values[offsets[item] : offsets[item + 1]]
         length = len(permutation)
@@ -175,8 +152,7 @@ def _shape_scores(
         elif length == 2:
             result[item] = score == _SIZE or (score == _PEF_SIZE and permutation[0] == 0)
         else:
-            count = order_nodes(nodes, parse_permutation(permutation, nodes, parser), order)
-            shape = forest_shape(nodes, order, count, log_catalans)
+            shape = forest_shape(nodes, parse_permutation(permutation, nodes), log_catalans)
             if score == _ARITY:
                 result[item] = (length - shape.arities / shape.n_inner) / (length - 2)
             elif score == _SIZE:

@@ -39,7 +39,7 @@ class CanonicalTree(TreeMetric):
 
     where the operator score o is 1 if the children are in order, gamma if there are two and they are swapped, else 0,
     and \|x\| the number of words below x; rescaled so that the inverted permutation has 0: (phi - phi_inv) /
-    (1 - phi_inv) (Stanojević and Sima'an 2014). Brevity penalty, lexical part and degenerate values as of `kendall`.
+    (1 - phi_inv) (Stanojević and Sima'an 2014). Other options and degenerate values as of `kendall`.
 
     Parameters
     ----------
@@ -59,15 +59,7 @@ class FlatTree(TreeMetric):
     """Recursive score of the permutation tree with equal binary operators in a row made one node, at most 1.
 
     The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014). Other permutations than the inverted one
-    can have the lowest value, so some scores are below 0. Brevity penalty, lexical part and degenerate values as of
-    `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
-    beta, gamma
-        As of `pet`.
+    can have the lowest value, so some scores are below 0. Options and degenerate values as of `pet`.
     """
 
     name: ClassVar[str] = "pet_flat"
@@ -77,15 +69,8 @@ class FlatTree(TreeMetric):
 class ViterbiTree(TreeMetric):
     """Recursive score of the best permutation tree of the forest, in [0, 1].
 
-    The formula of `pet`, its highest value over all trees (Stanojević and Sima'an 2014). Brevity penalty, lexical part
-    and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
-    beta, gamma
-        As of `pet`.
+    The formula of `pet`, its highest value over all trees (Stanojević and Sima'an 2014). Options and degenerate values
+    as of `pet`.
     """
 
     name: ClassVar[str] = "pet_viterbi"
@@ -95,15 +80,8 @@ class ViterbiTree(TreeMetric):
 class Forest(TreeMetric):
     """Mean of the recursive scores of all permutation trees of the forest, in [0, 1].
 
-    The formula of `pet`, averaged over all trees with equal weight (Stanojević and Sima'an 2014). Brevity penalty,
-    lexical part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
-    beta, gamma
-        As of `pet`.
+    The formula of `pet`, averaged over all trees with equal weight (Stanojević and Sima'an 2014). Options and
+    degenerate values as of `pet`.
     """
 
     name: ClassVar[str] = "pef"
@@ -116,12 +94,7 @@ class TreeArity(PermutationMetric):
     .. math:: (n - \mathrm{mean\ arity}) / (n - 2)
 
     with the mean number of children of the inner nodes, for n words, of the trees of Stanojević and Sima'an (2014);
-    n = 2 scores 0. Brevity penalty, lexical part and other degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    n = 2 scores 0. Options and other degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "pet_arity"
@@ -134,12 +107,7 @@ class TreeMaximalArity(PermutationMetric):
     .. math:: (n - \mathrm{largest\ arity}) / (n - 2)
 
     with the largest number of children of a node, for n words, of the trees of Stanojević and Sima'an (2014); n = 2
-    scores 0. Brevity penalty, lexical part and other degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    scores 0. Options and other degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "pet_max_arity"
@@ -151,13 +119,8 @@ class TreeSize(PermutationMetric):
 
     .. math:: (\mathrm{nodes} - 1) / (n - 2)
 
-    with the inner nodes of the permutation tree of n words (Stanojević and Sima'an 2014); n = 2 scores 1. Brevity
-    penalty, lexical part and other degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    with the inner nodes of the permutation tree of n words (Stanojević and Sima'an 2014); n = 2 scores 1. Options and
+    other degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "pet_size"
@@ -169,13 +132,8 @@ class ForestSize(PermutationMetric):
 
     .. math:: (\mathrm{trees} - 1) / (C_{n-1} - 1)
 
-    with the Catalan number C of n - 1, the trees of a monotone order of n words (Stanojević and Sima'an 2014). Brevity
-    penalty, lexical part and degenerate values as of `kendall`.
-
-    Parameters
-    ----------
-    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
-        As of `kendall`.
+    with the Catalan number C of n - 1, the trees of a monotone order of n words (Stanojević and Sima'an 2014). Options
+    and degenerate values as of `kendall`.
     """
 
     name: ClassVar[str] = "pef_size"

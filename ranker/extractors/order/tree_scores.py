@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.extractors.order.tree_parser import INVERTED, LEAF, MONOTONE, PRIMAL, Nodes, Order
+from ranker.extractors.order.tree_parser import INVERTED, LEAF, MONOTONE, PRIMAL, Nodes
 from ranker.storage.kernels import kernel
 
 CANONICAL, FLAT, VITERBI, FOREST = 0, 1, 2, 3
@@ -158,31 +158,24 @@ def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: T
 
 
 @kernel(elements=0)
-def tree_value(
-    nodes: Nodes,
-    order: Order,
-    count: int,
-    trees: int,
-    beta: float,
-    gamma: float,
-    tables: TreeTables,
-    gains: FloatArray,
-) -> float:
-    """Return the raw value phi of a parsed permutation."""
-    for place in range(count - 1, -1, -1):
-        node = order.node[place]
+def raw_value(nodes: Nodes, count: int, trees: int, beta: float, gamma: float, tables: TreeTables) -> float:
+    """Return the raw value phi of a parsed permutation of `count` nodes."""
+    values, room = np.empty(count), np.empty(count)
+    for node in nodes.finished[:count]:
         kind = nodes.kind[node]
         if kind == LEAF:
-            gains[place] = 1.0
+            values[node] = 1.0
             continue
         score = 1.0 if kind == MONOTONE else gamma if kind == INVERTED else 0.0
-        first = order.children[place]
-        below = gains[first : first + nodes.arity[node]]
-        for child in range(len(below)):
-            below[child] -= score * nodes.size[order.node[first + child]]
-        over = (1 - beta) * below.sum() if kind == PRIMAL else _over_run(below, trees, 1 - beta, tables)
-        gains[place] = score * nodes.size[node] + over
-    return float(gains[0] / nodes.size[order.node[0]])
+        gains = room[: nodes.arity[node]]
+        child = nodes.first_child[node]
+        for part in range(len(gains)):
+            gains[part] = values[child] - score * nodes.size[child]
+            child = nodes.next_sibling[child]
+        over = (1 - beta) * gains.sum() if kind == PRIMAL else _over_run(gains, trees, 1 - beta, tables)
+        values[node] = score * nodes.size[node] + over
+    root = nodes.finished[count - 1]
+    return float(values[root] / nodes.size[root])
 
 
 class Shape(NamedTuple):
@@ -199,12 +192,11 @@ class Shape(NamedTuple):
 
 
 @kernel(elements=0)
-def forest_shape(nodes: Nodes, order: Order, count: int, log_catalan: FloatArray) -> Shape:
+def forest_shape(nodes: Nodes, count: int, log_catalan: FloatArray) -> Shape:
     """Count the nodes of the trees of a forest, and the trees; ``log_catalan[k]`` is of Catalan(k - 1)."""
     n_inner, arities, widest = 0, 0, 0
     log_trees = 0.0
-    for place in range(count):
-        node = order.node[place]
+    for node in nodes.finished[:count]:
         arity = nodes.arity[node]
         if nodes.kind[node] == PRIMAL:
             n_inner += 1

@@ -15,7 +15,7 @@ Other words stay without partner. The reference positions of the aligned words, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -166,35 +166,7 @@ def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
         first[words[at]] = at
 
 
-def _align_pairs_on_lists(
-    values: Int32Array,
-    offsets: Int64Array,
-    candidate: Int64Array,
-    reference: Int64Array,
-    vocabulary: int,
-    longest: int,
-    right_first: bool,
-    starts: Int64Array,
-    positions: Int32Array,
-    aligned: Int64Array,
-) -> None:
-    """Do what `_align_pairs` does, on lists."""
-    words, bounds = values.tolist(), offsets.tolist()
-    tables: Any = [-1] * vocabulary, [-1] * vocabulary
-    for pair, sentences in enumerate(zip(candidate.tolist(), reference.tolist(), strict=True)):
-        texts: Any = [words[bounds[sentence] : bounds[sentence + 1]] for sentence in sentences]
-        following: Any = [[0] * len(text) for text in texts]
-        for text, first, rest in zip(texts, tables, following, strict=True):
-            _index(text, first, rest)
-        room = positions[starts[pair] : starts[pair + 1]]
-        arguments: Any = (*texts, tables[0], following[0], tables[1], following[1], longest, right_first, room)
-        aligned[pair] = _align(*arguments)
-        for text, first in zip(texts, tables, strict=True):
-            for word in text:
-                first[word] = -1
-
-
-@kernel(elements=500_000, plain=_align_pairs_on_lists, rows=("candidate", "reference", "aligned"), offsets=("starts",))
+@kernel(elements=500_000, rows=("candidate", "reference", "aligned"), offsets=("starts",))
 def _align_pairs(
     values: Int32Array,
     offsets: Int64Array,

@@ -11,20 +11,7 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
 
-def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
-    """Return what `_lcs` does, with one integer for all words of `left` (Hyyrö 2004)."""
-    places: dict[int, int] = {}
-    for at, word in enumerate(left.tolist()):
-        places[word] = places.get(word, 0) | (1 << at)
-    every = (1 << len(left)) - 1
-    unmatched = every
-    for word in right.tolist():
-        matched = unmatched & places.get(word, 0)
-        unmatched = ((unmatched + matched) | (unmatched - matched)) & every
-    return len(left) - unmatched.bit_count()
-
-
-@kernel(plain=_lcs_of_integers)
+@kernel
 def _lcs(left: Int32Array, right: Int32Array) -> np.int64:
     best = np.zeros((2, len(right) + 1), dtype=np.int64)
     for i in range(len(left)):
@@ -48,45 +35,7 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
     return result
 
 
-def _weighted_lcs_of_lists(first: Int32Array, second: Int32Array, weight: float) -> float:
-    """Return what `_weighted_lcs` does, on lists."""
-    left_list, right_list, columns = first.tolist(), second.tolist(), len(first)
-    power = [(1.0 * length) ** weight for length in range(min(len(left_list), len(right_list)) + 1)]
-    best = [[0.0] * (columns + 1)]
-    runs = [0] * (columns + 1)
-    for word in right_list:
-        before, now, last_runs, runs, left = best[-1], [0.0], runs, [0], 0.0
-        for j in range(columns):
-            if left_list[j] == word:
-                length = last_runs[j]
-                left = before[j] + power[length + 1] - power[length]
-                runs.append(length + 1)
-            else:
-                above = before[j + 1]
-                if above > left:
-                    left = above
-                runs.append(0)
-            now.append(left)
-        best.append(now)
-    total = 0.0
-    i, j, length, last = len(right_list), columns, 0, -1
-    while i > 0 and j > 0:
-        if right_list[i - 1] == left_list[j - 1]:
-            if last != i:
-                total += power[length] if length else 0.0
-                length = 0
-            length += 1
-            last = i - 1
-            i -= 1
-            j -= 1
-        elif best[i - 1][j] >= best[i][j - 1]:
-            i -= 1
-        else:
-            j -= 1
-    return total + (power[length] if length else 0.0)
-
-
-@kernel(plain=_weighted_lcs_of_lists)
+@kernel
 def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
     """Weigh the runs of words of `right` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
     rows, columns = len(right), len(left)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.arrays import Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.extractors.text.ngrams import hash_slot
@@ -85,24 +85,6 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
         pairs.reference,
         order,
     )
-
-
-def summed_ngram_matches(batch: TokenBatch, weight: FloatArray, order: int) -> FloatArray:
-    """Sum the n-grams that every candidate shares with each candidate of its source, itself included, by weight.
-
-    The sum over the others j of ``weight[j] * matches(i, j)`` in time linear in the length of the texts: a candidate
-    that has an n-gram c times shares the k-th of these, k = 1 ... c, with just those that have it k times or more.
-    """
-    return _summed_matches(
-        batch.segments.values, batch.segments.offsets, batch.candidate, batch.candidate_offsets, weight, order
-    )
-
-
-def sums_of_others(batch: TokenBatch, values: FloatArray) -> FloatArray:
-    """Return the sum of `values` (candidates, k) over the other candidates of the source of every one, same shape."""
-    sums = np.zeros((len(batch.candidate_offsets) - 1, values.shape[1]))
-    np.add.at(sums, batch.candidate_source, values)
-    return sums[batch.candidate_source] - values
 
 
 @kernel
@@ -246,61 +228,5 @@ def _pair_matches(
             firsts[source],
             order,
             result[pairs.start - bounds[0] : pairs.stop - bounds[0]],
-        )
-    return result
-
-
-@kernel
-def _source_sums(
-    values: Int32Array,
-    offsets: Int64Array,
-    sentences: Int64Array,
-    weight: FloatArray,
-    order: int,
-    matches: FloatArray,
-) -> None:
-    """Fill `matches` (candidates, order) for the candidates of one source."""
-    starts = _starts(offsets, sentences)
-    size = starts[-1]
-    capacity = _capacity(size)
-    keys, numbers = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
-    word, gram, item = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    count, total = np.zeros(size, dtype=np.int64), np.empty(size)
-    for n in range(order):
-        _ngram_numbers(values, offsets, sentences, starts, n, keys, numbers, word, gram)
-        keys[:] = -1
-        known = np.int64(0)
-        total[:] = 0.0
-        for text in range(len(sentences)):
-            stop = starts[text + 1] - n
-            for position in range(starts[text], stop):
-                key = (gram[position] << 32) | count[gram[position]]
-                count[gram[position]] += 1
-                item[position], known = _number(keys, numbers, key, known)
-                total[item[position]] += weight[text]
-            for position in range(starts[text], stop):
-                count[gram[position]] = 0
-        for text in range(len(sentences)):
-            shared = 0.0
-            for position in range(starts[text], starts[text + 1] - n):
-                shared += total[item[position]]
-            matches[text, n] = shared
-
-
-@kernel(offsets=("candidate_offsets",))
-def _summed_matches(
-    values: Int32Array,
-    offsets: Int64Array,
-    sentences: Int64Array,
-    candidate_offsets: Int64Array,
-    weight: FloatArray,
-    order: int,
-) -> FloatArray:
-    base = candidate_offsets[0]
-    result = np.zeros((candidate_offsets[-1] - base, order))
-    for source in range(len(candidate_offsets) - 1):
-        rows = slice(candidate_offsets[source], candidate_offsets[source + 1])
-        _source_sums(
-            values, offsets, sentences[rows], weight[rows], order, result[rows.start - base : rows.stop - base]
         )
     return result

@@ -15,7 +15,6 @@ else is double precision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
-from ranker.errors import DataError, OptionError
 from ranker.learning.lm.counts import (
     SENTENCE_END,
     SENTENCE_START,
@@ -68,43 +66,27 @@ class SentenceScores:
         return cast(FloatArray, -np.log(10.0) * self.log10_prob / (self.tokens + 1))
 
 
-def check_discounts(discounts: npt.ArrayLike, orders: int) -> FloatArray:
+def by_count(discounts: FloatArray) -> FloatArray:
     """Return discounts as an array that is indexed by order - 1 and by count: 0, 1, 2, and 3 or more."""
-    table = np.asarray(discounts, dtype=np.float64)
-    if table.shape != (orders, 3):
-        raise OptionError(f"discounts of shape {table.shape}: expected ({orders}, 3), for counts 1, 2 and 3 or more")
-    if not np.all((table >= 0) & (table <= [1, 2, 3])):
-        raise OptionError(f"discounts {table.tolist()}: expected each between 0 and its count, 1, 2 or 3")
-    return np.column_stack([np.zeros(orders), table])
+    return np.column_stack([np.zeros(len(discounts)), discounts])
 
 
-def estimate_discounts(
-    counts: NgramCounts,
-    *,
-    fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
-    like_lmplz: bool = True,
-) -> tuple[FloatArray, tuple[int, ...]]:
-    """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26)."""
-    if fallback is not None:
-        check_discounts([fallback], 1)
+def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]]:
+    """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26).
+
+    The second result are the orders that have `DISCOUNT_FALLBACK` instead.
+    """
+    adjusted = counts.adjusted.copy()
+    last = _last_ngrams(counts)
+    # as lmplz does
+    adjusted[last] = counts.occurrences[last]
     table = np.zeros((counts.trie.order, 3))
     fallback_orders = []
-    adjusted = counts.adjusted.copy()
-    if like_lmplz:
-        last = _last_ngrams(counts)
-        adjusted[last] = counts.occurrences[last]
     for order in range(1, counts.trie.order + 1):
         estimated = discounts_from(np.bincount(np.minimum(adjusted[counts.trie.nodes(order)], 5), minlength=6)[1:5])
-        if estimated is not None:
-            table[order - 1] = estimated
-        elif fallback is not None:
-            table[order - 1] = fallback
+        table[order - 1] = DISCOUNT_FALLBACK if estimated is None else estimated
+        if estimated is None:
             fallback_orders.append(order)
-        else:
-            raise DataError(
-                f"the text is too small or too repetitive to estimate discounts for {order}-grams: "
-                "provide fallback discounts or more text"
-            )
     return table, tuple(fallback_orders)
 
 
@@ -146,19 +128,13 @@ def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | No
     return np.array(discounts, dtype=np.float64)
 
 
-def estimate(
-    counts: NgramCounts,
-    *,
-    discount_fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
-    like_lmplz: bool = True,
-    discounts: npt.ArrayLike | None = None,
-) -> NgramModel:
-    """Estimate an interpolated modified Kneser-Ney model."""
+def estimate(counts: NgramCounts, *, discounts: FloatArray | None = None) -> NgramModel:
+    """Estimate an interpolated modified Kneser-Ney model, by default with discounts of its own."""
     trie = counts.trie
     fallback_orders: tuple[int, ...] = ()
     if discounts is None:
-        discounts, fallback_orders = estimate_discounts(counts, fallback=discount_fallback, like_lmplz=like_lmplz)
-    table = check_discounts(discounts, trie.order)
+        discounts, fallback_orders = estimate_discounts(counts)
+    table = by_count(discounts)
 
     whole = TextSums.of(counts)
     prob = np.full(len(trie.word), 1.0 / whole.vocabulary_size)

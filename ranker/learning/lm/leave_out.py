@@ -13,7 +13,6 @@ one over the scored text, whatever the number of groups.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
 from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, TextSums, as_sentences
-from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
+from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, by_count, find_child
 from ranker.storage.kernels import kernel
 
 
@@ -78,52 +77,7 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     return words
 
 
-def _score_sentence_on_lists(
-    counts: Any, discounts: Any, vocabulary_size: int, words: list[int]
-) -> tuple[float, int, int]:
-    """Return what `_score_sentence` does, on lists."""
-    adjusted, total, followers = counts.adjusted, counts.total, counts.followers
-    suffix, first_child, word = counts.suffix, counts.first_child, counts.word
-    log10_prob, unknown, lengths = 0.0, 0, 0
-    order = len(discounts)
-    node, length = (SENTENCE_START, 1) if order > 1 else (ROOT, 0)
-    for known in [*words, SENTENCE_END]:
-        wanted = known
-        if adjusted[wanted] == 0:
-            wanted = UNKNOWN
-            unknown += 1
-        contexts = [ROOT] * (length + 1)
-        matched, child = 0, wanted
-        for size in range(length, 0, -1):
-            contexts[size] = node
-            if not matched:
-                stop = first_child[node + 1]
-                child = bisect_left(word, wanted, first_child[node], stop)
-                if child < stop and word[child] == wanted and adjusted[child]:
-                    matched = size + 1
-            node = suffix[node]
-        if not matched:
-            matched, child = 1, wanted
-        ngram, share = child, [0.0] * (length + 1)
-        for size in range(matched - 1, -1, -1):
-            if total[contexts[size]] > 0:
-                count = adjusted[ngram]
-                share[size] = (count - discounts[size][min(count, 3)]) / total[contexts[size]]
-            ngram = suffix[ngram]
-        prob = 1.0 / vocabulary_size
-        for size, context in enumerate(contexts):
-            if total[context] > 0:
-                _, once, twice, more = discounts[size]
-                at = 4 * context
-                taken = once * followers[at + 1] + twice * followers[at + 2] + more * followers[at + 3]
-                prob = share[size] + max(taken / total[context], ZERO) * prob
-        log10_prob += math.log10(min(prob, 1.0))
-        lengths += matched
-        node, length = (child, matched) if matched < order else (suffix[child], matched - 1)
-    return log10_prob, unknown, lengths
-
-
-@kernel(plain=_score_sentence_on_lists)
+@kernel
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
@@ -170,7 +124,7 @@ def _probability(
         total = counts.total[contexts[size - 1]]
         if total > 0:
             count = counts.adjusted[ngram]
-            share[size - 1] = (count - discounts[size - 1, min(count, 3)]) / total
+            share[size - 1] = (count - discounts[size - 1][min(count, 3)]) / total
         ngram = counts.suffix[ngram]
     prob = 1.0 / vocabulary_size
     for size in range(len(contexts)):
@@ -178,7 +132,7 @@ def _probability(
         if total > 0:
             taken = 0.0
             for count in range(1, 4):
-                taken += discounts[size, count] * counts.followers[4 * contexts[size] + count]
+                taken += discounts[size][count] * counts.followers[4 * contexts[size] + count]
             prob = share[size] + max(taken / total, ZERO) * prob
     return min(prob, 1.0)
 
@@ -230,7 +184,7 @@ def _score_groups(
 
 def leave_out_scores(
     counts: NgramCounts,
-    discounts: npt.ArrayLike,
+    discounts: FloatArray,
     training_groups: npt.ArrayLike,
     values: npt.ArrayLike,
     offsets: npt.ArrayLike,
@@ -239,14 +193,9 @@ def leave_out_scores(
     """Score every sentence under the model of the training sentences that are not of its own group."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
-    table = check_discounts(discounts, trie.order)
+    table = by_count(discounts)
     own, groups_of_training = np.asarray(groups), np.asarray(training_groups)
     training_sentences = len(counts.sentence_offsets) - 1
-    if own.shape != (len(bounds) - 1,) or groups_of_training.shape != (training_sentences,):
-        raise DataError(
-            f"groups of shapes {groups_of_training.shape} and {own.shape}: expected one for each of the "
-            f"{training_sentences} training sentences and {len(bounds) - 1} sentences to score"
-        )
     labels, codes = np.unique(np.concatenate([groups_of_training, own]), return_inverse=True)
     training, scored = (
         _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 
 _COLUMNS = 10
-_ID, _FORM, _LEMMA, _UPOS, _HEAD, _RELATION, _MISC = 0, 1, 2, 3, 6, 7, 9
+_ID, _FORM, _LEMMA, _UPOS, _HEAD, _RELATION = 0, 1, 2, 3, 6, 7
 ROOT = -1
 
 
@@ -35,14 +36,12 @@ class Sentence:
         return len(self.forms)
 
 
-@dataclass
-class _Word:
+class _Word(NamedTuple):
     form: str
     lemma: str
     tag: str
     head: int
     relation: str
-    space_after: bool
     line: int
 
 
@@ -72,45 +71,36 @@ def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
 
 def _sentence(lines: Sequence[tuple[int, str]], file: str) -> Sentence:
     words: list[_Word] = []
-    spans: list[tuple[int, int, str, bool, int]] = []
-    text: str | None = None
+    spans: list[tuple[int, int, str, int]] = []
+    text = ""
     for number, line in lines:
         if line.startswith("#"):
             key, _, value = line[1:].partition("=")
-            if key.strip() == "text":
-                text = value.strip()
+            text = value.strip() if key.strip() == "text" else text
             continue
         columns = line.split("\t")
         if len(columns) != _COLUMNS:
-            raise DataError(
-                f"{len(columns)} columns, expected {_COLUMNS} separated by tabs (CoNLL-U)",
-                file=file,
-                line=number,
-            )
-        identifier = columns[_ID]
-        if "." in identifier:
+            what = f"{len(columns)} columns, expected {_COLUMNS} separated by tabs (CoNLL-U)"
+            raise DataError(what, file=file, line=number)
+        if "." in columns[_ID]:
             continue
-        if "-" in identifier:
-            spans.append(_span(columns, file, number))
+        if "-" in columns[_ID]:
+            spans.append((*_span(columns[_ID], file, number), columns[_FORM], number))
         else:
             words.append(_word(columns, len(words) + 1, file, number))
     if not words:
         raise DataError("a sentence without words", file=file, line=lines[0][0])
     _check_tree(words, file)
-    surface = _surface(words, spans, file)
-    if text is None:
-        text = "".join(form + (" " if space else "") for form, space in surface).strip()
-    for first, last, form, _, _ in reversed(spans):
+    end = len(words)
+    for first, last, form, number in reversed(spans):
+        if last > end:
+            what = f"the range {first + 1}-{last} overlaps another one or leaves the sentence"
+            raise DataError(what, file=file, line=number)
+        end = first
         if "".join(word.form for word in words[first:last]) != form:
             words = _merged(words, first, last, form)
-    return Sentence(
-        tuple(word.form for word in words),
-        tuple(word.lemma for word in words),
-        tuple(word.tag for word in words),
-        tuple(word.head for word in words),
-        tuple(word.relation for word in words),
-        text,
-    )
+    forms, lemmas, tags, heads, relations, _ = zip(*words, strict=True)
+    return Sentence(forms, lemmas, tags, heads, relations, text or " ".join(forms))
 
 
 def _word(columns: Sequence[str], expected: int, file: str, line: int) -> _Word:
@@ -122,18 +112,17 @@ def _word(columns: Sequence[str], expected: int, file: str, line: int) -> _Word:
         head = int(columns[_HEAD])
     except ValueError:
         raise DataError(f"head {columns[_HEAD]!r} is not an integer; 0 marks the root", file=file, line=line) from None
-    space_after = "SpaceAfter=No" not in columns[_MISC].split("|")
     # some treebanks write numbers with inner spaces as one word; no tokenizer here gives such a word
     form = columns[_FORM].replace(" ", "\N{NO-BREAK SPACE}")
-    return _Word(form, columns[_LEMMA], columns[_UPOS], head - 1, columns[_RELATION], space_after, line)
+    return _Word(form, columns[_LEMMA], columns[_UPOS], head - 1, columns[_RELATION], line)
 
 
-def _span(columns: Sequence[str], file: str, line: int) -> tuple[int, int, str, bool, int]:
-    """Return (first word, past the last word, form, space after, line) of a multi-word token."""
-    first, _, last = columns[_ID].partition("-")
+def _span(identifier: str, file: str, line: int) -> tuple[int, int]:
+    """Return the first word of a multi-word token, and what follows its last."""
+    first, _, last = identifier.partition("-")
     if not (first.isdecimal() and last.isdecimal() and len(first + last) < 10 and 1 <= int(first) < int(last)):
-        raise DataError(f"id {columns[_ID]!r} is not a range such as 1-2", file=file, line=line)
-    return int(first) - 1, int(last), columns[_FORM], "SpaceAfter=No" not in columns[_MISC].split("|"), line
+        raise DataError(f"id {identifier!r} is not a range such as 1-2", file=file, line=line)
+    return int(first) - 1, int(last)
 
 
 def _check_tree(words: Sequence[_Word], file: str) -> None:
@@ -153,48 +142,19 @@ def _check_tree(words: Sequence[_Word], file: str) -> None:
     if len(roots) != 1:
         line = roots[1].line if roots else words[0].line
         raise DataError(f"{len(roots)} roots (head 0) in one sentence, expected 1", file=file, line=line)
-    reaches_root = [word.head == ROOT for word in words]
-    for position in range(count):
-        path = []
-        while not reaches_root[position]:
-            if position in path:
-                raise DataError("the heads form a cycle, expected a tree", file=file, line=words[position].line)
-            path.append(position)
-            position = words[position].head
-        for passed in path:
-            reaches_root[passed] = True
-
-
-def _surface(
-    words: Sequence[_Word], spans: Sequence[tuple[int, int, str, bool, int]], file: str
-) -> list[tuple[str, bool]]:
-    """Return the tokens as written, each with whether a space follows."""
-    surface: list[tuple[str, bool]] = []
-    position = 0
-    for first, last, form, space, line in spans:
-        if first < position or last > len(words):
-            raise DataError(
-                f"the range {first + 1}-{last} overlaps another one or leaves the sentence",
-                file=file,
-                line=line,
-            )
-        surface += [(word.form, word.space_after) for word in words[position:first]]
-        surface.append((form, space))
-        position = last
-    return surface + [(word.form, word.space_after) for word in words[position:]]
+    reached = {ROOT}
+    while new := {place for place, word in enumerate(words) if word.head in reached} - reached:
+        reached |= new
+    if loose := set(range(count)) - reached:
+        raise DataError("the heads form a cycle, expected a tree", file=file, line=words[min(loose)].line)
 
 
 def _merged(words: Sequence[_Word], first: int, last: int, form: str) -> list[_Word]:
     """Replace words[first:last] by one word that takes the place of the first whose head is outside."""
-    group = range(first, last)
-    top = words[next(position for position in group if words[position].head not in group)]
-    merged = _Word(form, form, top.tag, top.head, top.relation, words[last - 1].space_after, top.line)
+    top = next(word for word in words[first:last] if not first <= word.head < last)
 
     def moved(head: int) -> int:
         return head if head <= first else first if head < last else head - (last - first - 1)
 
-    result = [*words[:first], merged, *words[last:]]
-    return [
-        _Word(word.form, word.lemma, word.tag, moved(word.head), word.relation, word.space_after, word.line)
-        for word in result
-    ]
+    result = [*words[:first], top._replace(form=form, lemma=form), *words[last:]]
+    return [word._replace(head=moved(word.head)) for word in result]

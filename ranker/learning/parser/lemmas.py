@@ -63,11 +63,8 @@ class LemmaTable:
         """Read what `to_json` wrote; `file` is the name that messages give it."""
         try:
             table = parse_json(text, file)
-            rules = {
-                tag: {ending: (int(cut), str(append)) for ending, (cut, append) in edits.items()}
-                for tag, edits in table["rules"].items()
-            }
-            exceptions = {tag: typed(listed, Mapping[str, str]) for tag, listed in table["exceptions"].items()}
+            rules = typed(table["rules"], dict[str, dict[str, Edit]])
+            exceptions = typed(table["exceptions"], dict[str, dict[str, str]])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ModelError(
                 f"{file}: damaged lemma table ({error}): restore the file or train the pipeline again"

@@ -6,14 +6,13 @@ import json
 import shutil
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranker.errors import DataError
 from ranker.files import replacing_together
 from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
 from ranker.learning.parser.scores import ParserScores
 from ranker.learning.parser.treebanks import Treebank
@@ -27,6 +26,23 @@ Scores = Mapping[str, Mapping[str, ParserScores]]
 _SPACY_VERSIONS = ">=3.7.0,<4.0.0"
 _PARTS = {"dev": "development", "test": "test"}
 _KINDS = {"words": "treebank's words", "lowercase": "the same, lowercased", "text": "raw text (F1)"}
+
+
+@dataclass(frozen=True)
+class ParserOptions:
+    """How a parser is trained."""
+
+    epochs: int = 12
+    width: int = 128
+    depth: int = 4
+    rows: tuple[int, int, int, int] = (3500, 300, 2000, 700)
+    hidden: int = 64
+    dropout: float = 0.1
+    learning_rate: float = 5e-3
+    batch_words: int = 400
+    lowercase: float = 0.25
+    unfinished: float = 0.08
+    invented: float = 0.3
 
 
 def write_pipeline(

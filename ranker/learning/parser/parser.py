@@ -120,9 +120,6 @@ class DependencyParser:
         """Parse sentences, each a text or a list of words."""
         if lemmas and not self.has_lemmas:
             raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
-        for option, value in (("batch_size", batch_size), ("processes", processes)):
-            if value < 1:
-                raise OptionError(f"{option} is {value}, expected at least 1")
         chunks = [sentences[start : start + _CHUNK] for start in range(0, len(sentences), _CHUNK)]
         if processes > 1 and len(chunks) > 1 and self._origin is not None:
             from joblib import Parallel, delayed

@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError
 from ranker.files import check_folder, display_name
 from ranker.learning.parser.conllu import ROOT, Sentence
 from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.options import ParserOptions
-from ranker.learning.parser.package import write_pipeline
+from ranker.learning.parser.package import ParserOptions, write_pipeline
 from ranker.learning.parser.parser import DependencyParser
 from ranker.learning.parser.scores import ParserScores, score_text, score_words
 from ranker.learning.parser.treebanks import find_treebank
@@ -49,7 +48,6 @@ def train(
     report: Callable[[str], None] | None = None,
 ) -> dict[str, dict[str, ParserScores]]:
     """Train a parser and write it to a directory with its card, licence and scores."""
-    _check(options)
     check_folder(Path(output), "parser", ["meta.json"])
     source = find_treebank(treebank)
     sentences = source.read("train")
@@ -79,17 +77,6 @@ def train(
         Path(output), pipeline, table, treebank=source, scores=scores, language=language, seed=seed, options=options
     )
     return scores
-
-
-def _check(options: ParserOptions) -> None:
-    for name in ("epochs", "width", "depth", "hidden", "batch_words"):
-        if getattr(options, name) < 1:
-            raise OptionError(f"{name} is {getattr(options, name)}, expected at least 1")
-    for name in ("dropout", "lowercase", "unfinished", "invented"):
-        if not 0 <= getattr(options, name) <= 1:
-            raise OptionError(f"{name} is {getattr(options, name)}, expected a proportion between 0 and 1")
-    if options.learning_rate <= 0:
-        raise OptionError(f"learning_rate is {options.learning_rate}, expected more than 0")
 
 
 def _silent(_: str) -> None:

@@ -44,8 +44,7 @@ from threadpoolctl import ThreadpoolController
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
-from ranker.learning.svm.loss import PairLoss, Totals
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals
 from ranker.learning.svm.polish import exact_product, polish, rounded
 
 LossName = Literal["hinge", "squared_hinge"]

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.learning.svm.loss import PairLoss
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_sums import PairLoss, PairSet
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
 """Slacks, tried in turn, up to which a pair may be on the margin by an approximate minimiser."""

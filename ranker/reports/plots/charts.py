@@ -14,8 +14,9 @@ from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
 from ranker.evaluation.compare.statistics import TAUS
+from ranker.evaluation.reliability import Reliability
 from ranker.reports.findings import Agreement, RankerFindings
-from ranker.reports.plots.drawing import INK, SERIES, Plot
+from ranker.reports.plots.drawing import INK, MUTED, SERIES, Plot
 from ranker.reports.plots.forms import Series, rows_plot
 
 WEIGHTS = 40
@@ -103,6 +104,24 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
     ]
     description = f"Bars with 95% intervals: {_read_out(labels, series)}."
     return rows_plot(name, title, description, labels, series, axis="correlation with human judgements", bars=True)
+
+
+def reliability(dataset: Dataset, found: Reliability, place: int) -> Plot:
+    """Draw predicted probabilities against what people preferred."""
+
+    def paint(axes: Any) -> None:
+        axes.plot([0.5, 1], [0.5, 1], color=MUTED, linewidth=1, linestyle="--")
+        axes.plot(found.predicted, found.observed, "o-", color=SERIES[0], markersize=5)
+        axes.set_xlabel("predicted probability that people prefer the higher score")
+        axes.set_ylabel("proportion who did")
+        axes.set_xlim(0.48, 1.0)
+        axes.grid()
+        axes.set_axisbelow(True)
+
+    pairs = zip(found.predicted, found.observed, strict=True)
+    read = "; ".join(f"{predicted:.2f} predicted, {observed:.2f} observed" for predicted, observed in pairs)
+    title = f"Confidence on {dataset.name}"
+    return Plot(f"confidence-{place}", title, f"Ten groups of pairs by predicted probability: {read}.", 2.6, paint)
 
 
 def distribution(rho: FloatArray) -> Plot:

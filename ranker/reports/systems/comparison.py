@@ -15,7 +15,6 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.evaluation.systems.run import people_kind
 from ranker.extractors.scorers import Scorer
-from ranker.reports.contributions import score_correlations
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.plots.forms import Series, points_plot, rows_plot, wins_plot
@@ -27,8 +26,7 @@ class SystemsFindings:
     """Contents of a report that compares systems."""
 
     result: SystemsResult
-    names: tuple[str, ...]
-    correlations: FloatArray
+    judged: bool
     sources: tuple[SourceOutputs, ...]
 
     @classmethod
@@ -42,21 +40,19 @@ class SystemsFindings:
     ) -> SystemsFindings:
         """Add the details of individual sources to a result."""
         scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)
-        signs = np.array([scorer.sign for scorer in scorers.values()])
         human = np.full(len(dataset), np.nan)
         wanted, _ = people_kind(dataset, kind)
         if wanted is not None:
             human = human_scores(dataset, wanted)
         judged = not np.isnan(human).all()
-        first, sign = scores[:, 0], float(signs[0])
+        first, sign = scores[:, 0], float(next(iter(scorers.values())).sign)
         rho = source_spearman(dataset, sign * first, human) if judged else np.full(len(dataset.sources), np.nan)
         # one metric is the score itself
         parts = scores if len(scorers) > 1 else scores[:, :0]
         (keys,) = source_keys([dataset])
         return cls(
             result,
-            (*scorers, *(["people"] if judged else [])),
-            score_correlations(signs * scores, human, dataset.candidate_source),
+            judged,
             outputs_by_source(dataset, keys, first, parts, human, rho, sign=sign),
         )
 
@@ -70,7 +66,6 @@ def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple
             compared(result, comparison, number, title=_titled(comparison.metric, comparison), percent=percent)
             for number, comparison in enumerate(result.comparisons, 1)
         ),
-        *([_correlations(findings)] if len(findings.names) > 1 else []),
         _sources(findings),
         section("systems_made.html", "made", "Settings", result=result),
     ]
@@ -166,18 +161,6 @@ def _wins(result: SystemsResult, comparison: SystemComparison, number: int) -> P
     )
 
 
-def _correlations(findings: SystemsFindings) -> Section:
-    """Return how the scores of the metrics, and those of people, correlate."""
-    return section(
-        "metric_correlations.html",
-        "correlations",
-        "Correlations between metrics",
-        link="Correlations",
-        names=findings.names,
-        values=findings.correlations,
-    )
-
-
 def _sources(findings: SystemsFindings) -> Section:
     """Return all sources, for the script to search and show."""
     metrics = [metric.name for metric in findings.result.metrics]
@@ -190,7 +173,7 @@ def _sources(findings: SystemsFindings) -> Section:
         ),
         count=len(findings.sources),
         outputs=sum(len(source.outputs) for source in findings.sources),
-        judged=findings.names[-1] == "people" and len(findings.names) > len(metrics),
+        judged=findings.judged,
         shown=0,
         scorer=metrics[0],
     )

@@ -22,36 +22,15 @@ HASTY = DownloadLimits(size=1_000_000, timeout=20.0, attempts=2, pause=0.0, redi
 
 
 class Server:
-    """Files to give, and how.
-
-    Attributes
-    ----------
-    files : dict
-        Content by path; a text is an address to redirect to.
-    tag, date : str
-        What the file is known by, empty for nothing.
-    ranges : bool
-        Whether parts are given.
-    conditions : bool
-        Whether only of the file that If-Range names.
-    stop_after : list of int
-        Bytes after which each of the next connections ends.
-    stalls : bool
-        Whether it goes silent instead.
-    length : str or None
-        The length that is declared; None for the right one, empty for none.
-    chunked : bool
-    status : int
-        0 for the right one.
-    requests : list of (str, dict)
-        What was asked for.
+    """Files or addresses to redirect to, by path, and how they are given: `stop_after` are the bytes after which each
+    of the next connections ends, `length` is what is declared, None for the right one.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes | str] = {"/data.txt": CONTENT}
         self.tag, self.date, self.ranges, self.chunked, self.status = '"1"', "", True, False, 0
         self.stop_after: list[int] = []
-        self.stalls, self.length, self.conditions = False, None, True
+        self.stalls, self.length = False, None
         self.range_header: str | None = None
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.over = threading.Event()
@@ -72,7 +51,7 @@ class Server:
             return
         start, status = 0, 200
         requested = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
-        if requested and self.ranges and (headers.get("If-Range") in (self.tag, self.date) or not self.conditions):
+        if requested and self.ranges and headers.get("If-Range") in (self.tag, self.date):
             start, status = int(requested[1]), 206
         handler.send_response(status)
         if status == 206:

@@ -146,7 +146,9 @@ def test_meteor_prefers_what_comes_first_where_distances_would_decide():
 
 
 VOCABULARY = ["walk", "walks", "car", "automobile", "drive", "drove"]
-WORDNET = WordNet({"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk": (129,)}, {"drove": ("drive",)}, "")
+WORDNET = WordNet(
+    {"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk": (129,)}, {"drove": (("drive", 2),)}, ""
+)
 
 
 @settings(deadline=None, max_examples=examples(100))

@@ -308,7 +308,7 @@ def test_exceptions_and_endings_of_wordnet_have_a_part_of_speech(small_wordnet):
     assert folder.synsets_of_any_form("going") == {verb}
     assert folder.synsets_of_any_form("mover") == set()  # -er is no ending of verbs
     assert folder.synsets_of_any_form("bos") == {noun}
-    assert folder.exception_parts["went"] == (2,)
+    assert folder.exceptions["went"] == (("go", 2),)
 
 
 def test_the_signature_names_contents_not_files(tmp_path, table, small_wordnet):

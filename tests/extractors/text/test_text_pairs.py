@@ -1,4 +1,4 @@
-"""Statistics of pairs and of sums over pairs are those of the candidates scored one by one."""
+"""Statistics of pairs are those of the candidates scored one by one."""
 
 from __future__ import annotations
 
@@ -54,22 +54,9 @@ def test_statistics_of_pairs_are_those_of_candidates_with_one_reference(texts, n
     )
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_summed_statistics_are_the_sum_over_the_others(texts, name):
-    metric, pairs = make_metric(name), all_pairs(texts)
-    weight = np.random.default_rng(1).integers(0, 4, len(texts)).astype(float)
-    each = (
-        metric.pair_statistics(pairs) * (weight[pairs.reference] * (pairs.candidate != pairs.reference))[:, np.newaxis]
-    )
-    wanted = np.zeros((len(texts), metric.width))
-    np.add.at(wanted, pairs.candidate, each)
-    np.testing.assert_allclose(metric.summed_statistics(texts, weight), wanted, atol=1e-9)
-
-
 def test_other_metrics_compare_pairs_too(texts):
     metric, pairs = make_metric("ter"), all_pairs(texts)
     assert metric.swapped_statistics(np.zeros((1, metric.width))) is None
-    assert metric.summed_statistics(texts, np.ones(len(texts))) is None
     scores = metric.score(metric.pair_statistics(pairs))
     same = texts.candidates["text"].to_numpy(object)
     equal = same[pairs.candidate] == same[pairs.reference]

@@ -285,12 +285,6 @@ GOOD = ([0, 1, 2], [0, 2, 3], [0, 1], [0, 1, 2])
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({0: [0, -1, 2]}, "pair 1: source word -1, expected numbers from 0"),
-        ({2: [0, 2**40]}, "pair 2: target word 1099511627776, expected numbers from 0"),
-        ({1: [0, 3]}, "1 source but 2 target sentences, expected equal numbers"),
-        ({1: [0, 2, 4]}, "source offsets: expected numbers that rise from 0 to the number of words, 3"),
-        ({1: [0, 4, 3]}, "source offsets"),
-        ({3: []}, "target offsets"),
         ({1: [0, 3, 3]}, "pair 2: the source sentence is empty; remove the pair"),
         ({3: [0, 0, 2]}, "pair 1: the target sentence is empty; remove the pair"),
         ({0: [], 1: [0], 2: [], 3: [0]}, "no sentence pairs to train on"),
@@ -320,9 +314,9 @@ def test_options_out_of_range(options: dict[str, object], says: str) -> None:
 
 
 def test_words_outside_the_vocabulary_and_thresholds(model: AlignmentModel) -> None:
-    with pytest.raises(DataError, match="pair 1: source word 99999, expected numbers from 0 below 800"):
+    with pytest.raises(DataError, match="pair 1: source word 99999, expected numbers below 800"):
         model.align([99999], [0, 1], [0], [0, 1])
-    with pytest.raises(DataError, match="pair 2: source word 2, expected numbers from 0 below 2"):
+    with pytest.raises(DataError, match="pair 2: source word 2, expected numbers below 2"):
         train(*GOOD, source_vocabulary=["a", "b"], target_vocabulary=["a", "b"])
     for threshold in (0.0, 1.5, float("nan")):
         with pytest.raises(OptionError, match="expected a number above 0 and at most 1"):

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.conllu import parse_conllu
-from ranker.learning.parser.options import ParserOptions
+from ranker.learning.parser.package import ParserOptions
 from ranker.learning.parser.scores import score_text, score_words
 from ranker.learning.parser.training import train
 from tests.effort import thorough
@@ -140,19 +140,6 @@ def test_a_parser_is_replaced_and_anything_else_is_not(treebank: Path, tmp_path:
     assert parsing.digest(output) != first
     assert not (output / "stale").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"mine", "parser"}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (ParserOptions(epochs=0), "epochs is 0, expected at least 1"),
-        (ParserOptions(dropout=1.5), "dropout is 1.5, expected a proportion"),
-        (ParserOptions(learning_rate=0), "learning_rate is 0, expected more than 0"),
-    ],
-)
-def test_options_out_of_range(options: ParserOptions, message: str, treebank: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=message):
-        train(treebank, tmp_path / "parser", options=options)
 
 
 def test_a_wrong_treebank_is_named_with_its_line(tmp_path: Path) -> None:

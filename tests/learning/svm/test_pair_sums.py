@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ranker.errors import DataError
 from ranker.learning.svm import pair_sums
-from ranker.learning.svm.loss import PairLoss
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_sums import PairLoss, PairSet
 from tests.effort import examples
 
 LOSSES = [

@@ -1,0 +1,102 @@
+"""How sure a ranker is of its order: the probability that people prefer one candidate to another, by their margin.
+
+    P(margin) = 1/2 + (1 - lapse) * (1 / (1 + exp(-slope * margin)) - 1/2)
+
+is the probability among people who prefer one of the two, learnt by maximum likelihood from judgements of sources that
+the weights were not learnt from. People disagree about some pairs whatever the margin: hence the lapse. With margins of
+up to ``tie`` counted as ties, most judgements are met, people's ties included (Deutsch, Foster and Freitag 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray, pairs_in_blocks
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, human_scores, resolve_kind
+
+FEWEST_PAIRS = 100
+"""Fewer pairs that people order say too little about probabilities."""
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """What margins of scores mean to people."""
+
+    slope: float
+    """How fast the probability rises with the margin, per unit of the score."""
+    lapse: float
+    """Share of judgements that no margin explains, from 0 to 1."""
+    tie: float
+    """Largest margin that counts as a tie."""
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.slope <= _LARGEST and 0.0 <= self.lapse <= 1.0 and 0.0 <= self.tie <= _LARGEST):
+            raise ValueError("confidence")
+
+
+def probability(margin: npt.ArrayLike, slope: npt.ArrayLike, lapse: npt.ArrayLike) -> FloatArray:
+    """Return the formula of the module, elementwise."""
+    return np.asarray(0.5 + (1.0 - np.asarray(lapse)) * 0.5 * np.tanh(0.5 * np.asarray(slope) * np.asarray(margin)))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """Pairs of candidates of one source that people compared, arrays of shape (pairs,)."""
+
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    outcome: FloatArray
+    """1 if the first is preferred, 0 if the second is, 1/2 for a tie."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, kind: str) -> JudgedPairs:
+        """Return every judgement of a pair, of `kind` preferences; else every two candidates with human scores."""
+        if resolve_kind(dataset, kind) == PREFERENCES:
+            table = dataset.preferences
+            table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
+            first, second = (table[side].to_numpy(np.int64) for side in ("first", "second"))
+            return cls(first, second, table["relation"].map({">": 1.0, "<": 0.0, "=": 0.5}).to_numpy(np.float64))
+        human = human_scores(dataset, kind)
+        first, second = pairs_in_blocks(dataset.candidate_offsets)
+        known = ~np.isnan(human[first] - human[second])
+        first, second = first[known], second[known]
+        return cls(first, second, np.asarray(0.5 + 0.5 * np.sign(human[first] - human[second]), dtype=np.float64))
+
+
+def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.ArrayLike) -> Confidence | None:
+    """Return the most likely slope and lapse, and the threshold for ties that meets most of the weighted judgements.
+
+    Margins are of the first candidate of each pair over the second. None if people order too few of the pairs.
+    """
+    from scipy.optimize import minimize
+
+    margin, outcome, weight = (np.asarray(values, dtype=np.float64) for values in (margin, outcome, weight))
+    strict = outcome != 0.5
+    if strict.sum() < FEWEST_PAIRS:
+        return None
+    signed, weights = (np.where(outcome > 0.5, margin, -margin)[strict], weight[strict])
+    scale = np.sqrt(np.average(signed**2, weights=weights)) or 1.0
+
+    def loss(parameters: FloatArray) -> float:
+        probabilities = probability(signed / scale, parameters[0], parameters[1])
+        return -float(np.average(np.log(np.maximum(probabilities, 1e-12)), weights=weights))
+
+    slope, lapse = minimize(loss, [1.0, 0.1], bounds=[(0.0, 100.0), (0.0, 1.0)], method="L-BFGS-B").x
+    return Confidence(float(slope / scale), float(lapse), tie_threshold(margin, outcome, weight))
+
+
+def tie_threshold(margin: FloatArray, outcome: FloatArray, weight: FloatArray) -> float:
+    """Return the least margin such that counting up to it as ties meets most of the weighted judgements."""
+    distance = np.abs(margin)
+    right = np.where(margin > 0, outcome == 1.0, outcome == 0.0) & (distance > 0)
+    gain = weight * ((outcome == 0.5).astype(np.float64) - right)
+    order = np.argsort(distance, kind="stable")
+    distance, total = distance[order], np.cumsum(gain[order])
+    last = np.append(distance[1:] != distance[:-1], True)
+    distance, total = np.append(0.0, distance[last]), np.append(0.0, total[last])
+    return float(distance[np.argmax(total >= total.max() - 1e-12)])

@@ -1,0 +1,62 @@
+"""Whether a ranker is as sure of its order as it may be: predicted probabilities beside what people preferred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.confidence import JudgedPairs
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.scorers import Scorer
+
+_BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Predicted and observed preferences of judged pairs, in ten bins of as many pairs by predicted probability."""
+
+    predicted: FloatArray
+    """Mean predicted probability that people prefer the candidate with the higher score, shape (bins,)."""
+    observed: FloatArray
+    """Proportion of people who did, of those who preferred one of the two, shape (bins,)."""
+    pairs: int
+    error: float
+    """Mean distance of the two over pairs: the expected calibration error."""
+    accuracy: float
+    """Pairwise accuracy, people's ties included, with only equal scores tied; mean over sources."""
+    accuracy_with_ties: float
+    """The same with margins up to the learnt threshold tied."""
+
+    @classmethod
+    def of(cls, scorer: Scorer, dataset: Dataset, rows: BoolArray, scores: FloatArray, kind: str) -> Reliability | None:
+        """Compare the scores of the candidates of the mask `rows` with judgements; None where nothing is known."""
+        outputs = dataset.select_candidates(rows)
+        pairs = JudgedPairs.of(outputs, kind)
+        margin, source = scores[pairs.first] - scores[pairs.second], outputs.candidate_source[pairs.first]
+        right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)
+        certainty = scorer.certainty(dataset, source, np.abs(margin), rows)
+        if not certainty:
+            return None
+        known = ~np.isnan(certainty["confidence"])
+        chosen = np.flatnonzero(known & (pairs.outcome != 0.5) & (margin != 0.0))
+        if not len(chosen):
+            return None
+        chosen = chosen[np.argsort(certainty["confidence"][chosen], kind="stable")]
+        bins = [part for part in np.array_split(chosen, _BINS) if len(part)]
+        predicted, observed = (
+            np.array([values[part].mean() for part in bins]) for values in (certainty["confidence"], right)
+        )
+        human_tie = pairs.outcome == 0.5
+        plain = np.where(margin == 0.0, human_tie, right == 1.0)
+        tied = np.where(certainty["likely_tie"], human_tie, right == 1.0)
+        share = 1.0 / np.bincount(source)[source]
+        return cls(
+            predicted,
+            observed,
+            len(chosen),
+            float(np.average(np.abs(predicted - observed), weights=[len(part) for part in bins])),
+            *(float(np.average(values, weights=share)) for values in (plain, tied)),
+        )

@@ -1,0 +1,16 @@
+"""Figures that papers published, one table per file, as printed: what the tables show beside ours."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pandas as pd
+
+
+@functools.cache
+def published_table(name: str, keys: int = 1) -> pd.DataFrame:
+    """Return a published table; its first columns, so many as `keys`, name the rows."""
+    path = Path(__file__).with_name(f"{name}.csv")
+    index = list(range(keys))
+    return pd.read_csv(path, index_col=index, skipinitialspace=True)
