@@ -523,8 +523,8 @@ class Ranker:
             raise ModelError(f"{path}: {error}") from None
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.base, ranker.training = base, training
-        self.name = type(self).name
-        self.with_confidence(())
+        ranker._sources, ranker.confidence, ranker._stored = known, confidence, stored
+        ranker.name = located.name or cls.name
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
