@@ -226,23 +226,27 @@ def _plan(result: SystemsResult, pairs: bool, difference: float | None, percent:
     wanted = {"alpha": settings.alpha, "power": settings.power}
     for comparison in result.comparisons:
         scale = result.metric(comparison.metric).scale(percent=percent)
-        for each in comparison.pairs if pairs else comparison.systems:
-            if each.difference is None or each.error is None:
-                continue
-            error = scale * each.error
-            apart = scale * each.difference.value if difference is None else difference
-            needed = sources_needed(apart, error, comparison.units, **wanted).item()
-            names = (each.better, each.worse) if pairs else (each.system, comparison.baseline)
+        tested = [(pair.better, pair.worse, pair.difference, pair.error) for pair in comparison.pairs]
+        if not pairs:
+            tested = [
+                (each.system, comparison.baseline, each.difference, each.error)
+                for each in comparison.systems
+                if each.difference is not None and each.error is not None
+            ]
+        for system, other, observed, standard_error in tested:
+            error = scale * standard_error
+            apart = scale * observed.value if difference is None else difference
+            needed = float(sources_needed(apart, error, comparison.units, **wanted))
             rows.append(
                 {
                     "lp": None if comparison.lp == "?" else comparison.lp,
                     "metric": f"{comparison.metric} %" if scale > 1 else comparison.metric,
-                    "system": names[0],
-                    "other": names[1],
+                    "system": system,
+                    "other": other,
                     f"{settings.unit}s": comparison.units,
                     "difference": apart,
                     "error": error,
-                    "detectable": float(smallest_found(error, **wanted)),
+                    "detectable": smallest_found(error, **wanted),
                     "power": power_of(apart, error, settings.alpha),
                     "needed": int(needed) if math.isfinite(needed) else None,
                 }
@@ -254,8 +258,7 @@ def _print_plan(result: SystemsResult, rows: list[dict[str, Any]], difference: f
     settings = result.settings
     print_table(rows, f"plan, {result.data}, difference {'observed' if difference is None else 'given'}")
     typer.echo(
-        f"\nerror: bootstrap standard error of the difference between the systems on {rows[0][f'{settings.unit}s']:,} "
-        f"{settings.unit}s\n"
+        f"\nerror: bootstrap standard error of the difference, over {settings.unit}s\n"
         f"detectable: smallest difference that is significant with a probability of {settings.power:g}\n"
         f"power: probability that the difference is significant at {settings.alpha:g}, for this pair alone\n"
         f"needed: {settings.unit}s required for a power of {settings.power:g}\n"

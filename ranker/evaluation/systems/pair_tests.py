@@ -158,12 +158,12 @@ def sources_needed(
     """
     apart = np.abs(np.asarray(difference, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.ceil(sources * (smallest_found(np.asarray(spread), alpha=alpha, power=power) / apart) ** 2)
+        number = np.ceil(sources * (smallest_found(1.0, alpha=alpha, power=power) * np.asarray(spread) / apart) ** 2)
     return np.where(apart <= 1e-12, np.inf, np.maximum(number, 1.0))
 
 
-def smallest_found(spread: FloatArray, *, alpha: float, power: float) -> FloatArray:
-    """Return the smallest differences that are found significant with this power, as `sources_needed` takes it."""
+def smallest_found(spread: float, *, alpha: float, power: float) -> float:
+    """Return the smallest difference that is found significant with this power, by the same approximation."""
     from statistics import NormalDist
 
     normal = NormalDist()
