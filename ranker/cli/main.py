@@ -16,6 +16,7 @@ from ranker import progress
 from ranker.cli import (
     agreement,
     align,
+    check,
     collect,
     compare,
     contrast,
@@ -47,7 +48,7 @@ from ranker.version import VERSION
 
 app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
 for _heading, _commands in {
-    "Score and rank translations": {"score": score, "rank": rank, "explain": explain},
+    "Score and rank translations": {"score": score, "rank": rank, "explain": explain, "check": check},
     "Compare systems": {"systems": systems, "contrast": contrast},
     "Train and evaluate against human judgements": {
         "train": train,

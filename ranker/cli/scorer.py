@@ -177,11 +177,12 @@ def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
 
 
 def given_scorers(
-    metrics: list[str] | None, model: Path | None, data: Input, *, systems: bool = False
+    metrics: list[str] | None, model: Path | None, data: Input, *, systems: bool = False, preferences: bool = False
 ) -> tuple[dict[str, Scorer], Dataset]:
     """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
 
-    What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`.
+    What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
+    preferences need no scorers by default if `preferences` will do.
     """
     from ranker.ranking import make_scorer
 
@@ -192,8 +193,9 @@ def given_scorers(
         return by_unique_name([scorer.name for scorer in scorers], scorers)
 
     chosen_scorers = named(listed(metrics), model, data.given)
-    dataset = data.read([part for scorer in chosen_scorers.values() for part in scorer.members])
-    if not chosen_scorers:
+    members = [part for scorer in chosen_scorers.values() for part in scorer.members]
+    dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
+    if not chosen_scorers and not (preferences and len(dataset.preferences)):
         default = DEFAULT_METRICS if len(dataset.references) else ()
         chosen_scorers = named(default, suited_model(dataset, default), [])
     return chosen_scorers, dataset

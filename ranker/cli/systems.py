@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
+from ranker.cli.check import print_checks
 from ranker.cli.options import (
     MOST_RESAMPLES,
     JobsOption,
@@ -98,13 +99,15 @@ def command(
 ) -> int:
     """Compare systems and test whether differences are significant.
 
+    Without --metric and --model, systems are compared by the preferences of the data, which may be without texts:
+    log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html, they are
+    compared by bleu, chrf and the included ranker that ranker rank uses.
+
     Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
     Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
     the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
     papers. The HTML report adds plots, correlations between metrics, and all sources with their outputs to search and
     compare.
-
-    Without --metric or --model, the systems are compared by bleu, chrf and the included ranker that ranker rank uses.
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
@@ -119,19 +122,23 @@ def command(
     if max_drop is not None and fail_if_worse is None:
         raise OptionError("--max-drop: applies to a metric or model; name it with --fail-if-worse")
     check_page(html, opened=opened)
-    scorers, dataset = given_scorers(metric, model, inputs, systems=True)
-    if fail_if_worse is not None and fail_if_worse not in scorers:
-        hint = nearest(fail_if_worse, [*scorers])
-        raise OptionError(f"--fail-if-worse {fail_if_worse}: systems are compared by {', '.join(scorers)} only{hint}")
+    scorers, dataset = given_scorers(metric, model, inputs, systems=True, preferences=html is None)
+    known = [*scorers] or ["preferences"]
+    if fail_if_worse is not None and fail_if_worse not in known:
+        hint = nearest(fail_if_worse, known)
+        raise OptionError(f"--fail-if-worse {fail_if_worse}: systems are compared by {', '.join(known)} only{hint}")
+    from ranker.evaluation.checks.outputs import failed_checks, system_counts
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
         # the report needs them too
-        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if html else None
+        statistics = (
+            {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if scorers and html else None
+        )
         result = compare_systems(
             dataset,
-            scorers,
-            baseline=baseline,
+            scorers or None,
+            baseline=None if baseline is None else inputs.system(baseline),
             test=test,
             correction=correction,
             resamples=resamples,
@@ -141,7 +148,7 @@ def command(
             kind=kind,
             statistics=statistics,
         )
-    if html is not None and statistics is not None:
+    if html is not None and scorers and statistics is not None:
         from ranker.reports.systems.comparison import SystemsFindings, systems_report
 
         with working("writing"):
@@ -158,8 +165,13 @@ def command(
         print_text(getattr(paper_tables, form)(result, percent=percent))
     else:
         rows = _pair_rows(result) if pairs else _rows(result)
-        document = result.document() if form == "json" else None
+        with working("checking outputs"):
+            counts = system_counts(dataset) if scorers else []
+        document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
+        if form == "table" and any(row["failed"] for row in counts):
+            say("", "outputs that fail checks (ranker check lists all)")
+            print_checks(counts, failed_checks(dataset).to_dict("records"))
     if form != "table":
         for note in result.notes:
             print_note(note)
@@ -174,6 +186,7 @@ def command(
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a system, metric and language pair."""
+    partly = any(each.people for comparison in result.comparisons for each in comparison.systems)
     return [
         {
             "lp": None if comparison.lp == "?" else comparison.lp,
@@ -193,6 +206,7 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
             **estimate_columns("agree", each.agree),
             "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
+            **(estimate_columns("human.controlled", each.people) if partly else {}),
         }
         for comparison in result.comparisons
         for each in comparison.systems
@@ -310,16 +324,20 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
         f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}"
     )
-    if not pairs:
+    judged = result.metrics[0].type == "preferences"
+    if judged:
         typer.echo(
-            f"score: [95% bootstrap confidence interval over {settings.unit}s] and cluster\n"
-            "ranks: rank range; ranges of different clusters do not overlap"
+            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is\n"
+            "preferred exp(d) times as often as the other; a comparison without a source counts as one source"
         )
     known = [
         each
         for each in result.metrics
         if any(pair.people_known for pair in result.comparisons if pair.metric == each.name)
     ]
+    if not pairs:
+        interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
+        typer.echo(f"score: [{interval}] and cluster\nranks: rank range; ranges of different clusters do not overlap")
     if known:
         typer.echo("people agree: how often people prefer the better of two systems this far apart")
     for described in known:
@@ -348,6 +366,8 @@ def _print_systems(result: SystemsResult, comparison: SystemComparison, title: s
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
+        if any(system.people for system in comparison.systems):
+            row["people, all sources"] = _figure(each.people, 1.0) if each.people else "-"
         rows.append(row | _tested(each, scale, known=comparison.people_known))
     print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:
@@ -363,7 +383,9 @@ def _print_details(comparison: SystemComparison) -> None:
         {
             "system": each.system,
             **{
-                name: f"{value:,.0f}" if value > 1 and value.is_integer() else show(value)
+                name: f"{value:,.0f}"
+                if value.is_integer() and (value > 1 or comparison.metric == "preferences")
+                else show(value)
                 for name, value in each.details.items()
             },
         }

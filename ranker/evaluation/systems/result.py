@@ -112,6 +112,9 @@ class ComparedSystem:
     """Share of people's decisions that agree with a difference of this size; None where it is not known."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`."""
+    people: Estimate | None = None
+    """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
+    people scored a part of the outputs."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +204,11 @@ class SystemsResult(TableResult):
         for compared in self.comparisons:
             for system in compared.systems:
                 row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": system.system}
-                row |= _flat("score", system.score)
+                row |= system.score.columns("score")
                 row |= {key: getattr(system, key) for key in ("rank", "low", "high", "cluster")}
-                row |= _flat("difference", system.difference or _UNKNOWN)
+                row |= (system.difference or _UNKNOWN).columns("difference")
                 row |= {key: getattr(system, key) for key in ("p", "adjusted", "needed")}
-                rows.append(row | _flat("agree", system.agree or _UNKNOWN))
+                rows.append(row | (system.agree or _UNKNOWN).columns("agree"))
         return pd.DataFrame(rows)
 
     def _brief(self) -> pd.DataFrame:
@@ -246,7 +249,3 @@ _TITLES: Mapping[PairTest, str] = {
     "ar": "approximate randomisation",
     "exact": "exact randomisation",
 }
-
-
-def _flat(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

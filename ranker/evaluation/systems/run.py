@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -13,20 +14,29 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
-from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
-from ranker.corpora.own_references import without_only_references
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
-from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
+from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate, stream
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
-from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
-from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
+from ranker.evaluation.significance import (
+    centred,
+    corrected,
+    few_sources,
+    resampled_p,
+    smallest_p,
+    too_few_resamples,
+)
+from ranker.evaluation.systems.bradley_terry import davidson
+from ranker.evaluation.systems.control_variate import controlled_mean
+from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
 from ranker.evaluation.systems.levels import documents
-from ranker.evaluation.systems.pair_tests import compare_pairs, sources_needed
-from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve
+from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
@@ -49,7 +59,7 @@ RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
 
 def compare_systems(
     candidates: Candidates,
-    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer],
+    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer] | None = None,
     *,
     baseline: str | None = None,
     test: SystemTest = "bs",
@@ -71,7 +81,9 @@ def compare_systems(
         One translation of every source by every system; see `ranker.ranking.Ranker.score` for the forms.
     scorers : list of str, Path, Metric or Ranker
         Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
-        A mapping gives them other names.
+        A mapping gives them other names. Without scorers, the preferences of the data are compared: log strengths by
+        Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over sources; see
+        `ranker.evaluation.systems.bradley_terry`.
     baseline : str, optional
         System that the others are compared with; by default the first.
     test : {"bs", "ar"}
@@ -127,8 +139,11 @@ def compare_systems(
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
+    if scorers is None:
+        return _by_preferences(dataset, baseline, settings)
+    check_texts(dataset)
     if not isinstance(scorers, Mapping):
-        scorers = _by_name(scorers)
+        scorers = scorers_by_name(scorers)
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
@@ -140,10 +155,11 @@ def compare_systems(
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
+    judged = human_scores(dataset, kind) if human and human[0].method == "mean" else np.full(len(dataset), np.nan)
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, table.rows(statistics[name], units), baseline, settings, people.get(table.lp))
+        _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), judged)
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -161,7 +177,7 @@ def compare_systems(
     )
 
 
-def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
+def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
     """Return scorers by their names."""
     named = [(scorer.name, scorer) for scorer in map(scorer_of, scorers)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
@@ -210,9 +226,8 @@ class _SystemTable:
         self.candidates[source, system] = rows
         self.sources: Int64Array = np.asarray(sources, dtype=np.int64)
 
-    def rows(self, statistics: FloatArray, units: Int64Array | None) -> FloatArray:
-        """Return the statistics of all systems, summed over the sources of a unit, shape (units, systems, k)."""
-        cube = statistics[self.candidates]
+    def summed(self, cube: FloatArray, units: Int64Array | None) -> FloatArray:
+        """Return the statistics of all sources, summed over those of a unit, shape (units, systems, k)."""
         if units is None:
             return cube
         code = np.unique(units[self.sources], return_inverse=True)[1]
@@ -229,22 +244,30 @@ class _SystemTable:
             raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
         if units is not None and len(np.unique(units[self.sources])) < 2:
             raise DataError(f"{self.where} has only one document, and resampling documents requires at least two")
-        if baseline is not None and baseline not in self.names:
-            listed = ", ".join(map(repr, self.names))
-            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; available: {listed}"
-            raise OptionError(f"--baseline: {what}")
+        _check_baseline(baseline, self.names, self.where)
+
+
+def _check_baseline(baseline: str | None, names: Sequence[str], where: str) -> None:
+    if baseline is not None and baseline not in names:
+        listed = ", ".join(map(repr, names))
+        what = f"no system {baseline!r} in {where}{nearest(baseline, names)}; available: {listed}"
+        raise OptionError(f"--baseline: {what}")
 
 
 def _compare(
     table: _SystemTable,
     name: str,
     scorer: Scorer,
-    cube: FloatArray,
+    statistics: FloatArray,
+    units: Int64Array | None,
     baseline: str | None,
     settings: SystemsSettings,
     human: HumanRanking | None,
+    judged: FloatArray,
 ) -> SystemComparison:
     names = table.names
+    rows = statistics[table.candidates]
+    cube = table.summed(rows, units)
     tests = compare_pairs(
         scorer.score,
         cube,
@@ -259,17 +282,39 @@ def _compare(
     if len(bad):
         what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
-    gain = merge_ties(scorer.sign * tests.scores)
+    details = scorer.details(cube.sum(axis=0))
+    base = table.first if baseline is None else baseline
+    by_system = zip(judged[table.candidates].T, scorer.score(rows).T, strict=True)
+    controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
+    curve = agreement_curve(scorer) if len(rows) >= FEWEST_SOURCES else None
+    found = names, tests, scorer.sign, base, settings, details, human, controlled, curve
+    return _comparison(table.lp, name, len(rows), *found, resampled=None if units is None else len(cube))
+
+
+def _comparison(
+    lp: str,
+    name: str,
+    sources: int,
+    names: list[str],
+    tests: SystemPairTests,
+    sign: float,
+    baseline: str,
+    settings: SystemsSettings,
+    details: Mapping[str, FloatArray],
+    human: HumanRanking | None = None,
+    controlled: Sequence[Estimate | None] = (),
+    curve: AgreementCurve | None = None,
+    resampled: int | None = None,
+) -> SystemComparison:
+    gain = merge_ties(sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
     errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
     apart = tests.scores[tests.first] - tests.scores[tests.second]
-    needs = sources_needed(apart, errors, len(cube), alpha=settings.alpha, power=settings.power)
+    needs = sources_needed(apart, errors, resampled or sources, alpha=settings.alpha, power=settings.power)
     p, adjusted, needed, error = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs, errors))
-    curve = agreement_curve(scorer) if len(table.sources) >= FEWEST_SOURCES else None
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
-    details = scorer.details(cube.sum(axis=0))
-    base = names.index(table.first if baseline is None else baseline)
+    base = names.index(baseline)
 
     def difference(left: int, right: int) -> Estimate:
         return estimate(tests.scores[left] - tests.scores[right], tests.sample[:, left] - tests.sample[:, right])
@@ -292,6 +337,7 @@ def _compare(
                 float(error[place, base]) if is_other else None,
                 curve.at(tests.scores[place] - tests.scores[base]) if is_other and curve else None,
                 {key: float(values[place]) for key, values in details.items()},
+                controlled[place] if controlled else None,
             )
         )
     pairs = [
@@ -309,15 +355,57 @@ def _compare(
     ]
     agreement = _agreement(names, gain, human)
     return SystemComparison(
-        table.lp,
+        lp,
         name,
-        len(table.sources),
-        names[base],
+        sources,
+        baseline,
         tuple(systems),
         tuple(pairs),
         *agreement,
         test=tests.test,
-        documents=len(cube) if settings.resampled == "document" else None,
+        documents=resampled,
+    )
+
+
+def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
+    """Compare systems by the preferences between them."""
+    if settings.parity or settings.test != "bs" or settings.resampled != "segment":
+        what = "preferences are compared by the bootstrap over sources only"
+        raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
+    resolve_kind(dataset, PREFERENCES)
+    systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
+    compared = []
+    for lp in dict.fromkeys(pairs[dataset.candidate_source]):
+        first, second, outcome = comparisons(dataset, pairs == lp)
+        where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
+        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
+            what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
+            raise DataError(what, file=where)
+        _check_baseline(baseline, names.tolist(), where)
+        source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
+        sides = codes.reshape(2, -1).astype(np.int64)
+        generator = stream(settings.seed, lp, PREFERENCES)
+        scores, sample = davidson(*sides, outcome, source, names.tolist(), settings.resamples, generator, where)
+        one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
+        observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
+        p = resampled_p(null, observed)
+        adjusted = corrected(p, null, observed, settings.correction)
+        tests = SystemPairTests(scores, sample, one, other, p, adjusted, "bs", settings.resamples)
+
+        def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
+            size = int(sides.max()) + 1
+            return np.bincount(sides[0], outcome == result, size) + np.bincount(sides[1], outcome == -result, size)
+
+        details = {"won": count(1), "lost": count(-1), "tied": count(0)}
+        base = str(systems[first[0]]) if baseline is None else baseline
+        units = int(source.max()) + 1
+        compared.append(_comparison(lp, PREFERENCES, units, names.tolist(), tests, 1.0, base, settings, details))
+    signature = _signature(dataset, settings, baseline, ())
+    notes = [few_sources(each.sources, "" if each.lp == "?" else each.lp) for each in compared]
+    metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
+    return SystemsResult(
+        dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
     )
 
 

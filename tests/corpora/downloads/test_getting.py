@@ -16,7 +16,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads.getting import get
 from ranker.corpora.judgements import human_scores
-from ranker.errors import FetchError, MissingError, OptionError
+from ranker.errors import DataError, FetchError, MissingError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
 FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
@@ -24,6 +24,8 @@ PARTS = {
     "sets/one/sources/de-en.txt": b"a\nb\n",
     "sets/one/system-outputs/de-en/A.txt": b"x\ny\n",
     "sets/one/human-scores/de-en.da.seg.score": b"A\t1\nA\t2\n",
+    "sets/one/references/de-en.refA.txt": b"r\ns\n",
+    "sets/one/references/de-en_x.refA.txt": b"z",
     "sets/one/metric-scores/big": b"big",
     "sets/two/sources/de-en.txt": b"",
 }
@@ -163,6 +165,28 @@ def test_a_card_without_an_address_says_how_to_get_it(name, says, card):
     card()
     with pytest.raises(MissingError, match=says):
         get(name)
+    with pytest.raises(OptionError, match="not in files of their own; omit --sources"):
+        get(name, sources=["zh-en"])
+
+
+def test_sources_and_references_of_a_language_pair_come_alone(server, card, corpora, capsys):
+    server.files["/sets.tgz"] = archive()
+    only = ("sources", "references", "system-outputs", "human-scores")
+    card(Download(f"{server.url}/sets.tgz", below="sets/one", into="one", only=only), files=("one/",))
+    with pytest.raises(SystemExit):
+        run(["data", "get", "made", "--lp", "de-en", "--sources", "--unverified"])
+    folder = corpora / "made" / "de-en"
+    paths = [folder / "references" / "de-en.refA.txt", folder / "sources" / "de-en.txt"]
+    assert capsys.readouterr().out.splitlines()[1:] == [str(path) for path in paths]
+    assert written(corpora / "made") == [str(path.relative_to(corpora / "made")) for path in paths]
+    # the rest is still to come, without another download
+    server.files.clear()
+    get("made", sources=[], limits=HASTY)
+    assert "made/sources/references/de-en_x.refA.txt" in written(corpora)
+    get("made", limits=HASTY)
+    assert "made/one/system-outputs/de-en/A.txt" in written(corpora)
+    with pytest.raises(DataError, match="contains no sources/xx-en or references/xx-en in sets/one"):
+        get("made", sources=["xx-en"], limits=HASTY)
 
 
 @pytest.mark.parametrize(
