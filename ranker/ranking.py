@@ -102,6 +102,8 @@ class Ranker:
     mean: FloatArray
     scale: FloatArray
     weight_sets: WeightSets
+    name = "ranker"
+    """Name in tables: that of the file it was loaded from, or of the included ranker."""
 
     def __init__(
         self,
@@ -205,6 +207,7 @@ class Ranker:
         )
         self.training_notes = (*notes, *filter(None, [note]))
         self._sources = np.union1d(short_keys(table.dataset), seen)
+        self.name = type(self).name
         self.with_confidence(())
         return table
 
@@ -486,7 +489,8 @@ class Ranker:
             If the file is no intact model of a format that this version reads, or its extractors make other columns
             here than where it was trained.
         """
-        stored = read_model(locate(path))
+        located = locate(path)
+        stored = read_model(located)
         model = stored.model
         try:
             training = record(Training, model["training"])
@@ -530,6 +534,7 @@ class Ranker:
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.base, ranker.training = base, training
         ranker._sources, ranker.confidence, ranker._stored = known, confidence, stored
+        ranker.name = located.name or cls.name
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
@@ -644,7 +649,11 @@ class RankerScorer(Scorer):
     whole: Ranker | None = None
     kind: ClassVar[Literal["ranker"]] = "ranker"
     by_sums = False
-    name = "ranker"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the ranker."""
+        return self.ranker.name
 
     def for_systems(self) -> RankerScorer:
         """Return the scorer by the weights that were learnt without features that compare candidates."""

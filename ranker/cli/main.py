@@ -126,7 +126,7 @@ def _command_line() -> Any:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
+    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 3 a gate failed, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     begin()
     progress.forget_files()

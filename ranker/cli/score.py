@@ -55,13 +55,13 @@ def command(
     For documents and systems, a metric's score is computed from the summed segment statistics, a ranker's score is the
     mean of its segment scores. With --format mtme -o DIR, score files for mt-metrics-eval are written, one per metric,
     language pair and level; scores where lower is better are negated. --format value prints the scores alone, one line
-    per row of the table. To find out which system is significantly better, use ranker systems.
+    per row of the table. To find out which system is significantly better, use ranker systems. Without --metric or
+    --model, the scores are bleu, chrf and those of the included ranker that ranker rank uses.
 
     Shards (ranker data shard) are scored one at a time; segment scores are written to --out.
 
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
-    scorers = given_scorers(metric, model, inputs.given)
     if percent and form not in ("table", "value"):
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if penalty and form == "mtme":
@@ -85,7 +85,7 @@ def command(
             units, statistics = total_sums(parts, [*scorers], to_score)
         signatures = [make_signature(head, {"level": to_score}) for head in heads]
     else:
-        dataset = inputs.read([part for scorer in scorers.values() for part in scorer.members])
+        scorers, dataset = given_scorers(metric, model, inputs)
         from ranker.evaluation.systems.levels import Units
 
         with working("scoring"):

@@ -19,7 +19,7 @@ from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate, stream
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
@@ -34,7 +34,9 @@ from ranker.evaluation.significance import (
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
+from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
@@ -65,6 +67,7 @@ def compare_systems(
     resamples: int | None = None,
     seed: int = 0,
     parity: Parity | None = None,
+    level: ResamplingLevel = "segment",
     kind: str = AUTO,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -92,6 +95,8 @@ def compare_systems(
     seed : int, default 0
     parity : {"sacrebleu"}, optional
         Count uncorrected p-values exactly as this program does.
+    level : {"segment", "document"}
+        Resample sources, or whole documents.
     kind : str
         Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`.
     alpha : float, default 0.05
@@ -125,13 +130,14 @@ def compare_systems(
         ("test", test, get_args(SystemTest)),
         ("correction", correction, get_args(Correction)),
         ("parity", parity, (None, *get_args(Parity))),
+        ("level", level, get_args(ResamplingLevel)),
     ):
         if value not in known:
             raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
     number = RESAMPLES[test] if resamples is None else resamples
     if number < 1:
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
-    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
     if scorers is None:
         return _by_preferences(dataset, baseline, settings)
@@ -143,8 +149,9 @@ def compare_systems(
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
     ]
+    units = documents(dataset)[0] if level == "document" else None
     for table in tables:
-        table.check(baseline)
+        table.check(baseline, units)
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
@@ -152,7 +159,7 @@ def compare_systems(
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp), judged)
+        _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), judged)
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -171,12 +178,8 @@ def compare_systems(
 
 
 def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
-    """Return scorers by their names, rankers that are read from a file by the name of the file."""
-    named = []
-    for each in scorers:
-        scorer = scorer_of(each)
-        is_file = scorer.kind == "ranker" and isinstance(each, str | Path)
-        named.append((Path(str(each)).name if is_file else scorer.name, scorer))
+    """Return scorers by their names."""
+    named = [(scorer.name, scorer) for scorer in map(scorer_of, scorers)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
     return dict(named)
@@ -184,14 +187,14 @@ def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) ->
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
     """Return one line that says what few sources mean for a comparison, None if there are enough."""
-    note = few_sources(comparison.sources, "" if comparison.lp == "?" else comparison.lp)
+    note = few_sources(comparison.units, "" if comparison.lp == "?" else comparison.lp, settings.unit)
     if note is None:
         return None
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test != "exact":
         return f"{note}; p-values are of randomisation"
-    smallest = smallest_p(2 ** (comparison.sources - 1) - 1, len(comparison.pairs), settings.correction)
+    smallest = smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
     return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
 
@@ -221,14 +224,26 @@ class _SystemTable:
         self.first = str(row_systems[0])
         self.candidates = np.empty(counts.shape, dtype=np.int64)
         self.candidates[source, system] = rows
+        self.sources: Int64Array = np.asarray(sources, dtype=np.int64)
 
-    def check(self, baseline: str | None) -> None:
+    def summed(self, cube: FloatArray, units: Int64Array | None) -> FloatArray:
+        """Return the statistics of all sources, summed over those of a unit, shape (units, systems, k)."""
+        if units is None:
+            return cube
+        code = np.unique(units[self.sources], return_inverse=True)[1]
+        sums = np.zeros((code.max() + 1, *cube.shape[1:]))
+        np.add.at(sums, code, cube)
+        return sums
+
+    def check(self, baseline: str | None, units: Int64Array | None) -> None:
         """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
         if len(self.candidates) < 2:
             raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
+        if units is not None and len(np.unique(units[self.sources])) < 2:
+            raise DataError(f"{self.where} has only one document, and resampling documents requires at least two")
         _check_baseline(baseline, self.names, self.where)
 
 
@@ -244,13 +259,15 @@ def _compare(
     name: str,
     scorer: Scorer,
     statistics: FloatArray,
+    units: Int64Array | None,
     baseline: str | None,
     settings: SystemsSettings,
     human: HumanRanking | None,
     judged: FloatArray,
 ) -> SystemComparison:
     names = table.names
-    cube = statistics[table.candidates]
+    rows = statistics[table.candidates]
+    cube = table.summed(rows, units)
     tests = compare_pairs(
         scorer.score,
         cube,
@@ -267,9 +284,11 @@ def _compare(
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
     details = scorer.details(cube.sum(axis=0))
     base = table.first if baseline is None else baseline
-    by_system = zip(judged[table.candidates].T, scorer.score(cube).T, strict=True)
+    by_system = zip(judged[table.candidates].T, scorer.score(rows).T, strict=True)
     controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
-    return _comparison(table.lp, name, len(cube), names, tests, scorer.sign, base, settings, details, human, controlled)
+    curve = agreement_curve(scorer) if len(rows) >= FEWEST_SOURCES else None
+    found = names, tests, scorer.sign, base, settings, details, human, controlled, curve
+    return _comparison(table.lp, name, len(rows), *found, resampled=None if units is None else len(cube))
 
 
 def _comparison(
@@ -284,11 +303,15 @@ def _comparison(
     details: Mapping[str, FloatArray],
     human: HumanRanking | None = None,
     controlled: Sequence[Estimate | None] = (),
+    curve: AgreementCurve | None = None,
+    resampled: int | None = None,
 ) -> SystemComparison:
     gain = merge_ties(sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
-    needs = _needed(tests, sources, settings)
-    p, adjusted, needed = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs))
+    errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
+    apart = tests.scores[tests.first] - tests.scores[tests.second]
+    needs = sources_needed(apart, errors, resampled or sources, alpha=settings.alpha, power=settings.power)
+    p, adjusted, needed, error = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs, errors))
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
     base = names.index(baseline)
@@ -311,6 +334,8 @@ def _comparison(
                 float(p[place, base]) if is_other else None,
                 float(adjusted[place, base]) if is_other else None,
                 _count(needed[place, base]) if is_other else None,
+                float(error[place, base]) if is_other else None,
+                curve.at(tests.scores[place] - tests.scores[base]) if is_other and curve else None,
                 {key: float(values[place]) for key, values in details.items()},
                 controlled[place] if controlled else None,
             )
@@ -323,17 +348,30 @@ def _comparison(
             float(p[left, right]),
             float(adjusted[left, right]),
             _count(needed[left, right]),
+            float(error[left, right]),
+            curve.at(tests.scores[left] - tests.scores[right]) if curve else None,
         )
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
-    return SystemComparison(lp, name, sources, baseline, tuple(systems), tuple(pairs), *agreement, test=tests.test)
+    return SystemComparison(
+        lp,
+        name,
+        sources,
+        baseline,
+        tuple(systems),
+        tuple(pairs),
+        *agreement,
+        test=tests.test,
+        documents=resampled,
+    )
 
 
 def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
     """Compare systems by the preferences between them."""
-    if settings.parity or settings.test != "bs":
-        raise OptionError("preferences are compared by the bootstrap only: leave out test and parity, or give a metric")
+    if settings.parity or settings.test != "bs" or settings.resampled != "segment":
+        what = "preferences are compared by the bootstrap over sources only"
+        raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
     resolve_kind(dataset, PREFERENCES)
     systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
     compared = []
@@ -372,13 +410,6 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     return SystemsResult(
         dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
     )
-
-
-def _needed(tests: SystemPairTests, sources: int, settings: SystemsSettings) -> FloatArray:
-    first, second = tests.first, tests.second
-    spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
-    apart = tests.scores[first] - tests.scores[second]
-    return sources_needed(apart, spread, sources, alpha=settings.alpha, power=settings.power)
 
 
 def _count(number: float) -> int | None:
@@ -424,7 +455,16 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
         notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
-    return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))
+    curve = agreement_curve(scorer)
+    return SystemsMetric(
+        name,
+        scorer.kind,
+        signature,
+        scorer.higher_is_better,
+        scorer.is_fraction,
+        tuple(notes),
+        curve.data if curve else None,
+    )
 
 
 def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None, human: Sequence[HumanRanking]) -> str:
@@ -435,6 +475,7 @@ def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None
         "test": settings.test,
         "correction": settings.correction,
         "parity": settings.parity or None,
+        "level": None if settings.resampled == "segment" else settings.resampled,
         "resamples": settings.resamples,
         "seed": settings.seed,
         "people": human[0].method if human else None,
