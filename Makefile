@@ -5,7 +5,7 @@ export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo demo-included demo-model demo-evaluation demo-report test lint types pytest clean wheel docs
+.PHONY: demo demo-included demo-model demo-evaluation demo-report test lint types pytest clean wheel release docs
 
 # two things at a time: training and the report take the longest, and the rest is shown meanwhile
 demo: $(VENV)/.report
@@ -47,7 +47,12 @@ wheel: $(VENV)/.test
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/twine check --strict dist/*
+	@$(BIN)/python docs/published.py dist/*.whl
 	@$(BIN)/python docs/sbom.py dist/*.whl
+
+# says what a release would do; make release PUBLISH=yes tags and uploads
+release: wheel
+	@$(BIN)/python docs/release.py $(if $(filter yes,$(PUBLISH)),--publish)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import inspect
+import itertools
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -23,6 +25,10 @@ from ranker.cli.commands import help_record
 from ranker.cli.help import topics
 from ranker.cli.main import app
 from ranker.corpora import catalogue
+from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.cross_validation import TrainingResult
+from ranker.evaluation.systems.contrast.result import SystemContrast
+from ranker.evaluation.systems.result import SystemsResult
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean
 from ranker.extractors.feature_sets import feature_set_files
@@ -183,20 +189,46 @@ def describe(name: str, command: Any) -> list[str]:
     return lines
 
 
+BY_TASK = {
+    "Read data": ("from_texts", "from_frame", "from_records", "load_dataset", "Dataset"),
+    "Score and rank translations": ("rank", "Ranker", "make_metric"),
+    "Train and evaluate": ("train", "evaluate"),
+    "Compare systems": ("compare_systems", "contrast"),
+    "Use scikit-learn": ("Features", "RankSVM", "group_scorer"),
+    "Write a plug-in": ("Metric", "Extractor"),
+    "Catch errors": ("RankerError",),
+}
+"""The public names, in order of use."""
+METHODS = ("fit", "transform", "fit_transform", "score", "rank", "explain", "save", "load", "to_frame", "statistics")
+"""Methods that come first in the description of a class, in this order; the others follow as they are written."""
+
+
 def python_interface() -> str:
-    """Return the page of the public names."""
-    public = [name for name in ranker.__all__ if not name.startswith("__")]
-    lines = ["# Python interface", "", "Names to import from `ranker`.", ""]
-    for name in public:
-        lines += [f"## `{name}`", "", f"::: {path_of(getattr(ranker, name))}", ""]
-    lines += [
-        "## For plug-ins",
-        "",
-        "What classes derive from, besides `Metric` and `Extractor`.",
-    ]
+    """Return the page of the public names, in order of use, with what they inherit."""
+    tasks = [(task, ", ".join(f"[`{name}`](#{name.lower()})" for name in names)) for task, names in BY_TASK.items()]
+    lines = ["# Python interface", "", "Names to import from `ranker`, in order of use.", ""]
+    lines += table(("task", "names"), tasks)
+    for name in itertools.chain(*BY_TASK.values()):
+        lines += ["", f"## `{name}`", "", *documented(getattr(ranker, name))]
+    lines += ["", "## Results", "", "What functions return."]
+    for kind in (TrainingResult, Comparison, SystemsResult, SystemContrast):
+        lines += ["", f"### `{kind.__name__}`", "", *documented(kind)]
+    lines += ["", "## For plug-ins", "", "What classes derive from, besides `Metric` and `Extractor`: its own members."]
     for kind in (SentenceMean, FittedExtractor):
         lines += ["", f"### `{kind.__name__}`", "", f"::: {path_of(kind)}"]
     return "\n".join(lines) + "\n"
+
+
+def documented(kind: Any) -> list[str]:
+    """Return what makes the site document a name, a class with all members that it has from this package."""
+    lines = [f"::: {path_of(kind)}"]
+    if not inspect.isclass(kind):
+        return lines
+    ours = [part for part in kind.__mro__ if part.__module__.startswith("ranker.")]
+    names = [name for part in ours for name in (*vars(part).get("__annotations__", ()), *vars(part)) if name[0] != "_"]
+    names = sorted(dict.fromkeys(names), key=lambda name: METHODS.index(name) if name in METHODS else len(METHODS))
+    options = {"inherited_members": "true", "group_by_category": "false", "members": json.dumps(names)}
+    return [*lines, "    options:", *(f"      {option}: {value}" for option, value in options.items())]
 
 
 def corpora() -> str:

@@ -90,6 +90,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links between files of the repository into links between pages."""
     here = page.file.src_uri
+    published = _module("published")
+    repository = published.repository()
     source = next((source for source, path in OUTSIDE.items() if path == here), f"docs/{here}")
 
     def mended(link: re.Match[str]) -> str:
@@ -99,7 +101,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
         there = OUTSIDE.get(path, path.removeprefix("docs/") if path.startswith("docs/") else None)
         if there is None and (ROOT / path).exists():
-            return link[1]  # a file of the repository that is no page
+            # a file of the repository that is no page
+            return f"[{link[1]}]({published.file_address(path, repository)})" if repository else link[1]
         if there is None:
             return link[0]
         return f"[{link[1]}]({posixpath.relpath(there, posixpath.dirname(here) or '.')}{hash_}{anchor})"

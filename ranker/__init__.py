@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
+    from ranker.evaluation.checks.outputs import check_outputs
     from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.evaluation.cross_validation import train
+    from ranker.evaluation.systems.contrast.run import contrast
     from ranker.evaluation.systems.run import compare_systems
     from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
     from ranker.frames.features import Features
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking import Ranker, rank
+    from ranker.ranking import Ranker, rank, reward
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
@@ -34,7 +37,9 @@ _HOMES = {
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
+    "check_outputs": "ranker.evaluation.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
+    "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
@@ -43,6 +48,8 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking:rank",
+    "reward": "ranker.ranking:reward",
+    "train": "ranker.evaluation.cross_validation:train",
 }
 
 __all__ = [
@@ -54,7 +61,9 @@ __all__ = [
     "Ranker",
     "RankerError",
     "__version__",
+    "check_outputs",
     "compare_systems",
+    "contrast",
     "evaluate",
     "from_frame",
     "from_records",
@@ -63,6 +72,8 @@ __all__ = [
     "load_dataset",
     "make_metric",
     "rank",
+    "reward",
+    "train",
 ]
 
 

@@ -60,7 +60,8 @@ class JudgedPairs:
             table = dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
             first, second = (table[side].to_numpy(np.int64) for side in ("first", "second"))
-            return cls(first, second, table["relation"].map({">": 1.0, "<": 0.0, "=": 0.5}).to_numpy(np.float64))
+            outcome = table["relation"].map({">": 1.0, "<": 0.0, "=": 0.5})
+            return cls(first, second, np.asarray(outcome, dtype=np.float64))
         human = human_scores(dataset, kind)
         first, second = pairs_in_blocks(dataset.candidate_offsets)
         known = ~np.isnan(human[first] - human[second])

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import html
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -22,6 +22,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
@@ -77,6 +78,8 @@ class Ranker:
     base : str, optional
         Model file or included ranker to adapt: its features are kept, its weights change only as far as the judgements
         require.
+    nonnegative : bool, default False
+        Let no feature count against its direction: weights are at least 0, or at most 0 where lower is better.
 
     Attributes
     ----------
@@ -99,6 +102,8 @@ class Ranker:
     mean: FloatArray
     scale: FloatArray
     weight_sets: WeightSets
+    name = "ranker"
+    """Name in tables: that of the file it was loaded from, or of the included ranker."""
 
     def __init__(
         self,
@@ -112,8 +117,11 @@ class Ranker:
         references_as_candidates: bool = False,
         exclude_self: bool = False,
         base: str | None = None,
+        nonnegative: bool = False,
     ) -> None:
-        self.settings = Settings(features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base)
+        self.settings = Settings(
+            features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base, nonnegative
+        )
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
@@ -190,12 +198,16 @@ class Ranker:
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
+        if settings.nonnegative:
+            given = (part for part in self.feature_set.members if isinstance(part, ExternalScores))
+            notes.extend(note for part in given if (note := part.metric_note(table.dataset)))
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         self.weight_sets, self.training, note = learn_weights(
             table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
         )
         self.training_notes = (*notes, *filter(None, [note]))
         self._sources = np.union1d(short_keys(table.dataset), seen)
+        self.name = type(self).name
         self.with_confidence(())
         return table
 
@@ -445,6 +457,7 @@ class Ranker:
             "C": f"{training.C:g}",
             "references_as_candidates": training.references,
             "exclude_self": "true" if self.settings.exclude_self else None,
+            "nonnegative": "true" if self.settings.nonnegative else None,
             "base": training.base,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
@@ -476,7 +489,8 @@ class Ranker:
             If the file is no intact model of a format that this version reads, or its extractors make other columns
             here than where it was trained.
         """
-        stored = read_model(locate(path))
+        located = locate(path)
+        stored = read_model(located)
         model = stored.model
         try:
             training = record(Training, model["training"])
@@ -520,6 +534,7 @@ class Ranker:
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.base, ranker.training = base, training
         ranker._sources, ranker.confidence, ranker._stored = known, confidence, stored
+        ranker.name = located.name or cls.name
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
@@ -634,7 +649,11 @@ class RankerScorer(Scorer):
     whole: Ranker | None = None
     kind: ClassVar[Literal["ranker"]] = "ranker"
     by_sums = False
-    name = "ranker"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the ranker."""
+        return self.ranker.name
 
     def for_systems(self) -> RankerScorer:
         """Return the scorer by the weights that were learnt without features that compare candidates."""
@@ -746,3 +765,54 @@ def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
     if (metric is None) == (model is None):
         raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
     return MetricScorer(make_metric(metric)) if metric is not None else RankerScorer(Ranker.load(model or ""))
+
+
+def reward(
+    scorer: str | Path | Metric | Ranker | Scorer, *, references: str = "references", lp: str | None = None
+) -> Callable[..., list[float]]:
+    """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
+
+    It is called with keyword arguments, of which it reads ``completions``, ``sources`` and the references: lists with
+    one entry per completion. Of a completion that is a list of messages it scores the last.
+
+    Parameters
+    ----------
+    scorer : str, Path, Metric or Ranker
+        A metric or its notation, the name of an included ranker, or a model file.
+    references : str, default "references"
+        Name of the column with one reference, or a list of them, for each completion.
+    lp : str, optional
+        Language pair, as ``en-ja``, for the tokenizer.
+
+    Returns
+    -------
+    function
+        Returns a list of float, higher is better: of a metric that is a fraction from 0 to 1, with 1 minus the score
+        for error rates; of a ranker its score without features that compare candidates, which has no bounds.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> reward = ranker.reward("ter", references="target")
+    >>> reward(prompts=["Translate: ...", "Translate: ..."], completions=["a b", "b c d"], target=["a b", "b"])
+    [1.0, 0.0]
+    """
+    chosen = scorer_of(scorer).for_systems()
+
+    def score(
+        completions: Sequence[str | Sequence[Mapping[str, str]]],
+        *,
+        sources: Sequence[str] | None = None,
+        **columns: Any,
+    ) -> list[float]:
+        texts = [text if isinstance(text, str) else text[-1]["content"] for text in completions]
+        dataset = from_texts(texts, by_translation(columns.get(references)), sources, lp=lp)
+        if chosen.needs_references and not len(dataset.references):
+            raise DataError(f"no references: {chosen.name} requires a list of them in {references!r}", file="reward")
+        scores = chosen.score(chosen.statistics(dataset))
+        if chosen.is_fraction:
+            scores = np.clip(scores if chosen.higher_is_better else 1 - scores, 0, 1)
+        return [*map(float, scores if chosen.is_fraction else chosen.sign * scores)]
+
+    score.__name__ = f"ranker_{chosen.name}"
+    return score

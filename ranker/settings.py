@@ -35,8 +35,12 @@ class Settings:
     references_as_candidates: bool = False
     exclude_self: bool = False
     base: str | None = None
+    nonnegative: bool = False
 
     def __post_init__(self) -> None:
+        if self.nonnegative and (self.base is not None or self.loss != "squared_hinge"):
+            what = f"base {self.base}" if self.base is not None else f"loss {self.loss}"
+            raise OptionError(f"nonnegative=True: not possible with {what}; remove one of the two options")
         if self.base is not None and self.features != AUTO:
             raise OptionError(
                 f"features {self.features!r}: a ranker adapted from {self.base} has its features; remove this option"
@@ -55,6 +59,8 @@ class Settings:
         fields = dataclasses.asdict(self)
         if not self.references_as_candidates:
             del fields["exclude_self"]
+        if not self.nonnegative:
+            del fields["nonnegative"]
         return fields
 
     @classmethod

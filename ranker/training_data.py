@@ -190,13 +190,14 @@ class TrainingTable:
         loss: Loss,
         seed: int = 0,
         origin: FloatArray | None = None,
+        signs: FloatArray | None = None,
     ) -> FittedWeights:
-        """Fit the ranking SVM to the standardised columns, or others, near the weights `origin`."""
+        """Fit the ranking SVM to the standardised columns, or others, near the weights `origin` or with `signs`."""
         from ranker.learning.svm.fitting import Fitting
         from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
 
         matrix = self.columns if columns is None else columns
-        fitting = Fitting(C, loss, cv=FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT)
+        fitting = Fitting(C, loss, cv=FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT, signs=signs)
         random_state = np.random.RandomState(seed)
         if self.pairs is None:
             assert self.target is not None
@@ -271,7 +272,8 @@ def learn_weights(
         used = sets.columns[place]
         columns = table.columns if used.all() else table.columns[:, used]
         origin = sets.weights[place, used] if base else None
-        return table.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
+        signs = features.signs[used] if settings.nonnegative else None
+        return table.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin, signs=signs)
 
     fitted = learn(table.place, C)
     learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)

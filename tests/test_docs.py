@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import subprocess
@@ -80,8 +81,13 @@ def test_commands_for_tables_say_which_corpus_is_missing(bench, corpus, tmp_path
 
 @in_checkout
 def test_every_public_name_is_in_the_reference(reference):
-    public = {name for name in ranker.__all__ if not name.startswith("__")}
-    assert set(re.findall("^## `(.*)`$", reference["reference/python.md"], re.MULTILINE)) == public
+    public = sorted(name for name in ranker.__all__ if not name.startswith("__"))
+    page = reference["reference/python.md"]
+    assert sorted(re.findall("^## `(.*)`$", page, re.MULTILINE)) == public
+    # what a class inherits is there too, methods in order of use
+    members = dict(re.findall(r"^::: (\S+)\n(?: .*\n)* +members: (.*)$", page, re.MULTILINE))
+    assert json.loads(members["ranker.ranking.Ranker"])[:6] == ["fit", "score", "rank", "explain", "save", "load"]
+    assert {"from_notation", "signature", "statistics"} <= {*json.loads(members["ranker.extractors.base.Metric"])}
 
 
 @in_checkout

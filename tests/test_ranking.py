@@ -258,3 +258,19 @@ def test_files_of_before_there_were_several_sets_of_weights_are_read(trained, sa
     for item in (sample, few):
         np.testing.assert_array_equal(loaded.score(item), trained.score(item))
     assert loaded.note(few) == trained.note(few)
+
+
+def test_nonnegative_weights_have_the_sign_of_their_feature_and_stay_in_the_model(sample, tmp_path):
+    features = "bleu,ter,length,chrf,ngrams.1.f1,rouge_l"
+    ranker = Ranker(features, nonnegative=True, kind="fluency").fit(sample)
+    assert (ranker.weights * ranker.feature_set.signs >= 0).all()
+    assert ranker.feature_set.signs.tolist() == [1, -1, -1, -1, 1, 1, 1]
+    assert (ranker.weights == 0).any()
+    assert not (Ranker(features, kind="fluency").fit(sample).weights * ranker.feature_set.signs >= 0).all()
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert "|nonnegative:true|" in loaded.signature() == ranker.signature()
+    assert loaded.settings.nonnegative
+    for options in ({"base": "full-any"}, {"loss": "hinge"}):
+        with pytest.raises(OptionError, match=r"nonnegative=True: not possible with (base full-any|loss hinge)"):
+            Ranker(nonnegative=True, **options)

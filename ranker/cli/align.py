@@ -24,7 +24,7 @@ Tokens = Literal["13a", "none"]
 """Tokenizers."""
 
 
-AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations"])]
+AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations", "systems"])]
 TargetOption = Annotated[
     list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")
 ]

@@ -140,7 +140,7 @@ class Commands(typer.Typer):
         return add
 
 
-def _with_options(function: Callable[..., None], mode: int) -> Callable[..., None]:
+def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..., int | None]:
     """Return `function` with the options that all commands have."""
     signature = inspect.signature(function, eval_str=True)
     parameters: dict[str, inspect.Parameter] = {}
@@ -171,7 +171,7 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
     shown = [_explained(parameter) for parameter in parameters.values()]
 
     @functools.wraps(function)
-    def command(**values: Any) -> None:
+    def command(**values: Any) -> int | None:
         if values.pop(_QUIET):
             be_quiet()
         if values.pop(_NO_COLOR):
@@ -182,8 +182,7 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
             given = {field: values.pop(field) for field in options}
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
         if not prints:
-            function(**values)
-            return
+            return function(**values)
         if values.pop(_LONG):
             write_long_signatures()
         _refuse_formats(values[_OUTPUT], choices)
@@ -191,7 +190,7 @@ def _with_options(function: Callable[..., None], mode: int) -> Callable[..., Non
         target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
         form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
-            function(**{**values, _FORM: form})
+            return function(**{**values, _FORM: form})
 
     command.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
     return command

@@ -18,7 +18,6 @@ from ranker.errors import OptionError, counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ranker.corpora.dataset import Dataset
     from ranker.evaluation.systems.contrast.result import (
         Breakdown,
         Bucket,
@@ -98,7 +97,7 @@ def command(
     named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
     check_page(html, opened=opened)
     dataset = replace(inputs, data=inputs.data or named).read(scorer.members)
-    first, second = names or _only_two(dataset)
+    first, second = map(inputs.system, names) if names else (None, None)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 
@@ -119,7 +118,7 @@ def command(
             resamples=resamples,
             seed=seed,
         )
-    scored = dataset.select_sources((system_pair(dataset, first, second) >= 0).any(axis=1))
+    scored = dataset.select_sources((system_pair(dataset, result.first, result.second) >= 0).any(axis=1))
     print_notes([scorer], scored)
     for note in result.notes:
         print_note(note)
@@ -160,17 +159,6 @@ def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], 
     if names and names[0] == names[1]:
         raise OptionError(f"expected two different systems, found {names[0]!r} twice")
     return data, (names[0], names[1]) if names else None
-
-
-def _only_two(dataset: Dataset) -> tuple[str, str]:
-    """Return the systems of a data set that has two."""
-    names = [str(name) for name in dataset.candidates["system"].unique()]
-    if len(names) != 2:
-        listed = ", ".join(map(repr, names))
-        raise OptionError(
-            f"name the two systems to contrast; {dataset.name} has {counted(len(names), 'system')}: {listed}"
-        )
-    return names[0], names[1]
 
 
 def _lines(result: SystemContrast) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormat, LpOption, OutputForm, working
 from ranker.cli.output import emit, say
-from ranker.errors import counted
+from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
@@ -104,6 +104,8 @@ def get(
         ),
     ] = False,
     again: Annotated[bool, Option("--again", help="Download the corpus even if it is already present.")] = False,
+    sources: Annotated[bool, Option("--sources", help="Only the sources and references, as text files.")] = False,
+    lp: Annotated[list[str] | None, Option(help="Language pairs for --sources (default: all).", metavar="LP")] = None,
     max_gb: Annotated[float, Option(help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
     form: OutputForm = "table",
 ) -> None:
@@ -118,17 +120,19 @@ def get(
     from ranker.corpora.downloads.getting import get as get_corpus
     from ranker.corpora.downloads.transfer import DownloadLimits, in_bytes
 
+    if lp and not sources:
+        raise OptionError("--lp: only with --sources; a corpus is downloaded with all its language pairs")
     digests = {file: digest for file, _, digest in (text.rpartition("=") for text in sha256 or [])}
     with working("fetching"):
-        fetched = get_corpus(
-            name, sha256=digests, unverified=unverified, again=again, limits=DownloadLimits(size=round(max_gb * 1e9))
-        )
+        limits, pairs = DownloadLimits(size=round(max_gb * 1e9)), (lp or ()) if sources else None
+        fetched = get_corpus(name, sha256=digests, unverified=unverified, again=again, sources=pairs, limits=limits)
     rows = [{**asdict(file), "written": str(file.written)} for file in fetched]
     lines = [
         f"{file.file}: {in_bytes(file.size)}, SHA-256 {file.sha256} (verified against: {file.checked}); "
         f"in {file.written}"
         for file in fetched
     ]
+    lines += [str(path) for file in fetched if sources for path in sorted(file.written.rglob("*.txt"))]
     emit(form, rows, rows, lambda: say(*lines))
 
 
@@ -234,12 +238,46 @@ def shard(
     emit(form, None, listed, signature=summary)
 
 
+Target = Annotated[Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")]
+
+
+@app.command()
+def select(
+    data: NameOrPath,
+    target: Target,
+    n: Annotated[int, Option("--n", help="Number of sources per language pair.", min=1)] = 100,
+    metric: Annotated[str, Option("--metric", "-m", help="Metric that scores the outputs.", metavar="METRIC")] = "chrf",
+    lp: LpOption = None,
+    form: OutputForm = "table",
+) -> None:
+    """Select the sources to have judged, so that few judgements tell systems apart.
+
+    Sources are chosen whose outputs differ in a metric, and in the way in which the systems differ on average. The
+    judgements order systems sooner than those of random sources, but mean scores of the selected sources exaggerate
+    the differences between systems.
+
+    Example: ranker data select sample selected.jsonl --n 20
+    """
+    from ranker.collect.sources import informative_sources
+    from ranker.corpora import catalogue
+    from ranker.corpora.formats.writing import write_dataset
+    from ranker.corpora.selection import of_language_pairs
+    from ranker.extractors.given import with_given_scores
+    from ranker.ranking import make_scorer
+
+    scorer = make_scorer(metric, None)
+    with working("selecting"):
+        dataset = of_language_pairs(with_given_scores(catalogue.load(data), scorer.members, lp or ()), lp or [])
+        chosen = dataset.select_sources(informative_sources(dataset, scorer, n))
+        paths = [str(path) for path in write_dataset(chosen, target)]
+    about = f"{counted(len(chosen.sources), 'source')} of {len(dataset.sources):,}, selected by {scorer.name}"
+    emit(form, paths, [{"written": path} for path in paths], lambda: say(about, *(f"written: {p}" for p in paths)))
+
+
 @app.command()
 def convert(
     data: NameOrPath,
-    target: Annotated[
-        Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")
-    ],
+    target: Target,
     lp: LpOption = None,
     judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
     form: OutputForm = "table",

@@ -113,7 +113,7 @@ def command(
     def show() -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {resamples} resamples]" if resamples else ""
-            title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
+            title = f"{dataset.name}: agreement of {scorer.name} with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             say("")
         if reliability:

@@ -16,6 +16,7 @@ from ranker import progress
 from ranker.cli import (
     agreement,
     align,
+    check,
     collect,
     compare,
     contrast,
@@ -47,7 +48,7 @@ from ranker.version import VERSION
 
 app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
 for _heading, _commands in {
-    "Score and rank translations": {"score": score, "rank": rank, "explain": explain},
+    "Score and rank translations": {"score": score, "rank": rank, "explain": explain, "check": check},
     "Compare systems": {"systems": systems, "contrast": contrast},
     "Train and evaluate against human judgements": {
         "train": train,
@@ -125,7 +126,7 @@ def _command_line() -> Any:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
+    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 3 a gate failed, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     begin()
     progress.forget_files()

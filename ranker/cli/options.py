@@ -170,7 +170,7 @@ class Corpora:
         self.check()
         from ranker.corpora import sanity
         from ranker.corpora.dataset import concatenate
-        from ranker.corpora.own_references import without_only_references
+        from ranker.corpora.own_references import check_texts, without_only_references
         from ranker.corpora.selection import select_language_pairs, with_language_pair
 
         with working("reading"):
@@ -182,6 +182,8 @@ class Corpora:
 
                 whole = with_given_scores(whole, extractors, dataset.language_pairs)
                 dataset = select_language_pairs(whole, self.lp) if self.lp else whole
+            if to_score:
+                check_texts(dataset)
             dataset, note = without_only_references(dataset) if to_score else (dataset, None)
         if note:
             print_note(note)
@@ -232,7 +234,20 @@ class Input(Corpora):
     no_references: Annotated[bool, Option("--no-references", help="Ignore references in the data.")] = False
     translations: Annotated[
         list[Path],
-        Option("--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."),
+        Option(
+            "--translations",
+            "-t",
+            help="System outputs, one per line: one or more files. Systems are called by what differs in the names of "
+            "the files.",
+            metavar="[NAME=]FILE...",
+        ),
+    ] = field(default_factory=list)
+    systems: Annotated[
+        list[str],
+        Option(
+            help="Columns with the outputs of systems, of a table with one row per source; separated by commas.",
+            metavar="COLUMN",
+        ),
     ] = field(default_factory=list)
 
     @property
@@ -251,13 +266,22 @@ class Input(Corpora):
                 "no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"
             )
 
+    def system(self, name: str) -> str:
+        """Return the name of the system whose file of translations is called `name`, or `name` itself."""
+        from ranker.corpora.formats.system_names import system_files
+
+        files = system_files(self.translations).items()
+        return next((system for system, path in files if name in (str(path), Path(path).name)), name)
+
     def _corpora(self) -> list[Dataset]:
+        from ranker.corpora import catalogue
         from ranker.corpora.formats.reading import read_parallel
 
         if self.parallel:
             corpora = [read_parallel(self.source, self.references, self.translations)]
         else:
-            corpora = super()._corpora()
+            systems = [column.strip() for text in self.systems for column in text.split(",")]
+            corpora = [catalogue.load(name, systems=systems) for name in self.data]
         if not self.no_references:
             return corpora
         from ranker.corpora.selection import without_references

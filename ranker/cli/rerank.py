@@ -54,7 +54,11 @@ def command(
         ),
     ] = None,
     mbr: Annotated[
-        str | None, Option(help="Choose by minimum Bayes risk, with this metric as the gain.", metavar="METRIC")
+        str | None,
+        Option(
+            help="Choose by minimum Bayes risk, with this metric, ranker or file of gains (.npy) as the gain.",
+            metavar="METRIC|MODEL|FILE",
+        ),
     ] = None,
     scale: Annotated[
         float | None,
@@ -75,8 +79,9 @@ def command(
     The chosen hypotheses are printed, one per line.
 
     Minimum Bayes risk needs no reference: each hypothesis is scored against all hypotheses of its sentence as
-    references. These are weighted equally, or with --scale by the probabilities derived from their model scores. The
-    ranker consensus also compares candidates, but each with the others only, with weights learnt from human judgements.
+    references, by a metric or by a ranker without consensus, or the scores are in a file. The hypotheses are weighted
+    equally, or with --scale by the probabilities derived from their model scores. The ranker consensus also compares
+    candidates, but each with the others only, with weights learnt from human judgements.
 
     In plain text, N consecutive lines are the hypotheses of one sentence; N is --per-source, or follows from the number
     of lines in -s or -r. JSON and tables include their references.
@@ -171,18 +176,26 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 
 
 def _expected(
-    nbest: NBestList, metric: str, weights: Path | None, scale: float | None, references: Dataset | None
+    nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None
 ) -> FloatArray:
-    from ranker.extractors.registry import make_metric
-    from ranker.tuning.reranking import expected_gains, posterior
+    from ranker.extractors.scorers import MetricScorer
+    from ranker.ranking import scorer_of
+    from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior
 
-    gain = make_metric(metric)
-    if scale is None:
-        return expected_gains(nbest, gain, None, references)
-    scores = nbest.score if weights is None else _model_scores(nbest, weights)
-    if scores is None:
-        raise OptionError(f"--scale: {nbest.name} has no model scores in a fourth field; give --weights")
-    return expected_gains(nbest, gain, posterior(nbest, scores, scale), references)
+    chances = None
+    if scale is not None:
+        scores = nbest.score if weights is None else _model_scores(nbest, weights)
+        if scores is None:
+            raise OptionError(f"--scale: {nbest.name} has no model scores in a fourth field; give --weights")
+        chances = posterior(nbest, scores, scale)
+    if mbr.endswith(".npy"):
+        return expected_given_gains(nbest, mbr, chances)
+    gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
+    if isinstance(gain, MetricScorer):
+        return expected_gains(nbest, gain.metric, chances, references)
+    if not gain.needs_references:
+        raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
+    return expected_gains(nbest, gain.for_systems(), chances, references)
 
 
 def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:

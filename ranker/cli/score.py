@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ranker.extractors.scorers import Scorer
 
 
-Form = Literal["table", "json", "jsonl", "csv", "mtme"]
-"""Forms of output: those of all commands, and the score files of mt-metrics-eval."""
+Form = Literal["table", "json", "jsonl", "csv", "mtme", "value"]
+"""Forms of output: those of all commands, the score files of mt-metrics-eval, and the numbers alone."""
 
 
 def command(
@@ -40,6 +40,12 @@ def command(
         ),
     ] = None,
     percent: PercentOption = False,
+    penalty: Annotated[
+        float,
+        Option(
+            help="Make scores worse by X for each check that an output fails (see ranker check), on average.", min=0
+        ),
+    ] = 0.0,
     jobs: JobsOption = None,
     form: Form = "table",
     output: OutputOption = None,
@@ -48,21 +54,24 @@ def command(
 
     For documents and systems, a metric's score is computed from the summed segment statistics, a ranker's score is the
     mean of its segment scores. With --format mtme -o DIR, score files for mt-metrics-eval are written, one per metric,
-    language pair and level; scores where lower is better are negated. To find out which system is significantly better,
-    use ranker systems.
+    language pair and level; scores where lower is better are negated. --format value prints the scores alone, one line
+    per row of the table. To find out which system is significantly better, use ranker systems. Without --metric or
+    --model, the scores are bleu, chrf and those of the included ranker that ranker rank uses.
 
     Shards (ranker data shard) are scored one at a time; segment scores are written to --out.
 
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
-    scorers = given_scorers(metric, model, inputs.given)
-    if percent and form != "table":
+    if percent and form not in ("table", "value"):
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
+    if penalty and form == "mtme":
+        raise OptionError("--penalty is not available with --format mtme; expected table, json, jsonl, csv or value")
     if form == "mtme" and output is None:
         raise OptionError("--format mtme writes several files: give -o DIRECTORY")
     to_score = level_of(level) or "segment"
     segments = to_score == "segment"
-    shards = sharding.find(inputs, {"--format mtme": form == "mtme"}, must_write=segments)
+    losses: FloatArray | float = 0.0
+    shards = sharding.find(inputs, {"--format mtme": form == "mtme", "--penalty": penalty > 0}, must_write=segments)
     if shards is not None:
         from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
 
@@ -76,7 +85,7 @@ def command(
             units, statistics = total_sums(parts, [*scorers], to_score)
         signatures = [make_signature(head, {"level": to_score}) for head in heads]
     else:
-        dataset = inputs.read([part for scorer in scorers.values() for part in scorer.members])
+        scorers, dataset = given_scorers(metric, model, inputs)
         from ranker.evaluation.systems.levels import Units
 
         with working("scoring"):
@@ -88,11 +97,21 @@ def command(
                 return
             scorers, units = dict(zip(scorers, by_level, strict=True)), levels[0]
             statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
-        signatures = [result_signature(scorer, dataset, to_score, level=to_score) for scorer in scorers.values()]
-    rows = _rows(units, scorers, statistics, percent=percent)
+        signatures = [
+            result_signature(scorer, dataset, to_score, level=to_score, penalty=penalty or None)
+            for scorer in scorers.values()
+        ]
+        if penalty:
+            from ranker.evaluation.checks.outputs import failures
+
+            losses = penalty * units.means(failures(dataset))
+    rows = _rows(units, scorers, statistics, losses, percent=percent)
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
 
     def show() -> None:
+        if form == "value":
+            say(*(" ".join(str(value) for value in [*row.values()][len(units.keys.columns) :]) for row in rows))
+            return
         print_table(rows)
         say("", *(["lower is better: " + ", ".join(lower)] if lower else []))
         say_signatures(*signatures)
@@ -111,11 +130,16 @@ def _levels(dataset: Dataset, level: Level | None, form: Form) -> list[Level]:
 
 
 def _rows(
-    units: Units, scorers: dict[str, Scorer], statistics: dict[str, FloatArray], *, percent: bool
+    units: Units,
+    scorers: dict[str, Scorer],
+    statistics: dict[str, FloatArray],
+    losses: FloatArray | float,
+    *,
+    percent: bool,
 ) -> list[dict[str, Any]]:
     columns: dict[str, list[Any]] = {str(name): units.keys[name].tolist() for name in units.keys}
     for name, scorer in scorers.items():
-        scores = units.score(scorer, statistics[name])
+        scores = units.score(scorer, statistics[name]) - scorer.sign * losses
         if percent and scorer.is_fraction:
             name, scores = f"{name} %", scores * 100
         columns[name] = scores.tolist()

@@ -36,6 +36,8 @@ MetricsOption = Annotated[
 ]
 
 _MOST_MODELS = 5
+DEFAULT_METRICS = ("bleu", "chrf")
+"""What scores texts and systems besides the included ranker that suits them, where nothing else is asked for."""
 
 
 def listed(metrics: list[str] | None) -> list[str]:
@@ -126,8 +128,8 @@ def _options(features: str, dataset: Dataset) -> str | None:
     return "".join(f" --given {name}=FILE" for name in sorted(lacking))
 
 
-def suited_model(dataset: Dataset) -> str:
-    """Return the name of the ranker that ships for such data, and tell the user."""
+def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
+    """Return the name of the included ranker for such data, and tell the user what is used `besides` it."""
     from ranker import included_models
     from ranker.storage.model_files import models_in
 
@@ -137,7 +139,9 @@ def suited_model(dataset: Dataset) -> str:
     names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
     option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     scope = _SCOPES.get(name, "")
-    print_note(f"using the included model {name}{scope}; choose another with --model{option} or --metric")
+    used = f"{', '.join(besides)} and " if besides else ""
+    others = "others" if besides else "another"
+    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option} or --metric")
     return name
 
 
@@ -172,14 +176,29 @@ def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
         print_note(str(note))
 
 
-def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str]) -> dict[str, Scorer]:
-    """Return metrics and a ranker by their names, with the files of --given."""
+def given_scorers(
+    metrics: list[str] | None, model: Path | None, data: Input, *, systems: bool = False, preferences: bool = False
+) -> tuple[dict[str, Scorer], Dataset]:
+    """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
+
+    What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
+    preferences need no scorers by default if `preferences` will do.
+    """
     from ranker.ranking import make_scorer
 
-    scorers = [make_scorer(name, None) for name in listed(metrics)] + ([make_scorer(None, model)] if model else [])
-    if not scorers:
-        raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train)")
-    return by_unique_name([scorer.name for scorer in scorers], supplied(scorers, given))
+    def named(metrics: Sequence[str], model: str | Path | None, given: list[str]) -> dict[str, Scorer]:
+        scorers = [make_scorer(name, None) for name in metrics] + ([make_scorer(None, model)] if model else [])
+        scorers = supplied(scorers, given)
+        scorers = [scorer.for_systems() for scorer in scorers] if systems else scorers
+        return by_unique_name([scorer.name for scorer in scorers], scorers)
+
+    chosen_scorers = named(listed(metrics), model, data.given)
+    members = [part for scorer in chosen_scorers.values() for part in scorer.members]
+    dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
+    if not chosen_scorers and not (preferences and len(dataset.preferences)):
+        default = DEFAULT_METRICS if len(dataset.references) else ()
+        chosen_scorers = named(default, suited_model(dataset, default), [])
+    return chosen_scorers, dataset
 
 
 def by_unique_name(names: list[str], scorers: Sequence[Scorer]) -> dict[str, Scorer]:

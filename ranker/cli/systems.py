@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Option
 
+from ranker.cli.check import print_checks
 from ranker.cli.options import (
     MOST_RESAMPLES,
     JobsOption,
@@ -30,8 +33,8 @@ from ranker.cli.output import (
 )
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
-from ranker.errors import OptionError, counted
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.errors import OptionError, counted, nearest
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
@@ -64,7 +67,28 @@ def command(
         ),
     ] = None,
     parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
+    level: Annotated[
+        ResamplingLevel, Option(help="Resample segments, or whole documents, which every source must name in doc.")
+    ] = "segment",
     pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of systems instead.")] = False,
+    plan: Annotated[
+        bool, Option("--plan", help="Print the power of this test set, and the size needed, for a difference instead.")
+    ] = False,
+    difference: Annotated[
+        float | None,
+        Option(help="Difference to plan for, in the units shown.", min=0, show_default="the observed one"),
+    ] = None,
+    fail_if_worse: Annotated[
+        str | None,
+        Option(
+            help="Exit with code 3 if a system is significantly worse than the baseline by this metric or model.",
+            metavar="METRIC|MODEL",
+        ),
+    ] = None,
+    max_drop: Annotated[
+        float | None,
+        Option(help="With --fail-if-worse: largest significant difference that passes, in the units shown.", min=0),
+    ] = None,
     percent: PercentOption = False,
     kind: KindOption = "auto",
     seed: SeedOption = 0,
@@ -72,8 +96,12 @@ def command(
     form: Form = "table",
     html: HtmlOption = None,
     opened: OpenOption = False,
-) -> None:
+) -> int:
     """Compare systems and test whether differences are significant.
+
+    Without --metric and --model, systems are compared by the preferences of the data, which may be without texts:
+    log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html, they are
+    compared by bleu, chrf and the included ranker that ranker rank uses.
 
     Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
     Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
@@ -83,32 +111,44 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, inputs.given).items()}
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
+    if plan and form in ("latex", "markdown"):
+        raise OptionError(f"--plan is not available with --format {form}; expected table, json, jsonl or csv")
+    if difference is not None and not plan:
+        raise OptionError("--difference: applies to --plan; give --plan too")
+    if max_drop is not None and fail_if_worse is None:
+        raise OptionError("--max-drop: applies to a metric or model; name it with --fail-if-worse")
     check_page(html, opened=opened)
-    members = [part for scorer in scorers.values() for part in scorer.members]
-    dataset = inputs.read(members)
+    scorers, dataset = given_scorers(metric, model, inputs, systems=True, preferences=html is None)
+    known = [*scorers] or ["preferences"]
+    if fail_if_worse is not None and fail_if_worse not in known:
+        hint = nearest(fail_if_worse, known)
+        raise OptionError(f"--fail-if-worse {fail_if_worse}: systems are compared by {', '.join(known)} only{hint}")
+    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
     from ranker.evaluation.systems.run import compare_systems
 
     with working("scoring and resampling"):
         # the report needs them too
-        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if html else None
+        statistics = (
+            {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if scorers and html else None
+        )
         result = compare_systems(
             dataset,
-            scorers,
-            baseline=baseline,
+            scorers or None,
+            baseline=None if baseline is None else inputs.system(baseline),
             test=test,
             correction=correction,
             resamples=resamples,
             seed=seed,
             parity=parity,
+            level=level,
             kind=kind,
             statistics=statistics,
         )
-    if html is not None and statistics is not None:
+    if html is not None and scorers and statistics is not None:
         from ranker.reports.systems.comparison import SystemsFindings, systems_report
 
         with working("writing"):
@@ -116,22 +156,38 @@ def command(
             write_html(html, systems_report(findings, percent=percent)[0])
     for note in dict.fromkeys(note for compared in result.metrics for note in compared.notes):
         print_note(note)
-    if form in ("latex", "markdown"):
+    if plan:
+        rows = _plan(result, pairs, difference, percent)
+        emit(form, None, rows, lambda: _print_plan(result, rows, difference), signature=result.signature)
+    elif form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
         print_text(getattr(paper_tables, form)(result, percent=percent))
     else:
         rows = _pair_rows(result) if pairs else _rows(result)
-        document = result.document() if form == "json" else None
+        with working("checking outputs"):
+            counts = system_counts(dataset) if scorers else []
+        document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
+        failing = [row for row in counts if row["failed"]]
+        if form == "table" and failing and not pairs:
+            say("", "outputs that fail checks (ranker check lists all)")
+            print_checks(failing, records(failed_checks(dataset)))
     if form != "table":
         for note in result.notes:
             print_note(note)
+    if plan and level == "segment" and len(dataset.sources) and dataset.sources["doc"].notna().all():
+        print_note("the documents are known: --level document plans for a number of documents")
     show_page(html, opened=opened)
+    worse = _worse(result, fail_if_worse, max_drop or 0.0, percent) if fail_if_worse else []
+    if worse:
+        say(f"ranker: {'; '.join(worse)}", err=True)
+    return 3 if worse else 0
 
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a system, metric and language pair."""
+    partly = any(each.people for comparison in result.comparisons for each in comparison.systems)
     return [
         {
             "lp": None if comparison.lp == "?" else comparison.lp,
@@ -148,8 +204,10 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
             "baseline": comparison.baseline,
             **estimate_columns("difference", each.difference),
             **{name: getattr(each, name) for name in _TESTS},
+            **estimate_columns("agree", each.agree),
             "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
+            **(estimate_columns("human.controlled", each.people) if partly else {}),
         }
         for comparison in result.comparisons
         for each in comparison.systems
@@ -168,9 +226,77 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
             "low": pair.difference.low,
             "high": pair.difference.high,
             **{name: getattr(pair, name) for name in _TESTS},
+            **estimate_columns("agree", pair.agree),
         }
         for comparison in result.comparisons
         for pair in comparison.pairs
+    ]
+
+
+def _plan(result: SystemsResult, pairs: bool, difference: float | None, percent: bool) -> list[dict[str, Any]]:
+    """Return one row a pair of systems, or system and baseline, in the units shown."""
+    from ranker.evaluation.systems.pair_tests import power_of, smallest_found, sources_needed
+
+    settings, rows = result.settings, []
+    wanted = {"alpha": settings.alpha, "power": settings.power}
+    for comparison in result.comparisons:
+        scale = result.metric(comparison.metric).scale(percent=percent)
+        tested = [(pair.better, pair.worse, pair.difference, pair.error) for pair in comparison.pairs]
+        if not pairs:
+            tested = [
+                (each.system, comparison.baseline, each.difference, each.error)
+                for each in comparison.systems
+                if each.difference is not None and each.error is not None
+            ]
+        for system, other, observed, standard_error in tested:
+            error = scale * standard_error
+            apart = scale * observed.value if difference is None else difference
+            needed = float(sources_needed(apart, error, comparison.units, **wanted))
+            rows.append(
+                {
+                    "lp": None if comparison.lp == "?" else comparison.lp,
+                    "metric": f"{comparison.metric} %" if scale > 1 else comparison.metric,
+                    "system": system,
+                    "other": other,
+                    f"{settings.unit}s": comparison.units,
+                    "difference": apart,
+                    "error": error,
+                    "detectable": smallest_found(error, **wanted),
+                    "power": power_of(apart, error, settings.alpha),
+                    "needed": int(needed) if math.isfinite(needed) else None,
+                }
+            )
+    return rows
+
+
+def _print_plan(result: SystemsResult, rows: list[dict[str, Any]], difference: float | None) -> None:
+    settings = result.settings
+    print_table(rows, f"plan, {result.data}, difference {'observed' if difference is None else 'given'}")
+    typer.echo(
+        f"\nerror: bootstrap standard error of the difference, over {settings.unit}s\n"
+        f"detectable: smallest difference that is significant with a probability of {settings.power:g}\n"
+        f"power: probability that the difference is significant at {settings.alpha:g}, for this pair alone\n"
+        f"needed: {settings.unit}s required for a power of {settings.power:g}\n"
+    )
+    for note in result.notes:
+        say(note)
+    say_signatures(result.signature)
+
+
+def _worse(result: SystemsResult, name: str, most: float, percent: bool) -> list[str]:
+    """Say which systems are significantly worse than the baseline by a metric, by more than `most`."""
+    metric = result.metric(name)
+    scale = metric.scale(percent=percent)
+    sign = 1 if metric.higher_is_better else -1
+    return [
+        f"{each.system} is significantly worse than {comparison.baseline} by {name}"
+        f"{'' if comparison.lp == '?' else f' ({comparison.lp})'}: {_figure(each.difference, scale, '+')}, "
+        f"adjusted p {show(each.adjusted)}{f', allowed {most:g}' if most else ''}"
+        for comparison in result.comparisons
+        if comparison.metric == name
+        for each in comparison.systems
+        if each.difference is not None and each.adjusted is not None and each.adjusted < result.settings.alpha
+        if -sign * scale * each.difference.value > most
     ]
 
 
@@ -183,7 +309,9 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
         lp = "" if comparison.lp == "?" else f" {comparison.lp}"
         lower = "" if metric.higher_is_better else " (lower is better)"
         name = f"{comparison.metric}{' in %' if scale > 1 else ''}{lower}"
-        title = f"{name}, {result.data}{lp}, {counted(comparison.sources, 'source')}, baseline {comparison.baseline}"
+        documents = "" if comparison.documents is None else f" in {counted(comparison.documents, 'document')}"
+        sources = f"{counted(comparison.sources, 'source')}{documents}"
+        title = f"{name}, {result.data}{lp}, {sources}, baseline {comparison.baseline}"
         if pairs:
             _print_pairs(comparison, title, scale)
             continue
@@ -195,12 +323,29 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     typer.echo(
         f"p: {result.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
-        f"needed: sources required for a significant difference with power {settings.power:g}"
+        f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}"
     )
-    if not pairs:
+    judged = result.metrics[0].type == "preferences"
+    if judged:
         typer.echo(
-            "score: [95% bootstrap confidence interval over sources] and cluster\n"
-            "ranks: rank range; ranges of different clusters do not overlap"
+            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is\n"
+            "preferred exp(d) times as often as the other; a comparison without a source counts as one source"
+        )
+    known = [
+        each
+        for each in result.metrics
+        if any(pair.people_known for pair in result.comparisons if pair.metric == each.name)
+    ]
+    if not pairs:
+        interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
+        typer.echo(f"score: [{interval}] and cluster\nranks: rank range; ranges of different clusters do not overlap")
+    if known:
+        typer.echo("people agree: how often people prefer the better of two systems this far apart")
+    for described in known:
+        say(
+            *textwrap.wrap(
+                f"{described.name}: learnt from {described.people}", 80, initial_indent="  ", subsequent_indent="  "
+            )
         )
     typer.echo("")
     for note in result.notes:
@@ -222,7 +367,9 @@ def _print_systems(result: SystemsResult, comparison: SystemComparison, title: s
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
-        rows.append(row | _tested(each, scale))
+        if any(system.people for system in comparison.systems):
+            row["people, all sources"] = _figure(each.people, 1.0) if each.people else "-"
+        rows.append(row | _tested(each, scale, known=comparison.people_known))
     print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:
         typer.echo(
@@ -237,7 +384,9 @@ def _print_details(comparison: SystemComparison) -> None:
         {
             "system": each.system,
             **{
-                name: f"{value:,.0f}" if value > 1 and value.is_integer() else show(value)
+                name: f"{value:,.0f}"
+                if value.is_integer() and (value > 1 or comparison.metric == "preferences")
+                else show(value)
                 for name, value in each.details.items()
             },
         }
@@ -257,19 +406,30 @@ def _print_wins(comparison: SystemComparison, alpha: float) -> None:
 
 
 def _print_pairs(comparison: SystemComparison, title: str, scale: float) -> None:
-    rows = [{"better": pair.better, "worse": pair.worse, **_tested(pair, scale)} for pair in comparison.pairs]
+    rows = [
+        {"better": pair.better, "worse": pair.worse, **_tested(pair, scale, known=comparison.people_known)}
+        for pair in comparison.pairs
+    ]
     print_table(rows, title, keys=["better", "worse"])
     typer.echo("")
 
 
-def _tested(each: ComparedSystem | SystemPair, scale: float) -> dict[str, str]:
-    """Return a difference and its tests as people read them."""
-    return {
+def _tested(each: ComparedSystem | SystemPair, scale: float, *, known: bool) -> dict[str, str]:
+    """Return a difference and its tests as people read them, and how often people agree if that is `known`."""
+    row = {
         "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
         "p": show(each.p),
         "adjusted": show(each.adjusted),
         "needed": "-" if each.needed is None else f"{each.needed:,}",
     }
+    if known:
+        row["people agree"] = _share(each.agree) if each.agree else "-"
+    return row
+
+
+def _share(estimate: Estimate) -> str:
+    value, low, high = (min(round(100 * figure), 99) for figure in (estimate.value, estimate.low, estimate.high))
+    return f"{value}% [{low} {high}]"
 
 
 def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:

@@ -87,6 +87,14 @@ def command(
             metavar="NAME|PATH",
         ),
     ] = None,
+    nonnegative: Annotated[
+        bool,
+        Option(
+            "--nonnegative",
+            help="Let no feature count against its direction: weights are at least 0, or at most 0 where lower values "
+            "are better.",
+        ),
+    ] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormat = "table",
@@ -120,6 +128,7 @@ def command(
         references_as_candidates=references_as_candidates,
         exclude_self=exclude_self,
         base=base,
+        nonnegative=nonnegative,
     )
     rivals = {name: make_scorer(None, name) for name in listed_paths(compare)}
     corpora: list[Dataset] = []

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from ranker import share
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.documents.manifest import read_manifest
 from ranker.corpora.documents.manifest_schema import FILE_NAME, decoded
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
@@ -112,10 +113,11 @@ def card(name: str) -> Card:
     return known[name]
 
 
-def load(name_or_path: str | Path) -> Dataset:
+def load(name_or_path: str | Path, *, systems: Sequence[str] = ()) -> Dataset:
     """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
 
-    Shards, a directory of them or a pattern for their files, are loaded as one data set.
+    Shards, a directory of them or a pattern for their files, are loaded as one data set. `systems` are the columns of
+    the systems of a table with one row per source.
 
     Raises
     ------
@@ -136,7 +138,7 @@ def load(name_or_path: str | Path) -> Dataset:
                 f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
                 f"known corpora: {', '.join(known)}"
             )
-        return _read(text)
+        return _read(text, systems=systems)
     folder = known[text].find()
     if folder is None:
         raise MissingError(_how_to_get(known[text]))
@@ -151,9 +153,9 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _read(path: str | Path, name: str | None = None) -> Dataset:
+def _read(path: str | Path, name: str | None = None, systems: Sequence[str] = ()) -> Dataset:
     if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
-        return read_dataset(path, name=name)
+        return read_dataset(path, name=name, systems=systems)
     if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
         if is_mtme(path):
             return read_mtme(path, name=name)
@@ -163,6 +165,13 @@ def _read(path: str | Path, name: str | None = None) -> Dataset:
             file=display_name(path),
         )
     return read_manifest(path, name=name)
+
+
+def load_all(names_or_paths: list[str]) -> Dataset:
+    """Load several corpora as one."""
+    if not names_or_paths:
+        raise DataError("no corpus named; give --data NAME or --data PATH")
+    return concatenate([load(name_or_path) for name_or_path in names_or_paths])
 
 
 def _how_to_get(card: Card) -> str:

@@ -74,7 +74,7 @@ _LANGUAGES = {
 }
 LANGUAGE_KEYS = frozenset(_LANGUAGES)
 """Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
-_ALIASES = {"src": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
+_ALIASES = {"src": "source", "prompt": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

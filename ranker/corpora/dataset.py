@@ -235,6 +235,12 @@ def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
 
 
 @view
+def has_texts(dataset: Dataset) -> bool:
+    """Whether candidates have texts; those of preferences between systems may have none."""
+    return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
+
+
+@view
 def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
     """Return the language, without region, that every source is translated into, shape (sources,); empty if unknown."""
     codes = {pair: target_language(pair) or "" for pair in dataset.language_pairs}

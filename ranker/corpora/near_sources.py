@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, source_place
+from ranker.corpora.dataset import Dataset, has_texts, source_place
 from ranker.errors import counted
 
 _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
@@ -56,10 +56,14 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
 
 
 def blank_texts(dataset: Dataset) -> dict[str, Int64Array]:
-    """Return the sources of all empty candidates and of all empty references, those of nothing but white space too."""
+    """Return the sources of all empty candidates and of all empty references, those of nothing but white space too.
+
+    Candidates of preferences without texts are not counted.
+    """
     return {
         name: table["source"].to_numpy(np.int64)[(_plain(table["text"]) == "").to_numpy(bool)]
         for name, table in (("candidate", dataset.candidates), ("reference", dataset.references))
+        if name == "reference" or has_texts(dataset)
     }
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, view
+from ranker.corpora.dataset import Dataset, block_offsets, has_texts, view
 from ranker.corpora.schema import ALIGNMENT, table
 from ranker.errors import DataError, counted
 
@@ -98,6 +98,13 @@ def only_references(dataset: Dataset) -> BoolArray:
     """Return which candidates are the only reference of their source; none where there is no other candidate at all."""
     alone = (own_references(dataset) >= 0) & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
     return np.asarray(alone & ~alone.all())
+
+
+def check_texts(dataset: Dataset) -> None:
+    """Refuse preferences between systems without texts, which nothing can score."""
+    if not has_texts(dataset):
+        what = "contains preferences between systems without texts: compare them with ranker systems, without --metric"
+        raise DataError(what, file=dataset.name)
 
 
 def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset, block_offsets, source_language_pairs, source_place, view
+from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_language_pairs, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
 from ranker.errors import counted
 from ranker.ranks import merge_ties
@@ -106,13 +106,14 @@ def outputs(dataset: Dataset) -> Outputs:
     )
 
 
-def _arrow(texts: pd.Series) -> pa.ChunkedArray:
+def arrow_text(texts: pd.Series) -> pa.ChunkedArray:
+    """Return a text column as Arrow holds it."""
     return pa.chunked_array(pa.array(texts.array))
 
 
 def _numbered(*columns: pd.Series) -> list[Int64Array]:
     """Return a number for each text, equal for equal texts of all columns."""
-    chunks = [chunk for column in columns for chunk in _arrow(column).cast(pa.large_string()).chunks]
+    chunks = [chunk for column in columns for chunk in arrow_text(column).cast(pa.large_string()).chunks]
     encoded = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
@@ -151,7 +152,7 @@ def equal_to_the_reference(dataset: Dataset) -> list[Note]:
 def copies_of_the_source(dataset: Dataset) -> list[Note]:
     """Find systems that leave many sources untranslated."""
     arrays = outputs(dataset)
-    long = pc.greater(pc.utf8_length(_arrow(dataset.sources["text"])), 20).to_numpy()[arrays.source]
+    long = pc.greater(pc.utf8_length(arrow_text(dataset.sources["text"])), 20).to_numpy()[arrays.source]
     flagged = (arrays.text == arrays.source_text) & (arrays.text != arrays.reference_text) & long
     counts, shares = arrays.shares(flagged)
     groups = (shares >= _COPIED) & (counts >= _FEWEST)
@@ -165,7 +166,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
     arrays = outputs(dataset)
     if not len(dataset.references):
         return []
-    texts, sketches = _arrow(dataset.candidates["text"]), _sketches(_arrow(dataset.references["text"]))
+    texts, sketches = arrow_text(dataset.candidates["text"]), _sketches(arrow_text(dataset.references["text"]))
     sketches = np.concatenate([sketches, np.zeros_like(sketches[:1])])
     flagged = np.zeros(len(arrays.rows), dtype=bool)
     bounds = np.searchsorted(arrays.group, np.arange(len(arrays.names) + 1))
@@ -263,8 +264,8 @@ def one_sentence_repeated(dataset: Dataset) -> list[Note]:
 def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray], what: str) -> list[Note]:
     arrays = outputs(dataset)
     with_reference = arrays.reference >= 0
-    own = _truth(has(_arrow(dataset.candidates["text"])))[arrays.rows] & with_reference
-    of_references = np.append(_truth(has(_arrow(dataset.references["text"]))), False)[arrays.reference]
+    own = _truth(has(arrow_text(dataset.candidates["text"])))[arrays.rows] & with_reference
+    of_references = np.append(_truth(has(arrow_text(dataset.references["text"]))), False)[arrays.reference]
     counts, shares = arrays.shares(own)
     _, expected = arrays.shares(of_references & with_reference)
     groups = (shares >= _STYLED) & (expected <= _UNSTYLED) & (counts >= _FEWEST)
@@ -310,7 +311,7 @@ def other_language(dataset: Dataset) -> list[Note]:
     flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
     counts, shares = arrays.shares(flagged)
     groups = (shares >= _FOREIGN) & (counts >= _FEWEST)
-    alike = _likeness(dataset)
+    alike = _similarity(dataset)
     flagged |= (alike < _LEAST_SIMILAR)[arrays.group]
     groups |= alike < _LEAST_SIMILAR
     # copies of the source have a note of their own
@@ -327,17 +328,17 @@ def other_language(dataset: Dataset) -> list[Note]:
 
 def _bytes_per_letter(texts: pd.Series) -> FloatArray:
     """Return bytes per character of texts, which tells scripts from each other; NaN for short texts."""
-    arrow = _arrow(texts)
+    arrow = arrow_text(texts)
     letters = pc.utf8_length(arrow).to_numpy().astype(np.float64)
     letters[letters < 10] = np.nan
     return np.asarray(pc.binary_length(arrow).to_numpy() / letters)
 
 
-def _likeness(dataset: Dataset) -> FloatArray:
+def _similarity(dataset: Dataset) -> FloatArray:
     """Return how alike a sample of every system and its references are in runs of three bytes; NaN for few texts."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
-    texts, references = (_arrow(table["text"]) for table in (dataset.candidates, dataset.references))
+    texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))
     bounds = np.searchsorted(arrays.group, np.arange(len(arrays.names) + 1))
     for group, (start, stop) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
         at = np.arange(start, stop, max(1, (stop - start) // _PROFILED))
@@ -355,7 +356,7 @@ def _likeness(dataset: Dataset) -> FloatArray:
 
 
 def _blank(dataset: Dataset) -> BoolArray:
-    return _truth(pc.equal(pc.utf8_trim_whitespace(_arrow(dataset.candidates["text"])), ""))
+    return _truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(dataset.candidates["text"])), ""))
 
 
 def empty(dataset: Dataset) -> list[Note]:
@@ -373,8 +374,8 @@ def empty(dataset: Dataset) -> list[Note]:
 def short_or_long(dataset: Dataset) -> list[Note]:
     """Find systems with many outputs of less than a third, or more than three times, the length of the reference."""
     arrays = outputs(dataset)
-    own = pc.utf8_length(_arrow(dataset.candidates["text"])).to_numpy()[arrays.rows]
-    expected = np.append(pc.utf8_length(_arrow(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
+    own = pc.utf8_length(arrow_text(dataset.candidates["text"])).to_numpy()[arrays.rows]
+    expected = np.append(pc.utf8_length(arrow_text(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
     longer, shorter = np.maximum(own, expected), np.minimum(own, expected)
     flagged = (expected > 0) & (own > 0) & (longer > _LONG) & (longer > _TIMES * shorter)
     counts, shares = arrays.shares(flagged)
@@ -475,6 +476,7 @@ CONCLUSIONS: tuple[Check, ...] = (few_sources,)
 
 
 def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
-    """Yield what `checks` find."""
+    """Yield what `checks` find, of texts only if there are any."""
     for check in checks:
-        yield from check(dataset)
+        if has_texts(dataset) or check in (almost_all_ties, *CONCLUSIONS):
+            yield from check(dataset)

@@ -27,6 +27,10 @@ class Estimate:
         """Return the estimate of `factor` times the figure, for a factor above 0."""
         return Estimate(factor * self.value, factor * self.low, factor * self.high)
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the figure and its interval as columns of a data frame."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
     """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,); NaN is left out."""

@@ -9,9 +9,11 @@ from typing import Literal, get_args
 
 Level = Literal["segment", "document", "system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+ResamplingLevel = Literal["segment", "document"]
+"""What is resampled to compare systems: sources, or whole documents."""
 Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
-RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
+RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "mean"]
 """Methods that rank systems by human judgements."""
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""

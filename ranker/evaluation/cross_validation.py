@@ -10,11 +10,13 @@ all sources are ranked together. The judgements of a held-out source influence i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import numpy as np
+import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.confidence import Confidence, JudgedPairs, fit_confidence
@@ -25,9 +27,13 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
+from ranker.evaluation.systems.run import scorers_by_name
+from ranker.evaluation.table_result import TableResult
+from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
+from ranker.frames.labelled import Candidates, candidate_rows, scored_apart_from_itself
 from ranker.ranking import Ranker, make_scorer
-from ranker.settings import FOLDS, Loss
+from ranker.settings import AUTO, FOLDS, Loss
 from ranker.training_data import TrainingTable, standardiser, stratified_folds
 
 THIS_MODEL, BASELINE = "this model", "chrf"
@@ -61,6 +67,62 @@ class CrossValidation:
     verdicts: tuple[str, ...]
     confidence: Confidence | None
     """What margins mean to people, by the sources held out; None if these are too few."""
+
+
+@dataclass(frozen=True, repr=False)
+class TrainingResult(TableResult):
+    """A trained ranker, and its agreement with people on sources that were not used for training."""
+
+    ranker: Ranker
+    cross_validation: CrossValidation | None
+
+    @property
+    def headline(self) -> str:
+        """What the ranker is, and what it was trained on."""
+        return repr(self.ranker)[1:-1]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per ranker or metric of the cross-validation: Kendall's tau, if defined, and Spearman's rho."""
+        return pd.DataFrame(
+            {"name": row.name, **(row.tau.columns("tau") if row.tau else {}), **row.spearman.columns("spearman")}
+            for row in (self.cross_validation.rows if self.cross_validation else ())
+        )
+
+
+def train(
+    candidates: Candidates,
+    ranker: str | Ranker = AUTO,
+    *,
+    compare: Sequence[str | Path | Metric | Ranker | Scorer] = (),
+    folds: int = FOLDS,
+    seed: int = 0,
+) -> TrainingResult:
+    """Train a ranker, and cross-validate it over sources.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        With human judgements; see `ranker.ranking.Ranker.score` for the forms.
+    ranker : str or Ranker, default "auto"
+        Features in their notation, or a ranker with other settings; it is trained in place.
+    compare : list of str, Path, Metric or Ranker
+        What to compare with in the cross-validation, besides chrF.
+    folds : int, default 5
+        0 for no cross-validation.
+    seed : int, default 0
+
+    Examples
+    --------
+    >>> from ranker import Ranker, train
+    >>> train("sample", Ranker("bleu", C=0.01)).to_frame()["name"].tolist()
+    ['this model', 'chrf']
+    """
+    ranker = Ranker(ranker) if isinstance(ranker, str) else ranker
+    table = ranker.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
+    if not folds or len(table.blocks) < 2:
+        return TrainingResult(ranker, None)
+    rivals = scorers_by_name(compare)
+    return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, folds=folds, seed=seed))
 
 
 def cross_validate(
@@ -130,6 +192,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     if ranker.base:
         used = ranker.base.weight_sets.columns[table.place]
         features, origin = features[:, used], ranker.base.weights[table.place, used]
+    signs = ranker.feature_set.signs if ranker.settings.nonnegative else None
     fold = fold[table.group]
     scores = np.zeros(len(fold))
     for number in np.unique(fold):
@@ -142,7 +205,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
             mean, scale = standardiser(features[rows])
             columns = (features - mean) / scale
         penalty = training.C * table.pair_weight / part.pair_weight
-        learnt = part.learn(columns[rows], C=penalty, loss=cast(Loss, training.loss), origin=origin)
+        learnt = part.learn(columns[rows], C=penalty, loss=cast(Loss, training.loss), origin=origin, signs=signs)
         scores[~rows] = columns[~rows] @ learnt.coef
     return scores
 

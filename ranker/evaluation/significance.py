@@ -177,11 +177,11 @@ def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
         yield rows[start : start + size]
 
 
-def few_sources(sources: int, where: str = "") -> str | None:
+def few_sources(sources: int, where: str = "", unit: str = "source") -> str | None:
     """Return one line that says what few sources mean for intervals, None if there are enough."""
     if sources >= FEW_SOURCES:
         return None
-    what = f"{counted(sources, 'source')}, fewer than {FEW_SOURCES}: intervals are too narrow"
+    what = f"{counted(sources, unit)}, fewer than {FEW_SOURCES}: intervals are too narrow"
     return f"{where}: {what}" if where else what
 
 

@@ -85,12 +85,10 @@ class Aligners:
             self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
-        """Return the aligner of one language pair, to which `dataset` belongs; equal files are read once."""
+        """Return the aligner of one language pair, to which `dataset` belongs, after `check` has read the files."""
         key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
         if key not in self._aligners:
-            if key in self.files:
-                self._aligners[key] = _loaded(self.files[key])
-            elif key in self.bitexts:
+            if key in self.bitexts:
                 self._aligners[key] = self._learnt(key)
             else:
                 model = learn_aligner(dataset, candidates=self.candidates)
@@ -100,9 +98,7 @@ class Aligners:
 
     def _learnt(self, pair: str) -> WordAligner:
         source, target = files = self.bitexts[pair]
-        text = self._texts.get(pair)
-        text = read_parallel(source, [], [target]) if text is None else text
-        model = learn_aligner(text, references=False, candidates=True, files=files)
+        model = learn_aligner(self._texts[pair], references=False, candidates=True, files=files)
         return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:

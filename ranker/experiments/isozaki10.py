@@ -290,9 +290,10 @@ def _published(correlation: str, kind: str, title: str) -> dict[str, float | Non
     whose two figures are those of NIST in the text that was consulted. WMT 2007 (table 2): Spearman with ranks given by
     people, the mean over three languages into English, News and Europarl.
     """
-    ntcir7, wmt07 = published_table("isozaki10-ntcir7"), published_table("isozaki10-wmt07").mean(axis=1)
+    ntcir7 = published_table("isozaki10-ntcir7").to_dict("index")
+    wmt07 = published_table("isozaki10-wmt07").mean(axis=1).to_dict()
     published_kind = kind if kind == "fluency" else "adequacy"
-    figures = {f"published NTCIR-7 {published_kind}": ntcir7.loc[title, f"{published_kind} {correlation}"]}
+    figures = {f"published NTCIR-7 {published_kind}": ntcir7[title][f"{published_kind} {correlation}"]}
     if kind == PREFERENCES and correlation == "Spearman":
         figures["published WMT07"] = wmt07.get(title)
     return figures

@@ -241,7 +241,7 @@ def _table(
 ) -> Table:
     rows = []
     baseline = correlations["BLEU"].corrected
-    figures = published_table("ye07", 2)
+    figures = published_table("ye07", 2).to_dict("index")
     for name, correlation in correlations.items():
         defined = ~np.isnan(correlation.corrected)
         low, high = bootstrap_interval(correlation.corrected, resamples=settings.resamples, seed=settings.seed)
@@ -262,8 +262,7 @@ def _table(
             "eq. 1 variance, all": _variance(correlation.formula),
         }
         if published:
-            mean, variance = figures.loc[(protocol, name)]
-            row.update({"published mean": mean, "published variance": variance})
+            row.update({f"published {what}": value for what, value in figures[protocol, name].items()})
         rows.append(row)
     return Table(title, tuple(rows), NOTE.format(items=items))
 

@@ -327,6 +327,34 @@ class Metric(FittedExtractor):
         corpus, signature = float(self.score(statistics.sum(axis=0))), self.resolved(dataset).signature()
         return TextScores(str(self), corpus, self.score(statistics), self.higher_is_better, signature)
 
+    def compute(
+        self,
+        *,
+        predictions: Sequence[str],
+        references: Sequence[str | Sequence[str]] | None = None,
+        sources: Sequence[str] | None = None,
+        lp: str | None = None,
+    ) -> dict[str, float]:
+        """Return the corpus score by the name of the metric, as metrics of Hugging Face's evaluate do.
+
+        Parameters
+        ----------
+        predictions : list of str
+        references : list of str or of lists of str
+            One reference, or a list of them, for each prediction.
+        sources, lp
+            As when the metric is called.
+
+        Examples
+        --------
+        >>> from ranker import make_metric
+        >>> make_metric("ter").compute(predictions=["the cat sat"], references=[["the cat sat", "a cat sat"]])
+        {'ter': 0.0}
+        """
+        from ranker.corpora.formats.in_memory import by_translation
+
+        return {self.name: float(self(predictions, by_translation(references), sources, lp=lp))}
+
     def fit(self, dataset: Dataset) -> Metric:
         """Return the fitted form, which is this metric if there is nothing to learn."""
         return self
@@ -387,15 +415,7 @@ class Metric(FittedExtractor):
         return dataclasses.replace(self, tokenizer=names[0])  # type: ignore[type-var]
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return the signature that sacreBLEU prints for the same scores, of segments or of a corpus, or None.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            The data set that is scored.
-        segments : bool
-            Whether single segments are scored.
-        """
+        """Return the signature that sacreBLEU prints for the same scores, of `segments` or of a corpus, or None."""
         return None
 
     def transform(self, dataset: Dataset) -> FloatArray:

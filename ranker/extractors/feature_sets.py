@@ -114,6 +114,12 @@ class FeatureSet:
         return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
 
     @property
+    def signs(self) -> FloatArray:
+        """1 for every column of which higher values are better, else -1."""
+        lower = {column for extractor in self.extractors for column in extractor.lower_is_better}
+        return np.array([-1.0 if column in lower else 1.0 for column in self.columns])
+
+    @property
     def names_files(self) -> bool:
         """Whether it says where scores from elsewhere are, which models must not: they keep the names of scores."""
         return any(given_files(self.members).values())

@@ -208,8 +208,8 @@ class MetricScorer(Scorer):
         dataset, chosen = self.metric.computed_on(dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
-        rows = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
-        statistics = rows.astype(np.float64)
+        made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
+        statistics = made.astype(np.float64)
         apart, own = scored_apart(dataset)
         if len(apart) and self.metric.needs_references:
             statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]

@@ -95,4 +95,7 @@ def _read(X: pd.DataFrame) -> tuple[Dataset, Int64Array]:
     if not isinstance(X, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(X).__name__}"
         raise DataError(f"{what}: use Dataset.to_frame() to convert a data set", file="X")
-    return dataset_and_rows(X, "X")
+    dataset, candidates = dataset_and_rows(X, "X")
+    if candidates is None:
+        raise DataError("expected one row per candidate, found preferences or one column per system", file="X")
+    return dataset, candidates

@@ -14,8 +14,8 @@ import pandas as pd
 from ranker.arrays import Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.in_memory import dataset_and_rows, from_records
-from ranker.corpora.own_references import without_only_references
+from ranker.corpora.formats.in_memory import dataset_and_rows, from_records, is_frame
+from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.errors import DataError, note_logger
 
 _LOG = note_logger(__name__)
@@ -52,9 +52,13 @@ class CandidateRows:
 
 def candidate_rows(candidates: Candidates) -> CandidateRows:
     """Return candidates of any form as a data set with the rows of results."""
-    if isinstance(candidates, pd.DataFrame):
+    if isinstance(candidates, pd.DataFrame) or is_frame(candidates):
         dataset, of_row = dataset_and_rows(candidates)
-        return CandidateRows(dataset, candidates.index, of_row)
+        if isinstance(candidates, pd.DataFrame) and of_row is not None:
+            return CandidateRows(dataset, candidates.index, of_row)
+        return CandidateRows(
+            dataset, pd.RangeIndex(len(dataset if of_row is None else of_row), name="candidate"), of_row
+        )
     if isinstance(candidates, str | Path):
         dataset = catalogue.load(candidates)
     elif isinstance(candidates, Dataset):
@@ -71,6 +75,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
 
 def scored_apart_from_itself(dataset: Dataset) -> Dataset:
     """Return a data set without candidates that are the only reference of their source; a note in the log says so."""
+    check_texts(dataset)
     dataset, note = without_only_references(dataset)
     if note:
         _LOG.warning("ranker: note: %s", note)

@@ -127,7 +127,8 @@ def _caption(result: SystemsResult, lp: str) -> str:
         f"{comparison.metric} {_known(comparison.kendall)}, {_known(comparison.pearson)}" for comparison in comparisons
     )
     parts = [
-        f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals.",
+        f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals"
+        f"{' over documents' if first.documents else ''}.",
         f"Best scores in bold. Order and rank ranges by {first.metric}.",
         f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({result.test_title}, "
         f"{counted(settings.resamples, 'resample')}, seed {settings.seed}, {settings.correction_title}, {pairs}).",

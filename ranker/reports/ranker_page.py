@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ranker.reports.checks import checked
 from ranker.reports.findings import RankerFindings
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots import charts
@@ -29,6 +30,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *compared_systems(findings),
         weights(findings),
         extractors(findings),
+        *checked([measured.dataset for measured in findings.measured]),
         *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
         sources(findings),
     ]

@@ -43,9 +43,14 @@ class NamedScorers:
 
     @classmethod
     def of(
-        cls, metrics: Iterable[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
+        cls, metrics: Sequence[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
     ) -> NamedScorers:
-        """Return them with the absolute path of a model; what cannot be computed shard by shard is an error."""
+        """Return them with the absolute path of a model; what cannot be computed shard by shard is an error.
+
+        So is naming none: shards do not tell which included model suits all data.
+        """
+        if not metrics and model is None:
+            raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")
         named = None if model is None else str(model)
         if named is not None and Path(named).exists():
             named = str(Path(named).absolute())
@@ -57,11 +62,10 @@ class NamedScorers:
 
     @classmethod
     def single(cls, metric: str | None, model: str | Path | None, *, references: bool) -> NamedScorers:
-        """Return a single scorer; shards do not tell which included model suits all data, so neither is an error."""
-        if metric is None and model is None:
-            raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")
-        # says what is wrong with two of them
-        make_scorer(metric, model)
+        """Return a single scorer; neither is an error."""
+        if metric is not None and model is not None:
+            # says what is wrong with two of them
+            make_scorer(metric, model)
         return cls.of([metric] if metric else [], model, references=references)
 
     def scorers(self) -> tuple[Scorer, ...]:

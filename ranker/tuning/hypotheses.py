@@ -149,11 +149,6 @@ class StatisticsTable:
         self._keys: Int64Array = np.zeros(0, dtype=np.int64)
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
-    @property
-    def extracted(self) -> int:
-        """Number of distinct (sentence, text) whose statistics were extracted."""
-        return len(self._keys)
-
     def rows(self, nbest: NBestList) -> Int64Array:
         """Extract what is new in `nbest`, the last list or one merged from it, and return each hypothesis's row."""
         check_sentences(nbest, self.references)

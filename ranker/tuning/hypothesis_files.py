@@ -9,12 +9,11 @@ import numpy as np
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, NBestList, from_columns
-from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq, parse_nbest
-from ranker.corpora.formats.reading import format_of, parse_dataset
+from ranker.corpora.formats.nbest_reading import is_fairseq, parse_nbest
+from ranker.corpora.formats.reading import fairseq_dataset, format_of, parse_dataset
 from ranker.corpora.formats.tables import is_header
 from ranker.errors import DataError, counted
 from ranker.files import STDIN, display_name, read_text
-from ranker.tuning.hypotheses import references_of
 
 
 def read_hypotheses(
@@ -37,9 +36,8 @@ def read_hypotheses(
     if SEPARATOR in first_line or not text:
         return parse_nbest(text, file), None
     if is_fairseq(text):
-        nbest, sources = parse_fairseq(text, file)
-        texts = [sources.get(sentence, "") for sentence in range(int(nbest.sentence[-1]) + 1)]
-        return nbest, references_of(texts, [], [], file) if sources else None
+        nbest, dataset = fairseq_dataset(text, file, file)
+        return nbest, dataset if len(dataset.references) or (dataset.sources["text"] != "").any() else None
     return _of_lines(text.removesuffix("\n").split("\n"), file, sentences, each), None
 
 

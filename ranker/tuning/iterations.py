@@ -23,6 +23,8 @@ from ranker.tuning.state import State
 from ranker.tuning.weights import Weights, WeightSpace, weight_space
 
 Report = Callable[[str], None]
+UNCHANGED = 1e-4
+"""Tuning with a decoder ends when no weight changes by more."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,6 @@ class IterationPlan:
 
     search: MertSearch = dataclasses.field(default_factory=MertSearch)
     iterations: int = 1
-    change: float = 1e-4
     fixed: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
 
@@ -124,7 +125,7 @@ def _iterate(
         problem = problem_of(together, table)
         report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
         optimum = optimise(problem, current_space, plan.search, iteration=iteration, earlier=earlier)
-        done = _step(iteration, together, before, optimum, weights, plan, decoder)
+        done = _step(iteration, together, before, optimum, weights, decoder)
         steps.append(done)
         report(f"iteration {iteration}: {objective.name} {done.start:.6f} -> {done.score:.6f}")
         if done.stopped:
@@ -161,7 +162,6 @@ def _step(
     before: int,
     optimum: Optimum,
     start: FloatArray,
-    plan: IterationPlan,
     decoder: Decoder | None,
 ) -> Step:
     new = len(together) - before
@@ -170,7 +170,7 @@ def _step(
         stopped = "no new hypothesis"
     elif decoder is None and iteration > 1 and optimum.score == optimum.start_score:
         stopped = "no better weights"
-    elif decoder is not None and np.abs(optimum.weights - start).max(initial=0.0) <= plan.change:
+    elif decoder is not None and np.abs(optimum.weights - start).max(initial=0.0) <= UNCHANGED:
         stopped = "weights no longer change"
     return Step(
         iteration=iteration,

@@ -1,6 +1,9 @@
-"""Every hypothesis against every other of its sentence as its reference, in batches, with any metric."""
+"""Every hypothesis against every other of its sentence as its reference, in batches, with any metric or ranker."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,17 +13,39 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
+from ranker.extractors.scorers import Scorer
+from ranker.extractors.text.text_pairs import TextPairs
 from ranker.tuning.hypotheses import dataset_of, references_of
 
 MOST_HYPOTHESES = 20_000
 """Most different hypotheses of one sentence: the similarities of so many take 3.2 GB."""
 
 
+@dataclass(frozen=True)
+class ScorerSimilarity:
+    """The score by a ranker of one text against the other as its only reference, higher is better."""
+
+    scorer: Scorer
+    compares_both: ClassVar[bool] = False
+
+    def fit(self, texts: Dataset, rows: Int64Array) -> ScorerSimilarity:
+        """Return itself: rankers are trained."""
+        return self
+
+    def compare(self, pairs: TextPairs) -> FloatArray:
+        """Return the scores."""
+        return self.scorer.candidate_scores(pairs.dataset())
+
+    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
+        """Scores in one direction say nothing of those in the other."""
+        raise NotImplementedError
+
+
 def mean_pairwise(
-    nbest: NBestList, hypotheses: Int64Array, metric: Metric, mass: FloatArray, sources: Dataset | None = None
+    nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Sum the scores of every hypothesis against all of its sentence, weighted by their `mass`; and against itself."""
-    check_new_texts([metric], "hypotheses against each other")
+    check_new_texts(gain.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
     sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
     if sizes.max(initial=0) > MOST_HYPOTHESES:
@@ -34,7 +59,8 @@ def mean_pairwise(
     texts = dataset_of(nbest, references_of(source_texts, [], [], nbest.name), hypotheses)
     sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))
     first = 0
-    for block in similarities(texts, MetricSimilarity(metric)):
+    similarity = MetricSimilarity(gain) if isinstance(gain, Metric) else ScorerSimilarity(gain)
+    for block in similarities(texts, similarity):
         width = np.repeat(block.sizes, block.sizes)
         rows = slice(first, first + len(width))
         if len(block.values) > PAIRS:

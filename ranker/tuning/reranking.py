@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
+from ranker.files import display_name
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.hypotheses import StatisticsTable, dataset_of, distinct_hypotheses
 from ranker.tuning.pairwise import mean_pairwise
@@ -92,14 +95,14 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
 
 
 def expected_gains(
-    nbest: NBestList, metric: Metric, probability: FloatArray | None = None, references: Dataset | None = None
+    nbest: NBestList, gain: Metric | Scorer, probability: FloatArray | None = None, references: Dataset | None = None
 ) -> FloatArray:
     r"""Return the expected gain of every hypothesis if the others are what is right, shape (hypotheses,).
 
     .. math:: \sum_{h'} P(h') G(h, h')
 
-    over the hypotheses h' of the sentence, h among them, with the metric's score G of h against h' as its only
-    reference (Kumar and Byrne 2004, equation 5). The highest has the minimum Bayes risk.
+    over the hypotheses h' of the sentence, h among them, with the score G of h by a metric or ranker against h' as its
+    only reference (Kumar and Byrne 2004, equation 5). The highest has the minimum Bayes risk.
     """
     first, row, _ = distinct_hypotheses(nbest)
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
@@ -110,4 +113,26 @@ def expected_gains(
         )
     chances = posterior(nbest) if probability is None else probability
     mass = np.asarray(np.bincount(row, chances, minlength=len(first)), dtype=np.float64)
-    return mean_pairwise(nbest, first, metric, mass, references)[0][row]
+    return mean_pairwise(nbest, first, gain, mass, references)[0][row]
+
+
+def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:
+    """Return what `expected_gains` does, from a file of NumPy with the gains of another program.
+
+    For each sentence of n hypotheses, in order, it has n x n numbers: a row per hypothesis with its gain against each.
+    """
+    file = display_name(path)
+    try:
+        gains = np.load(path, allow_pickle=False)
+        gains = np.asarray(gains, dtype=np.float64).reshape(-1)
+    except (OSError, ValueError, EOFError, TypeError) as error:
+        raise DataError(f"expected an array of numbers in NumPy's format ({error})", file=file) from None
+    sizes = np.bincount(nbest.sentence)
+    if len(gains) != (sizes**2).sum() or not np.isfinite(gains).all():
+        what = f"has {len(gains):,} gains" if np.isfinite(gains).all() else "has gains that are not finite"
+        expected = f"expected {(sizes**2).sum():,} numbers, n x n for each sentence of n hypotheses in {nbest.name}"
+        raise DataError(f"{what}, {expected}", file=file)
+    chances = posterior(nbest) if probability is None else probability
+    ends = np.cumsum(sizes)
+    blocks = zip(np.split(gains, np.cumsum(sizes**2)[:-1]), np.split(chances, ends[:-1]), strict=True)
+    return np.concatenate([block.reshape(len(chance), len(chance)) @ chance for block, chance in blocks])

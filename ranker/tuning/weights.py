@@ -28,11 +28,6 @@ class Weights:
     layout: Layout
     values: tuple[float, ...]
 
-    @property
-    def vector(self) -> FloatArray:
-        """The weights, shape (columns,)."""
-        return np.array(self.values, dtype=np.float64)
-
     def groups(self) -> list[tuple[str, list[float]]]:
         """Return the name and the weights of every feature."""
         left = list(self.values)

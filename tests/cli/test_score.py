@@ -92,14 +92,14 @@ def test_documents_and_systems_score_summed_statistics(metric: str, score: Score
 def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
     Ranker("bleu1-4").fit(load("sample")).save("m")
     segments = rows(score("-M", "m", "-m", "bleu", "-f", "json"))
-    assert list(segments[0]) == ["lp", "seg_id", "system", "bleu", "ranker"]
+    assert list(segments[0]) == ["lp", "seg_id", "system", "bleu", "m"]
     for row in rows(score("-M", "m", "--level", "document", "-f", "json")):
         own = [
-            segment["ranker"]
+            segment["m"]
             for segment in segments
             if segment["system"] == row["system"] and DOCUMENTS[int(segment["seg_id"]) - 1] == row["doc"]
         ]
-        assert row["ranker"] == pytest.approx(sum(own) / len(own), abs=1e-12)
+        assert row["m"] == pytest.approx(sum(own) / len(own), abs=1e-12)
 
 
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:

@@ -84,9 +84,19 @@ def test_tables_fit_the_terminal(printed: Printed, monkeypatch: pytest.MonkeyPat
 def test_pairs_and_json_hold_everything(printed: Printed) -> None:
     rows = rows_of(printed(*SAMPLE, "--pairs", "-f", "csv"))
     assert len(rows) == 2 * 21
-    assert list(rows[0]) == ["lp", "metric", "better", "worse", "difference", "low", "high", "p", "adjusted", "needed"]
+    tested = ["difference", "low", "high", "p", "adjusted", "needed", "agree", "agree.low", "agree.high"]
+    assert list(rows[0]) == ["lp", "metric", "better", "worse", *tested]
     table = printed(*SAMPLE, "--pairs")
-    assert table.splitlines()[1].split() == ["better", "worse", "difference", "p", "adjusted", "needed"]
+    assert table.splitlines()[1].split() == [
+        "better",
+        "worse",
+        "difference",
+        "p",
+        "adjusted",
+        "needed",
+        "people",
+        "agree",
+    ]
     assert "ranks" not in table
     document = json.loads(printed(*SAMPLE, "-f", "json"))
     assert document["format"] == "ranker-systems/1"
@@ -123,6 +133,62 @@ def test_the_report_holds_what_the_tables_hold(
     assert err == "ranker: note: written: report.html\n"
 
 
+GATE = ("sample", "--baseline", "sys4", "-m", "chrf,ter", "--resamples", "100", "--fail-if-worse")
+
+
+@pytest.mark.parametrize(
+    ("options", "failing"),
+    [
+        (["chrf"], ["sys5", "sys6", "sys7"]),
+        (["ter"], ["sys7"]),
+        (["chrf", "--max-drop", "0.07"], ["sys7"]),
+        (["chrf", "--max-drop", "0.07", "--percent"], ["sys5", "sys6", "sys7"]),
+        (["chrf", "--max-drop", "7", "--percent"], ["sys7"]),
+        (["chrf", "--max-drop", "0.9"], []),
+    ],
+)
+def test_a_gate_fails_if_a_system_is_significantly_worse(
+    written: Path, capsys: pytest.CaptureFixture[str], options: list[str], failing: list[str]
+) -> None:
+    form = [] if "--percent" in options else ["-o", "result.json"]
+    with pytest.raises(SystemExit) as exit_info:
+        run(["systems", *GATE, *options, *form, "-q"])
+    _, err = capsys.readouterr()
+    assert exit_info.value.code == (3 if failing else 0)
+    assert re.findall(r"(\w+) is significantly worse than sys4", err) == failing
+    assert len(err.splitlines()) == bool(failing)
+    if form:
+        document = json.loads((written / "result.json").read_text(encoding="utf-8"))
+        (comparison,) = (each for each in document["comparisons"] if each["metric"] == options[0])
+        worse = {pair["worse"] for pair in comparison["pairs"] if pair["better"] == "sys4" and pair["adjusted"] < 0.05}
+        assert worse >= {*failing}
+
+
+def test_a_plan_holds_the_power_and_what_is_needed(printed: Printed) -> None:
+    def plan(*options: str) -> dict[str, dict[str, str]]:
+        return {row["system"]: row for row in rows_of(printed(*SAMPLE[:2], "chrf", "--plan", "-f", "csv", *options))}
+
+    observed, given = plan("--resamples", "200"), plan("--resamples", "200", "--difference", "0.02")
+    compared = rows_of(printed(*SAMPLE[:2], "chrf", "--resamples", "200", "-f", "csv"))
+    assert [observed[row["system"]]["needed"] for row in compared[1:]] == [row["needed"] for row in compared[1:]]
+    for row in given.values():
+        assert float(row["difference"]) == 0.02
+        assert (float(row["power"]) >= 0.8) == (int(row["needed"]) <= 120) == (float(row["detectable"]) <= 0.02)
+    documents = plan("--resamples", "200", "--level", "document")
+    assert {row["documents"] for row in documents.values()} == {"12"}
+    table = printed(*SAMPLE[:2], "chrf", "--plan", "--pairs", "--percent")
+    assert len(re.findall(r"chrf %", table)) == 21
+
+
+def test_bleu_chrf_and_the_suited_model_are_the_default(printed: Printed) -> None:
+    rows = rows_of(printed(*FILES, "--resamples", "20", "-f", "csv"))
+    assert list(dict.fromkeys(row["metric"] for row in rows)) == ["bleu", "chrf", "full"]
+    scores = rows_of(printed(*FILES, "--level", "system", "-f", "csv", command="score"))
+    assert list(scores[0]) == ["lp", "system", "segments", "bleu", "chrf", "full"]
+    full = {row["system"]: row["score"] for row in rows if row["metric"] == "full"}
+    assert {row["system"]: row["full"] for row in scores} == full
+
+
 def test_names_that_a_terminal_would_obey_are_escaped(printed: Printed) -> None:
     texts = {"\u202eA\x1b[31m": "a b c d", "<b>": "a b x d"}
     records = [{"source": "s", "references": ["a b c d"], "candidates": texts} for _ in range(3)]
@@ -143,4 +209,4 @@ def test_plain_files_take_their_language_pair_from_lp(printed: Printed) -> None:
 def test_a_ranker_is_compared_too(printed: Printed) -> None:
     printed("-d", "sample", "-F", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
     rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-f", "csv"))
-    assert {row["metric"] for row in rows} == {"chrf", "ranker"}
+    assert {row["metric"] for row in rows} == {"chrf", "x.model"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ranker.corpora import catalogue
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
+from ranker.errors import DataError
 from ranker.files import safe_join
 from ranker.share import directory
 
@@ -108,3 +110,13 @@ def test_the_folder_for_corpora_is_the_users_unless_another_is_set(corpora, monk
     assert catalogue.corpus_directory() == corpora
     monkeypatch.delenv("RANKER_DATA")
     assert catalogue.corpus_directory().parts[-2:] == ("ranker", "corpora")
+
+
+def test_several_corpora_become_one(corpora):
+    Path("x.jsonl").write_text(LINE)
+    shutil.copy("x.jsonl", "y.jsonl")
+    joined = catalogue.load_all(["x.jsonl", "y.jsonl"])
+    assert joined.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
+    assert joined.candidates["text"].tolist() == ["a", "b"] * 2
+    with pytest.raises(DataError, match="no corpus named; give --data NAME or --data PATH"):
+        catalogue.load_all([])

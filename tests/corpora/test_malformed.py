@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -130,7 +131,8 @@ def test_deep_nesting(place: str, depth: int, tmp_path: Path) -> None:
         line = f'{{"source": {nested}, "candidates": {{"A": "a"}}}}'
     path = tmp_path / "x.jsonl"
     path.write_text(f"{LINES[0]}\n{line}\n", encoding="utf-8")
-    if place == "meta" and depth <= 400:
+    # Python 3.13 and later read deeper ones
+    if place == "meta" and depth <= (400 if sys.version_info < (3, 13) else 5000):
         assert len(read_dataset(path).sources) == 2
     else:
         refusal(lambda: read_dataset(path), path, 2, "nested|expected")

@@ -84,7 +84,7 @@ def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
     path = tmp_path / "other.align"
     learn_aligner(select_language_pairs(preferred, ["aa-en"]), tokenizer="none").save(path)
     with pytest.raises(OptionError, match="was trained with the tokenizer none, but this experiment uses 13a"):
-        Aligners.parse([str(path)], []).aligner(preferred, "aa-en")
+        Aligners.parse([str(path)], []).check([preferred])
 
 
 def test_candidates_teach_the_aligner_on_request(preferred):

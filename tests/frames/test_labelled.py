@@ -13,6 +13,7 @@ import pytest
 import ranker
 from ranker import Dataset, Features, Ranker, evaluate, from_records, make_metric, ranking
 from ranker.errors import DataError, MissingError
+from ranker.evaluation import cross_validation
 from ranker.evaluation.compare import evaluation
 from ranker.evaluation.systems import run
 
@@ -189,7 +190,7 @@ def test_public_names_are_listed():
     assert "errors" in dir(ranker)
 
 
-@pytest.mark.parametrize("module", [ranker, ranking, evaluation, run])
+@pytest.mark.parametrize("module", [ranker, ranking, evaluation, run, cross_validation])
 def test_the_examples_of_the_docstrings(module, monkeypatch):
     result = doctest.testmod(module)
     assert result.attempted

@@ -61,11 +61,12 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
             )
             assert row[3] == f"({people[each.system].cluster}) {people[each.system].score:.3f}"
             if each.difference is None:
-                assert row[4:] == ["baseline", "–", "–", "–"]
+                assert row[4:8] == ["baseline", "–", "–", "–"]
             else:
                 assert row[4].startswith(f"{scale * each.difference.value:+.{digits}f} [")
                 assert row[5:7] == [f"{each.p:.4f}", f"{each.adjusted:.4f}"]
                 assert row[7] == f"{each.needed:,}"
+                assert not each.agree or row[8].startswith(f"{min(round(100 * each.agree.value), 99)}% [")
     page = Page(text).text
     for pair in result.comparisons[0].pairs:
         assert f"{pair.better}{pair.worse}" in page

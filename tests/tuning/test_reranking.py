@@ -10,12 +10,13 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
-from ranker.ranking import make_scorer
+from ranker.ranking import make_scorer, scorer_of
 from ranker.tuning import pairwise
 from ranker.tuning.hypotheses import StatisticsTable, read_references
 from ranker.tuning.reranking import (
     best_hypotheses,
     expected_gains,
+    expected_given_gains,
     model_scores,
     oracle,
     posterior,
@@ -50,6 +51,44 @@ def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
         assert result == pytest.approx(expected, abs=1e-12)
         monkeypatch.setattr(similarities, "PAIRS", 30)
         assert expected_gains(nbest, metric, probability).tolist() == result.tolist()
+
+
+def brute_force(gains: dict[tuple[int, int], float], chances: np.ndarray) -> list[float]:
+    """Return the expected gain of every hypothesis, of the gains by pairs of hypotheses."""
+    return [sum(chances[b] * gain for (a, b), gain in gains.items() if a == row) for row in range(len(chances))]
+
+
+@pytest.mark.parametrize("name", ["full-lexical", "full"])
+def test_minimum_bayes_risk_by_a_ranker_scores_every_pair_by_itself_without_consensus(name, monkeypatch):
+    nbest, _ = random_list(2, sentences=2, hypotheses=4)
+    scorer = scorer_of(name).for_systems()
+    texts, chances = nbest.text_of(np.arange(len(nbest))), posterior(nbest, np.arange(len(nbest)), 0.5)
+    pairs = [(a, b) for a, b in itertools.product(range(8), repeat=2) if nbest.sentence[a] == nbest.sentence[b]]
+    gains = {(a, b): float(scorer.candidate_scores(dataset_of([([texts[b]], texts[a])]))[0]) for a, b in pairs}
+    monkeypatch.setattr(similarities, "PAIRS", 5)
+    assert expected_gains(nbest, scorer, chances) == pytest.approx(brute_force(gains, chances), abs=1e-9)
+
+
+def test_minimum_bayes_risk_by_given_gains_is_that_of_the_same_gains(tmp_path):
+    # the sentence without hypotheses has no gains, the repeated hypothesis has some for each of its lines
+    texts, sentence = ["a b", "a c", "a b", "d e", "d d e", "e", "d"], [0, 0, 0, 2, 2, 2, 2]
+    nbest = from_columns("x", sentence, texts, np.zeros((7, 1)), (("f", 1),))
+    pairs = [(a, b) for a, b in itertools.product(range(7), repeat=2) if sentence[a] == sentence[b]]
+    gains = pair_scores(make_metric("chrf"), texts, pairs)
+    np.save(tmp_path / "g.npy", [*gains.values()])
+    for chances in (None, posterior(nbest, np.arange(7.0), 0.7)):
+        result = expected_given_gains(nbest, tmp_path / "g.npy", chances)
+        assert result == pytest.approx(brute_force(gains, posterior(nbest) if chances is None else chances), abs=1e-12)
+        assert result == pytest.approx(expected_gains(nbest, make_metric("chrf"), chances), abs=1e-12)
+    for wrong, says in (
+        (np.zeros((2, 4, 4)), "has 32 gains, expected 25 numbers, n x n for each sentence of n hypotheses in x"),
+        (np.full(25, np.nan), "has gains that are not finite, expected 25 numbers"),
+        (np.array(["a"]), "expected an array of numbers in NumPy's format"),
+        (np.array([{}]), "expected an array of numbers in NumPy's format"),
+    ):
+        np.save(tmp_path / "g.npy", wrong)
+        with pytest.raises(DataError, match=says):
+            expected_given_gains(nbest, tmp_path / "g.npy")
 
 
 def test_minimum_bayes_risk_of_a_long_list_is_the_same(monkeypatch):

@@ -18,8 +18,8 @@ def test_both_forms_read_back_equal(tmp_path):
     assert [path.name for path in paths] == ["w.json", "w.ini"]
     for path in paths:
         again = read_weights(path)
-        assert again.vector.tolist() == WEIGHTS.vector.tolist()
-        assert again.fit(LAYOUT, "list").tolist() == WEIGHTS.vector.tolist()
+        assert again.values == WEIGHTS.values
+        assert tuple(again.fit(LAYOUT, "list")) == WEIGHTS.values
     assert json.loads(paths[0].read_text())["score"] == 0.5
     assert paths[1].read_text() == "[weight]\nF= 0.1 -2\nLM0= 0.3333333333333333\nTM0= 1e-20 0 5\n"
 

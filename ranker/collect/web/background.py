@@ -28,25 +28,20 @@ class Background:
         self._path, self._settings = path, settings
         self._turn = asyncio.Lock()
         self._columns: FloatArray | None = None
-        self._figures: tuple[int, dict[str, Any]] | None = None
         self._queue: asyncio.Task[None] | None = None
         self._queued = -_NEWEST
 
     async def figures(self) -> tuple[int, dict[str, Any]]:
         """Return the statistics as JSON, and the number of judgements that they cover."""
         async with self._turn:
-            self._figures = await asyncio.to_thread(self._compute_figures)
-            return self._figures
+            return await asyncio.to_thread(self._compute_figures)
 
     def _compute_figures(self) -> tuple[int, dict[str, Any]]:
         from ranker.collect.figures import figures_of
 
         with closing(connect(self._path)) as connection:
             count = count_judgements(connection)
-            if self._figures is not None and self._figures[0] == count:
-                return self._figures
-            figures = figures_of(connection, self._settings)
-            return count, figures.document(KINDS[self._settings.kind])
+            return count, figures_of(connection, self._settings).document(KINDS[self._settings.kind])
 
     def _features(self, dataset: Dataset) -> FloatArray:
         from ranker.collect.figures import feature_columns

@@ -8,7 +8,7 @@ segment a line in the order of the source. What a system or a reference lacks is
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,30 +75,30 @@ def parse_testset(text: str, file: str) -> list[Record]:
     parts = [
         _Part(role, name, part_documents)
         for role in by_role
-        for name, part_documents in _named(by_role[role], role, file).items()
+        for name, part_documents in _named(by_role[role], role, Path(file).name).items()
     ]
     return _records(parts, file)
 
 
 def read_testset(
-    source: str | Path | None, references: Sequence[str | Path], translations: Sequence[str | Path], name: str
+    source: str | Path | None, references: Sequence[str | Path], translations: Mapping[str, str | Path], name: str
 ) -> Dataset:
-    """Read a test set from the files of its source, empty without one, its references and its systems."""
-    files: list[tuple[sgml.Role, str | Path]] = [
-        *(("source", path) for path in (source,) if path is not None),
-        *(("reference", path) for path in references),
-        *(("system", path) for path in translations),
+    """Read a test set from the files of its source, empty without one, its references and its systems, by name."""
+    files: list[tuple[sgml.Role, str | Path, str]] = [
+        *(("source", path, "") for path in (source,) if path is not None),
+        *(("reference", path, display_name(Path(path).name)) for path in references),
+        *(("system", path, system) for system, path in translations.items()),
     ]
     parsed: dict[str, list[sgml.Document]] = {}
-    for _, path in files:
+    for _, path, _ in files:
         if is_testset(path) and str(path) not in parsed:
             parsed[str(path)] = sgml.parse_documents(read_markup(path), display_name(path))
-    parts: list[_Part | tuple[sgml.Role, str | Path]] = []
-    for role, path in files:
+    parts: list[_Part | tuple[sgml.Role, str | Path, str]] = []
+    for role, path, file_name in files:
         if str(path) not in parsed:
-            parts.append((role, path))
+            parts.append((role, path, file_name))
             continue
-        named = _named(_of_role(parsed[str(path)], role, display_name(path)), role, display_name(path))
+        named = _named(_of_role(parsed[str(path)], role, display_name(path)), role, file_name)
         parts += [_Part(role, name, documents) for name, documents in named.items()]
     # ids come from the source, or else from the first file that has some
     like = next(part for part in parts if isinstance(part, _Part))
@@ -142,21 +142,20 @@ def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list
     raise DataError(f"expected documents of a {role}, found only those of {held}", file=file)
 
 
-def _named(documents: list[sgml.Document], role: sgml.Role, file: str) -> dict[str, list[sgml.Document]]:
+def _named(documents: list[sgml.Document], role: sgml.Role, file_name: str) -> dict[str, list[sgml.Document]]:
     """Return the documents of every system or reference, by its name; those of the source are one."""
     named: dict[str, tuple[str, list[sgml.Document]]] = {}
     for document in documents:
-        name = "" if role == "source" else document.sysid or Path(file).name
+        name = "" if role == "source" else document.sysid or file_name
         named.setdefault(sgml.key(name), (name, []))[1].append(document)
     return dict(named.values())
 
 
-def _aligned(role: sgml.Role, path: str | Path, like: _Part) -> _Part:
+def _aligned(role: sgml.Role, path: str | Path, name: str, like: _Part) -> _Part:
     """Return the lines of a plain file as documents with the ids of those of another part."""
     total = sum(len(document.segments) for document in like.documents)
     lines = iter(enumerate(read_lines(path, total, like.documents[0].file), 1))
     file = display_name(path)
-    name = "" if role == "source" else "stdin" if str(path) == STDIN else display_name(Path(path).name)
     documents = []
     for document in like.documents:
         segments = []

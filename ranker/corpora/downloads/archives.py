@@ -60,7 +60,7 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack the files of an archive into a folder, and return their number."""
+    """Unpack the files of an archive, or `only` folders and files, named up to a dot, and return their number."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0
@@ -70,7 +70,9 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
             if not parts or len(name) > _LONGEST_NAME:
                 raise ValueError("an entry has no name" if not parts else "an entry has a name that is too long")
             wanted = parts[len(start) :] if parts[: len(start)] == start else []
-            if not wanted or (only and wanted[0] not in only):
+            inside = "/".join(wanted)
+            chosen = any(inside == part or inside.startswith((f"{part}/", f"{part}.")) for part in only)
+            if not wanted or (only and not chosen):
                 continue
             if content is None:
                 what = "is a link, a device or a sparse file, expected regular files"
@@ -85,7 +87,8 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
         what = f"damaged or unknown archive ({printable(str(error))[:100]}): delete it and download it again"
         raise DataError(what, file=file) from None
     if not count:
-        raise DataError(f"contains no files{f' in {below}' if below else ''}: the archive has changed", file=file)
+        what = f"contains no {' or '.join(only) or 'files'}{f' in {below}' if below else ''}"
+        raise DataError(f"{what}: the archive has changed, or never had this", file=file)
     return count
 
 

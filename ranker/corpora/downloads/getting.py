@@ -11,9 +11,11 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
@@ -43,10 +45,11 @@ def get(
     sha256: Mapping[str, str] | None = None,
     unverified: bool = False,
     again: bool = False,
+    sources: Sequence[str] | None = None,
     limits: DownloadLimits | None = None,
 ) -> list[Fetched]:
-    """Fetch the files of a corpus known by name and put them in its folder."""
-    card = catalogue.card(name)
+    """Fetch a corpus known by name, or the `sources` and references of language pairs, into its folder."""
+    card = catalogue.card(name) if sources is None else _sources_alone(catalogue.card(name), sources)
     if not card.download:
         how = "it is included in this package" if card.bundled else card.obtain
         raise MissingError(f"the card of corpus {name!r} has no download address: {how}")
@@ -73,6 +76,16 @@ def get(
         ]
         _put_in_place(card, downloads)
     return rows
+
+
+def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
+    """Return the card of the sources and references of language pairs, all by default, in a folder of their own."""
+    parts = [part for part in card.download if {"sources", "references"} <= set(part.only)]
+    if not parts:
+        raise OptionError(f"the sources and references of {card.name} are not in files of their own; omit --sources")
+    only, into = tuple(f"{kind}/{lp}" for kind in ("sources", "references") for lp in lps), "+".join(lps) or "sources"
+    download = tuple(replace(part, only=only or ("sources", "references"), into=into) for part in parts)
+    return replace(card, download=download, files=(f"{into}/",))
 
 
 def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:

@@ -88,7 +88,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
                 if attempt == limits.attempts or transfer.have == before:
                     raise
                 time.sleep(limits.pause)
-        digest = transfer.digest.hexdigest()
+        digest: str = transfer.digest.hexdigest()
         if sha256 and digest != sha256:
             what = f"has the SHA-256 digest {digest}, expected {sha256}"
             raise FetchError(f"{address}: {what}: it is damaged or has changed, and was deleted")

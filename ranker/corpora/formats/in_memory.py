@@ -20,7 +20,8 @@ from ranker.arrays import Int64Array
 from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
-from ranker.corpora.formats.tables import MISSING, long_table
+from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
+from ranker.corpora.formats.tables import MISSING, Columns
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.corpora.selection import with_language_pair
 from ranker.errors import DataError, counted
@@ -31,20 +32,26 @@ Texts = Sequence[str]
 References = Sequence[str | Texts] | Mapping[Any, Texts]
 
 
-def from_frame(frame: pd.DataFrame, name: str = "frame", *, lp: str | None = None) -> Dataset:
+def from_frame(
+    frame: pd.DataFrame | Any, name: str = "frame", *, lp: str | None = None, systems: Sequence[str] = ()
+) -> Dataset:
     """Make a data set of a frame with one row per candidate, or per candidate and judge.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
+        Of pandas, polars, Arrow, or anything else that exports Arrow streams (``__arrow_c_stream__``). Columns
+        ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
         ``doc``, ``seg_id``, ``judge``, ``is_reference``; every other column holds ratings. The names and the rules
         are those of CSV files; see `ranker.corpora.formats.tables`. Levels of the index with such names are read as
-        columns; ratings in the index are not.
+        columns; ratings in the index are not. Frames may also have one column per system, or preferences, one row per
+        comparison; see `ranker.corpora.formats.table_shapes`.
     name : str, default "frame"
         What messages and signatures call it.
     lp : str, optional
         Language pair, as ``de-en``, of a frame that names none.
+    systems : list of str, optional
+        The columns of the systems, of a frame with one column per system; otherwise recognised.
 
     Returns
     -------
@@ -64,11 +71,20 @@ def from_frame(frame: pd.DataFrame, name: str = "frame", *, lp: str | None = Non
     >>> from_frame(frame.assign(text=["hello", "hi"], fluency=[5, 4]))
     <Dataset frame: 1 source, 1 reference, 2 candidates, 2 ratings, 0 preferences>
     """
-    return dataset_and_rows(frame, name, lp)[0]
+    return dataset_and_rows(frame, name, lp, systems)[0]
 
 
-def dataset_and_rows(frame: pd.DataFrame, name: str = "frame", lp: str | None = None) -> tuple[Dataset, Int64Array]:
-    """Return the data set that a frame holds, and which of its candidates every row is, shape (rows,)."""
+def is_frame(value: object) -> bool:
+    """Whether a value is a data frame of pandas, or of another library that exports Arrow streams."""
+    return isinstance(value, pd.DataFrame) or hasattr(value, "__arrow_c_stream__")
+
+
+def dataset_and_rows(
+    frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
+) -> tuple[Dataset, Int64Array | None]:
+    """Return the data set that a frame holds, and the candidate of every row, shape (rows,), if rows are candidates."""
+    if not isinstance(frame, pd.DataFrame) and is_frame(frame):
+        frame = pa.table(frame).to_pandas()
     if not isinstance(frame, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
         raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
@@ -87,7 +103,7 @@ def dataset_and_rows(frame: pd.DataFrame, name: str = "frame", lp: str | None = 
         columns += [pd.Series(frame.index.get_level_values(number)) for number in levels.values()]
         values = [_arrow(column) for column in columns]
         rows = np.arange(len(frame))
-        dataset, candidates = long_table(header, values, rows, name, "row").dataset_and_candidates(name)
+        dataset, candidates = table_dataset(Columns(header, values, rows, name, "row"), name, systems)
     return with_language_pair(dataset, [lp] if lp else []), candidates
 
 
@@ -128,8 +144,11 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *,
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
     with _naming(name, lambda record: f"{name}[{record}]"):
-        parsed = read_records(((number, _plain(value)) for number, value in enumerate(values)), name, "record")
-        dataset = assemble(parsed, name, name, "record")
+        plain = [(number, _plain(value)) for number, value in enumerate(values)]
+        if plain and is_other_shape(plain[0][1]):
+            dataset, _ = table_dataset(columns_of_records(plain, name, "record"), name)
+        else:
+            dataset = assemble(read_records(plain, name, "record"), name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
     return with_language_pair(dataset, [lp] if lp else [])
@@ -201,6 +220,14 @@ def from_texts(
         },
         {},
     )
+
+
+def by_translation(references: References | None) -> References | None:
+    """Return lists of references, one per translation, in a form that cannot be read in another way."""
+    sizes = {-1 if isinstance(entry, str) else _length(entry) for entry in references or ()}
+    if references is None or len(sizes) != 1 or min(sizes) < 1:
+        return references
+    return dict(enumerate(zip(*references, strict=True)))
 
 
 def _references(references: References | None, size: int, name: str) -> list[list[str]]:

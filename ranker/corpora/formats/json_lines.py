@@ -5,6 +5,9 @@ A record is one source::
     {"source": "...", "references": ["..."], "candidates": [{"system": "A", "text": "..."}]}
     {"source": "...", "references": ["..."], "candidates": {"A": "..."}}
     {"src": "...", "ref": "..." or "refs": ["..."], "tgt": {"A": "..."}}
+    {"prompt": "...", "outputs": ["..."]}
+    {"src": "...", "hyps": ["..."]}
+    [{"translation_text": "..."}]
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
 one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
@@ -44,9 +47,10 @@ from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
 _CANDIDATE = ("text", *names.HYPOTHESIS)
-_CANDIDATES = ("candidates", "tgt")
+CANDIDATES = ("candidates", "tgt", "outputs", "hyps", "hypotheses")
+_SOURCE = ("source", "src", "prompt")
 _REFERENCES = ("references", "refs", "ref", "reference")
-_SOURCE_KEYS = ("lp", "doc", "seg_id", "source", "src", *_REFERENCES, "reference_names", "reference_alignments")
+_SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
 _LOG = note_logger(__name__)
 
@@ -63,16 +67,16 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     left_out: dict[str, None] = {}
     for line, value in values:
         reader = RecordReader(file, line, left_out)
-        fields = reader.with_language_pair(reader.mapping(value, "record"))
+        fields = reader.with_language_pair(reader.mapping(_of_pipeline(value), "record"))
         source, candidates = (
-            reader.spelling(fields, "source", "src"),
-            reader.spelling(fields, *_CANDIDATES, *_CANDIDATE),
+            reader.spelling(fields, *_SOURCE),
+            reader.spelling(fields, *CANDIDATES, *_CANDIDATE),
         )
         if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
             raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
-        if candidates in _CANDIDATES:
+        if candidates in CANDIDATES:
             record = _source_record(reader, fields, source)
-            reader.refuse_others(fields, (*_SOURCE_KEYS, *_CANDIDATES))
+            reader.refuse_others(fields, (*_SOURCE_KEYS, *CANDIDATES))
             record.candidates.extend(reader.candidates(fields[candidates], candidates))
             records.append(record)
             rows.are_all = False
@@ -83,6 +87,14 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     if left_out:
         _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
     return records
+
+
+def _of_pipeline(value: Any) -> Any:
+    """Return what a translation pipeline of transformers returns for one source as a record without the source."""
+    outputs = value if isinstance(value, list) else [value]
+    if outputs and all(isinstance(output, dict) and {*output} == {"translation_text"} for output in outputs):
+        return {"source": "", "candidates": [output["translation_text"] for output in outputs]}
+    return value
 
 
 class _Rows:
@@ -179,7 +191,7 @@ def json_line(text: str, file: str, line: int) -> Any:
 
 def source_key(value: object) -> str | None:
     """Return what tells the source of a record of one candidate from others, None for any other record."""
-    if not isinstance(value, dict) or any(key in value for key in _CANDIDATES):
+    if not isinstance(value, dict) or any(key in value for key in CANDIDATES):
         return None
     keys = [
         key
@@ -407,7 +419,7 @@ class RecordReader:
         known: tuple[str, ...] = _CANDIDATE_KEYS
         if row:
             numbered = tuple(key for key in fields if names.canonical(key)[9:].isdecimal())
-            known = (*_SOURCE_KEYS, *_CANDIDATE_KEYS, *_CANDIDATES, *_CANDIDATE, "judge", *numbered)
+            known = (*_SOURCE_KEYS, *_CANDIDATE_KEYS, *CANDIDATES, *_CANDIDATE, "judge", *numbered)
         more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
         twice = next((kind for kind, *_ in ratings if kind in more), None)
         if twice is not None:
@@ -425,7 +437,9 @@ class RecordReader:
 
 def _listed(keys: tuple[str, ...]) -> str:
     """Return `keys`, each under one spelling."""
-    return ", ".join(dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references")))
+    return ", ".join(
+        dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references", *CANDIDATES[2:]))
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -19,7 +19,7 @@ from ranker.files import display_name, read_text
 
 _FIELDS = ("sentence", "text", "features", "score", "alignment")
 _DIGITS = 7
-_FAIRSEQ = re.compile(rf"([SHD])-([0-9]{{1,{_DIGITS}}})\t(.*)")
+_FAIRSEQ = re.compile(rf"([SHDT])-([0-9]{{1,{_DIGITS}}})\t(.*)")
 _HYPOTHESIS = re.compile(r"^[HD]-[0-9]+\t[^\t\n]*\t", re.MULTILINE)
 _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
 
@@ -66,15 +66,16 @@ def is_fairseq(text: str) -> bool:
     return bool(_HYPOTHESIS.search(text))
 
 
-def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str]]:
-    """Return the hypotheses (``D-0``, else ``H-0``) with scores, by sentence, and the source of every sentence."""
+def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict[int, str]]:
+    """Return the hypotheses (``D-0``, else ``H-0``) with scores, and sources and references (``T-0``) by sentence."""
     sources: dict[int, str] = {}
+    references: dict[int, str] = {}
     by_kind: dict[str, list[tuple[int, float, str]]] = {"H": [], "D": []}
     for number, line in enumerate(text.split("\n"), 1):
         matched = _FAIRSEQ.match(line)
         kind, sentence, rest = matched.groups() if matched else ("", "", "")
-        if kind == "S":
-            sources[int(sentence)] = rest
+        if kind in ("S", "T"):
+            (sources if kind == "S" else references)[int(sentence)] = rest
         elif kind in by_kind:
             score, _, hypothesis = rest.partition("\t")
             if not np.isfinite(_number(score)):
@@ -84,7 +85,7 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str]]:
     hypotheses = sorted(by_kind["D"] or by_kind["H"], key=itemgetter(0))
     sentence, score, texts = zip(*hypotheses, strict=True)
     none = np.zeros((len(texts), 0))
-    return from_columns(file, sentence, texts, none, (), score=score), sources
+    return from_columns(file, sentence, texts, none, (), score=score), sources, references
 
 
 def _fields(lines: pa.Array, file: str) -> list[pa.Array]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import parse_records
-from ranker.corpora.formats.nbest_reading import is_fairseq
+from ranker.corpora.formats.json_lines import json_values, parse_records
+from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
+from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
 from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
@@ -30,12 +35,17 @@ def format_of(path: str | Path) -> str | None:
     return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
 
 
-def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str | None = None) -> Dataset:
-    """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input."""
+def read_dataset(
+    path: str | Path, *, pairs: str | Path | None = None, name: str | None = None, systems: Sequence[str] = ()
+) -> Dataset:
+    """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
+
+    `systems` are the columns of a table with one column per system.
+    """
     file = display_name(path)
     before = _version(path)
     try:
-        dataset = _read(path, name or _stem(path), file)
+        dataset = _read(path, name or _stem(path), file, systems)
     except MemoryError:
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
@@ -63,7 +73,7 @@ def read_parallel(
     references: Sequence[str | Path],
     translations: Sequence[str | Path],
 ) -> Dataset:
-    """Read parallel files, one sentence per line; a system is called by its file's name.
+    """Read parallel files, one sentence per line; for the names of systems see `system_files`.
 
     Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
     SGML or XML; see `ranker.corpora.documents.testsets`.
@@ -72,37 +82,36 @@ def read_parallel(
         raise DataError("no translations given; expected at least one file of system output (-t)")
     from ranker.corpora.documents.testsets import is_testset, read_testset
 
-    first = next(path for path in (source, *references, *translations) if path is not None)
-    if any(is_testset(path) for path in (source, *references, *translations) if path is not None):
-        return read_testset(source, references, translations, _stem(first))
-    systems = ["stdin" if str(path) == STDIN else display_name(Path(path).name) for path in translations]
-    for path, system in zip(translations, systems, strict=True):
-        if systems.count(system) > 1:
-            what = f"two files give the system name {system!r}; rename one of them"
-            raise DataError(what, file=display_name(path))
+    systems = system_files(translations)
+    first = next(path for path in (source, *references, *systems.values()) if path is not None)
+    if any(is_testset(path) for path in (source, *references, *systems.values()) if path is not None):
+        return read_testset(source, references, systems, _stem(first))
     first_lines, like = read_lines(first), display_name(first)
     size = len(first_lines)
     reference_lines, system_lines = (
         [first_lines if path is first else read_lines(path, size, like) for path in paths]
-        for paths in (references, translations)
+        for paths in (references, systems.values())
     )
     return build_dataset(
         _stem(first),
         {"text": [""] * size if source is None else first_lines},
         side_by_side(reference_lines, size),
-        side_by_side(system_lines, size, system=systems),
+        side_by_side(system_lines, size, system=[*systems]),
         {},
         file=like,
         lines=range(1, size + 1),
     )
 
 
-def _read(path: str | Path, name: str, file: str) -> Dataset:
+def _read(path: str | Path, name: str, file: str, systems: Sequence[str]) -> Dataset:
     kind = format_of(path)
+    if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
+        raise DataError("--systems names columns of a table, and this is none", file=file)
     if kind == "parquet":
+        from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import read_parquet
 
-        return read_parquet(path, name, file)
+        return table_dataset(read_parquet(path, file), name, systems)[0]
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset, read_markup
 
@@ -110,40 +119,66 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
-    return parse_dataset(text, name, file, kind)
+    return parse_dataset(text, name, file, kind, systems)
 
 
-def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> Dataset:
+def parse_dataset(text: str, name: str, file: str, kind: str | None = None, systems: Sequence[str] = ()) -> Dataset:
     """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
     if kind is None:
         if is_fairseq(text):
-            what = "this is output of fairseq, without references and systems: choose hypotheses with ranker rerank"
-            raise DataError(what, file=file)
+            return fairseq_dataset(text, name, file)[1]
         kind = _sniff(text)
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset
 
         return assemble(parse_testset(universal_line_ends(text), file), name, file)
     if kind == "json":
+        from ranker.corpora.formats.annotation_exports import exported
+        from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
         from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
 
+        text = universal_line_ends(text)
+        rows = exported(json_values(text, file))
+        if rows or systems or is_other_shape(next(json_values(text, file), (0, None))[1]):
+            return table_dataset(columns_of_records(rows or json_values(text, file), file), name, systems)[0]
         parse = parse_wmt_esa if is_wmt_esa(text) else parse_records
-        return assemble(parse(universal_line_ends(text), file), name, file)
+        return assemble(parse(text, file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
+        from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
         if is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
             return assemble(parse_mqm(universal_line_ends(text), file), name, file)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
-        return parse_table(text, name, file, delimiter, quoted=kind == "csv")
+        return table_dataset(parse_table(text, file, delimiter, quoted=kind == "csv"), name, systems)[0]
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "
         "whose first line names its columns",
         file=file,
     )
+
+
+def fairseq_dataset(text: str, name: str, file: str) -> tuple[NBestList, Dataset]:
+    """Return the hypotheses of fairseq's output, and the data set of their sources and references (``T-0``)."""
+    nbest, sources, references = parse_fairseq(text, file)
+    size = max(nbest.sentence[-1], *sources, *references, 0) + 1
+    rank = pd.Series(nbest.sentence).groupby(nbest.sentence).cumcount() + 1
+    dataset = build_dataset(
+        name,
+        {"text": [sources.get(sentence, "") for sentence in range(size)]},
+        {"source": sorted(references), "text": [references[sentence] for sentence in sorted(references)]},
+        {
+            "source": nbest.sentence,
+            "system": [f"candidate{number}" for number in rank],
+            "text": nbest.text_of(np.arange(len(nbest))),
+        },
+        {},
+        file=file,
+    )
+    return nbest, dataset
 
 
 def _refuse_rankings(text: str, file: str) -> None:

@@ -145,6 +145,7 @@ class SegmentScores:
             bare = row.system.replace("\\", "/").rsplit("/", 1)[-1]
             fitting = [spelling for spelling in (row.system, bare, bare.rsplit(".", 1)[0]) if spelling in known][:1]
             fitting = fitting or [name for name in known if name.rsplit(".", 1)[0] == bare]
+            fitting = fitting or [name for name in known if f".{name}." in f".{bare}."]
             if len(fitting) != 1:
                 hint = nearest(row.system[:60], known)
                 raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)

@@ -21,6 +21,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,8 +58,20 @@ _ONLY_JUDGES = " (only rows by different judges with the same text may do so; di
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
-def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Dataset:
-    """Parse CSV, which is `quoted`, or TSV with a header line into the data set called `name`."""
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table as a file or a frame has them; messages call row i ``unit lines[i]``."""
+
+    header: list[str]
+    values: Sequence[pa.ChunkedArray]
+    lines: Int64Array
+    file: str
+    unit: str = "line"
+    header_line: int | None = None
+
+
+def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Columns:
+    """Parse CSV, which is `quoted`, or TSV with a header line."""
     csv.field_size_limit(sys.maxsize)
     # a field of a quoted CSV may hold line breaks, so the csv module counts the lines
     reader = csv.reader(
@@ -83,8 +96,8 @@ def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted
                 yield line, row
 
     numbered = rows()
-    line, header = next(numbered, (1, []))
-    columns = _columns(header, file, line)
+    header_line, header = next(numbered, (1, []))
+    columns = [*map(names.canonical, header)]
     lines: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
     chunks: list[list[pa.Array]] = []
     while part := list(itertools.islice(numbered, _CHUNK)):
@@ -94,24 +107,32 @@ def parse_table(text: str, name: str, file: str, delimiter: Delimiter, *, quoted
                 raise DataError(expected, file=file, line=line)
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
-        chunks.append([pc.if_else(pc.equal(column, ""), None, column) for column in cells])
-    values = {
-        column: pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string())
-        for at, column in enumerate(columns)
-    }
+        chunks.append([_unless_empty(column, values) for column, values in zip(columns, cells, strict=True)])
+    values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
     if quoted:
-        texts = [column for column in columns if column not in names.kinds_of(columns)]
-        values |= zip(texts, csv_unescaped(values[column] for column in texts), strict=True)
-    return LongTable(values, np.concatenate(lines), file).dataset(name)
+        kinds = names.kinds_of(columns)
+        texts = [
+            at
+            for at, column in enumerate(columns)
+            if column not in kinds or ("text" not in columns and holds_text(values[at]))
+        ]
+        for at, unescaped in zip(texts, csv_unescaped(values[at] for at in texts), strict=True):
+            values[at] = unescaped
+    return Columns(header, values, np.concatenate(lines), file, header_line=header_line)
 
 
-def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
-    """Read a Parquet file into the data set called `name`; messages give the row as its line."""
+def _unless_empty(column: str, values: pa.Array) -> pa.Array:
+    """Return the cells of a file, nothing in place of empty ones where that is not a text."""
+    return values if column in ("source", "text") else pc.if_else(pc.equal(values, ""), None, values)
+
+
+def read_parquet(path: str | Path, file: str) -> Columns:
+    """Read a Parquet file; messages give the row as its line."""
     raw = read_bytes(path)
     with parquet_errors(file):
         table = pyarrow.parquet.ParquetFile(pa.BufferReader(raw)).read()
         table.validate(full=True)
-    return long_table(table.column_names, table.columns, np.arange(1, table.num_rows + 1), file).dataset(name)
+    return Columns(table.column_names, table.columns, np.arange(1, table.num_rows + 1), file)
 
 
 @contextmanager
@@ -128,25 +149,29 @@ def parquet_errors(file: str) -> Iterator[None]:
         ) from None
 
 
-def long_table(
-    header: list[str], values: Sequence[pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
-) -> LongTable:
-    """Return the table whose columns hold `values` of any type, under the names of `header`."""
-    columns = _columns(header, file, None)
+def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
+    """Return the table whose columns hold values of any type; `comparable` without source and references."""
+    lines, file = table.lines, table.file
+    columns = _columns(table.header, file, table.header_line, comparable=comparable)
     kinds = set(names.kinds_of(columns))
     cells = {
-        column: value if column in kinds else _texts(value, header_name, file, lines)
-        for header_name, column, value in zip(header, columns, values, strict=True)
+        column: value if column in kinds else texts_of(value, header_name, file, lines)
+        for header_name, column, value in zip(table.header, columns, table.values, strict=True)
     }
-    for header_name, column in zip(header, columns, strict=True):
+    for header_name, column in zip(table.header, columns, strict=True):
         if column in ("source", "text") and cells[column].null_count:
             row = pc.index(cells[column].is_null(), True).as_py()
             what = f"column {header_name!r}: expected text, found nothing {MISSING}"
             raise DataError(what, file=file, line=int(lines[row]))
-    return LongTable(cells, lines, file, unit)
+    return LongTable(cells, lines, file, table.unit)
 
 
-def _texts(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
+def holds_text(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds anything but numbers."""
+    return bool(_numbers(column)[1].any())
+
+
+def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
     """Return what the cells of a text column say, which programs also store as numbers, bytes and categories."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -164,6 +189,9 @@ def _text(value: object, column: str, file: str, line: int) -> str | None:
         except UnicodeDecodeError:
             what = f"column {column!r}: expected text, found bytes that are not UTF-8"
             raise DataError(what, file=file, line=line) from None
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        # a conversation, of which the last message counts
+        value = value[-1].get("content")
     if value is None or isinstance(value, str) or (isinstance(value, float) and math.isnan(value)):
         return value if isinstance(value, str) else None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
@@ -171,10 +199,16 @@ def _text(value: object, column: str, file: str, line: int) -> str | None:
     raise DataError(f"column {column!r}: expected text, found {shown(value)}", file=file, line=line)
 
 
-def _columns(header: list[str], file: str, line: int | None) -> list[str]:
+def interleaved(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return the cells of several columns row by row."""
+    cells = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
+    return cells.take(pa.array(np.arange(len(cells)).reshape(len(columns), -1).T.ravel()))
+
+
+def _columns(header: list[str], file: str, line: int | None, *, comparable: bool) -> list[str]:
     """Return the columns under the names that this module knows them by."""
     columns = [names.canonical(name) for name in header]
-    missing = "text" if "text" not in columns else "" if _is_comparable(columns) else "reference"
+    missing = "text" if "text" not in columns else "" if comparable or _is_comparable(columns) else "reference"
     if missing:
         listed = ", ".join(map(shown, header[:8])) or "nothing"
         what = f"column {missing!r} is missing; expected at least {_EXPECTED}, found {listed}"

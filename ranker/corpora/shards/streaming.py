@@ -21,10 +21,10 @@ from ranker.arrays import UInt64Array
 from ranker.corpora import catalogue
 from ranker.corpora.column_names import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import json_line, read_records, source_key
+from ranker.corpora.formats.json_lines import CANDIDATES, json_line, read_records, source_key
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
-from ranker.corpora.formats.tables import long_table, parquet_errors
+from ranker.corpora.formats.tables import Columns, long_table, parquet_errors
 from ranker.corpora.formats.wmt_esa import is_wmt_esa
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError
@@ -123,7 +123,7 @@ def _of_records(values: list[tuple[int, Any]], name: str, file: str, first: int)
 
 
 def _candidates(value: Any) -> int:
-    several = value.get("candidates") or value.get("tgt") if isinstance(value, dict) else None
+    several = next(filter(None, map(value.get, CANDIDATES)), None) if isinstance(value, dict) else None
     return len(several) if isinstance(several, list | dict) else 1
 
 
@@ -132,7 +132,7 @@ def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
     done, first = 0, 1
     for table in _whole_sources(path, file, rows):
         lines = np.arange(done + 1, done + table.num_rows + 1)
-        part = long_table(table.column_names, table.columns, lines, file).dataset(name, first=first)
+        part = long_table(Columns(table.column_names, table.columns, lines, file)).dataset(name, first=first)
         done, first = done + table.num_rows, first + len(part.sources)
         yield Part(part, "seg_id" not in map(canonical, table.column_names))
 

@@ -14,6 +14,7 @@ from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_k
 from ranker.errors import OptionError
 from ranker.evaluation.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.choices import RankingMethod
+from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
 
@@ -26,7 +27,8 @@ class RankedSystem:
 
     system: str
     score: float
-    """Expected wins (Bojar et al. 2013), the mean of its TrueSkill over the resamples, or its mean human score."""
+    """Expected wins (Bojar et al. 2013), log strength (`ranker.evaluation.systems.bradley_terry`), the mean of its
+    TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
     """Range of its rank in 95% of the resamples."""
@@ -57,7 +59,7 @@ def rank_systems(
 ) -> tuple[HumanRanking, ...]:
     """Rank the systems of every language pair as people judged them."""
     kind = resolve_kind(dataset, kind)
-    fitting = ("expected-wins", "trueskill") if kind == PREFERENCES else ("mean",)
+    fitting = ("expected-wins", "bradley-terry", "trueskill") if kind == PREFERENCES else ("mean",)
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; expected {' or '.join(fitting)}")
@@ -67,7 +69,7 @@ def rank_systems(
         inside = source_language_pairs(dataset) == lp
         generator = stream(seed, lp, chosen)
         if kind == PREFERENCES:
-            first, second, outcome = _comparisons(dataset, inside)
+            first, second, outcome = comparisons(dataset, inside)
             rows = np.concatenate([first, second])
         else:
             human = human_scores(dataset, kind)
@@ -84,6 +86,8 @@ def rank_systems(
             np.add.at(columns[:, 0], (source, code), human[rows])
             np.add.at(columns[:, 1], (source, code), 1.0)
             score, sample = _resampled(columns, _ratio, resamples, generator)
+        elif chosen == "bradley-terry":
+            score, sample = davidson(*pairs, source, names.tolist(), resamples, generator, f"{dataset.name} {lp}")
         elif chosen == "expected-wins":
             score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
@@ -111,7 +115,7 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
     return np.concatenate([[1], 1 + np.cumsum(so_far < to_come)]).astype(np.int64)
 
 
-def _comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
+def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return rows compared and how they came out (1, 0, -1), without repeated judgements."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]

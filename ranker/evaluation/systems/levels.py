@@ -56,6 +56,10 @@ class Units:
         """Return the scorer at this level: above segments `Scorer.for_systems`."""
         return scorer if self.level == "segment" else scorer.for_systems()
 
+    def means(self, values: npt.ArrayLike) -> FloatArray:
+        """Return the mean over the candidates of every unit of `values`, one for each candidate, shape (units,)."""
+        return np.bincount(self.group, weights=np.asarray(values)) / np.bincount(self.group)
+
     def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
         """Return the score of every unit, shape (units,), from the statistics of the candidates."""
         if self.level == "segment":

@@ -156,11 +156,26 @@ def sources_needed(
     ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
     single two-sided test.
     """
+    apart = np.abs(np.asarray(difference, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.ceil(sources * (smallest_found(1.0, alpha=alpha, power=power) * np.asarray(spread) / apart) ** 2)
+    return np.where(apart <= 1e-12, np.inf, np.maximum(number, 1.0))
+
+
+def smallest_found(spread: float, *, alpha: float, power: float) -> float:
+    """Return the smallest difference that is found significant with this power, by the same approximation."""
     from statistics import NormalDist
 
     normal = NormalDist()
-    factor = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
-    apart = np.abs(np.asarray(difference, dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.ceil(sources * (factor * np.asarray(spread) / apart) ** 2)
-    return np.where(apart <= 1e-12, np.inf, np.maximum(number, 1.0))
+    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * spread
+
+
+def power_of(difference: float, spread: float, alpha: float) -> float:
+    """Return the probability that a difference is found significant, by the same approximation."""
+    from statistics import NormalDist
+
+    if not spread:
+        return float(bool(difference))
+    normal = NormalDist()
+    apart, limit = abs(difference) / spread, normal.inv_cdf(1 - alpha / 2)
+    return normal.cdf(apart - limit) + normal.cdf(-apart - limit)

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
 from ranker.evaluation.systems.pair_tests import PairTest
 from ranker.evaluation.table_result import TableResult
@@ -53,6 +53,13 @@ class SystemsSettings:
     """A corrected p-value below it is a significant difference."""
     power: float
     """Probability of significance that the number of sources needed is for."""
+    resampled: ResamplingLevel = "segment"
+    """Unit of resampling, and of ``needed``."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of resampling as it is called in print."""
+        return "source" if self.resampled == "segment" else "document"
 
     @property
     def correction_title(self) -> str:
@@ -70,6 +77,8 @@ class SystemsMetric:
     higher_is_better: bool
     is_fraction: bool
     notes: tuple[str, ...] = ()
+    people: str | None = None
+    """The data from which it is known how often people agree with a difference; None if it is not."""
 
     def scale(self, *, percent: bool) -> float:
         """Return what tables multiply its scores with: 100 for fractions in per cent."""
@@ -96,9 +105,16 @@ class ComparedSystem:
     adjusted: float | None = None
     """The p-value corrected for the number of all pairs of systems."""
     needed: int | None = None
-    """Sources needed to find the difference significant; None for a difference of 0."""
+    """Sources or documents needed to find the difference significant; None for a difference of 0."""
+    error: float | None = None
+    """Bootstrap standard error of the difference."""
+    agree: Estimate | None = None
+    """Share of people's decisions that agree with a difference of this size; None where it is not known."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`."""
+    people: Estimate | None = None
+    """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
+    people scored a part of the outputs."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,8 @@ class SystemPair:
     p: float
     adjusted: float
     needed: int | None
+    error: float
+    agree: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +152,18 @@ class SystemComparison:
     pearson: float | None = None
     test: PairTest = "bs"
     """Test that the p-values are of; with few sources randomisation, ``exact`` if it takes all swaps."""
+    documents: int | None = None
+    """Number of documents, if they were resampled."""
+
+    @property
+    def units(self) -> int:
+        """Number of sources or documents that were resampled."""
+        return self.sources if self.documents is None else self.documents
+
+    @property
+    def people_known(self) -> bool:
+        """Whether it is known how often people agree with a difference."""
+        return any(pair.agree is not None for pair in self.pairs)
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
         """Return all pairs of names of which the first is significantly better than the second."""
@@ -165,7 +195,8 @@ class SystemsResult(TableResult):
         DataFrame
             ``lp``, ``metric``, ``system``; ``score`` with ``score_low`` and ``score_high``; ``rank``, its range ``low``
             to ``high``, and ``cluster``; ``difference`` from the baseline with ``difference_low`` and
-            ``difference_high``, ``p``, ``adjusted`` and ``needed``, as of `ComparedSystem`, missing for the baseline.
+            ``difference_high``, ``p``, ``adjusted``, ``needed`` and ``agree`` with ``agree_low`` and ``agree_high``, as
+            of `ComparedSystem`, missing for the baseline.
         """
         import pandas as pd
 
@@ -173,10 +204,11 @@ class SystemsResult(TableResult):
         for compared in self.comparisons:
             for system in compared.systems:
                 row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": system.system}
-                row |= _flat("score", system.score)
+                row |= system.score.columns("score")
                 row |= {key: getattr(system, key) for key in ("rank", "low", "high", "cluster")}
-                row |= _flat("difference", system.difference or Estimate(*[float("nan")] * 3))
-                rows.append(row | {key: getattr(system, key) for key in ("p", "adjusted", "needed")})
+                row |= (system.difference or _UNKNOWN).columns("difference")
+                row |= {key: getattr(system, key) for key in ("p", "adjusted", "needed")}
+                rows.append(row | (system.agree or _UNKNOWN).columns("agree"))
         return pd.DataFrame(rows)
 
     def _brief(self) -> pd.DataFrame:
@@ -211,12 +243,9 @@ class SystemsResult(TableResult):
         return {"format": FORMAT, **asdict(self)}
 
 
+_UNKNOWN = Estimate(*[float("nan")] * 3)
 _TITLES: Mapping[PairTest, str] = {
     "bs": "paired bootstrap",
     "ar": "approximate randomisation",
     "exact": "exact randomisation",
 }
-
-
-def _flat(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -11,20 +12,31 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
-from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
-from ranker.corpora.own_references import without_only_references
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
-from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate, stream
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
-from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
-from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
+from ranker.evaluation.significance import (
+    centred,
+    corrected,
+    few_sources,
+    resampled_p,
+    smallest_p,
+    too_few_resamples,
+)
+from ranker.evaluation.systems.bradley_terry import davidson
+from ranker.evaluation.systems.control_variate import controlled_mean
+from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
+from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
+from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
@@ -47,7 +59,7 @@ RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
 
 def compare_systems(
     candidates: Candidates,
-    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer],
+    scorers: Sequence[str | Path | Metric | Ranker | Scorer] | Mapping[str, Scorer] | None = None,
     *,
     baseline: str | None = None,
     test: SystemTest = "bs",
@@ -55,6 +67,7 @@ def compare_systems(
     resamples: int | None = None,
     seed: int = 0,
     parity: Parity | None = None,
+    level: ResamplingLevel = "segment",
     kind: str = AUTO,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -68,7 +81,9 @@ def compare_systems(
         One translation of every source by every system; see `ranker.ranking.Ranker.score` for the forms.
     scorers : list of str, Path, Metric or Ranker
         Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
-        A mapping gives them other names.
+        A mapping gives them other names. Without scorers, the preferences of the data are compared: log strengths by
+        Davidson's extension of the Bradley-Terry model for ties, with a Bayesian bootstrap over sources; see
+        `ranker.evaluation.systems.bradley_terry`.
     baseline : str, optional
         System that the others are compared with; by default the first.
     test : {"bs", "ar"}
@@ -80,6 +95,8 @@ def compare_systems(
     seed : int, default 0
     parity : {"sacrebleu"}, optional
         Count uncorrected p-values exactly as this program does.
+    level : {"segment", "document"}
+        Resample sources, or whole documents.
     kind : str
         Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`.
     alpha : float, default 0.05
@@ -113,30 +130,36 @@ def compare_systems(
         ("test", test, get_args(SystemTest)),
         ("correction", correction, get_args(Correction)),
         ("parity", parity, (None, *get_args(Parity))),
+        ("level", level, get_args(ResamplingLevel)),
     ):
         if value not in known:
             raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
     number = RESAMPLES[test] if resamples is None else resamples
     if number < 1:
         raise OptionError(f"resamples: expected a whole number from 1, found {number}")
-    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
+    if scorers is None:
+        return _by_preferences(dataset, baseline, settings)
+    check_texts(dataset)
     if not isinstance(scorers, Mapping):
-        scorers = _by_name(scorers)
+        scorers = scorers_by_name(scorers)
     # the rows of statistics that are known are those of the data set as it is
     dataset, left_out = without_only_references(dataset) if statistics is None else (dataset, None)
     tables = [
         _SystemTable(dataset, lp) for lp in dict.fromkeys(source_language_pairs(dataset)[dataset.candidate_source])
     ]
+    units = documents(dataset)[0] if level == "document" else None
     for table in tables:
-        table.check(baseline)
+        table.check(baseline, units)
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
+    judged = human_scores(dataset, kind) if human and human[0].method == "mean" else np.full(len(dataset), np.nan)
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
-        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp))
+        _compare(table, name, scorer, statistics[name], units, baseline, settings, people.get(table.lp), judged)
         for table in tables
         for name, scorer in scorers.items()
     ]
@@ -154,13 +177,9 @@ def compare_systems(
     )
 
 
-def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
-    """Return scorers by their names, rankers that are read from a file by the name of the file."""
-    named = []
-    for each in scorers:
-        scorer = scorer_of(each)
-        is_file = scorer.kind == "ranker" and isinstance(each, str | Path)
-        named.append((Path(str(each)).name if is_file else scorer.name, scorer))
+def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
+    """Return scorers by their names."""
+    named = [(scorer.name, scorer) for scorer in map(scorer_of, scorers)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
     return dict(named)
@@ -168,14 +187,14 @@ def _by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[s
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
     """Return one line that says what few sources mean for a comparison, None if there are enough."""
-    note = few_sources(comparison.sources, "" if comparison.lp == "?" else comparison.lp)
+    note = few_sources(comparison.units, "" if comparison.lp == "?" else comparison.lp, settings.unit)
     if note is None:
         return None
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test != "exact":
         return f"{note}; p-values are of randomisation"
-    smallest = smallest_p(2 ** (comparison.sources - 1) - 1, len(comparison.pairs), settings.correction)
+    smallest = smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
     return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
 
@@ -205,18 +224,34 @@ class _SystemTable:
         self.first = str(row_systems[0])
         self.candidates = np.empty(counts.shape, dtype=np.int64)
         self.candidates[source, system] = rows
+        self.sources: Int64Array = np.asarray(sources, dtype=np.int64)
 
-    def check(self, baseline: str | None) -> None:
+    def summed(self, cube: FloatArray, units: Int64Array | None) -> FloatArray:
+        """Return the statistics of all sources, summed over those of a unit, shape (units, systems, k)."""
+        if units is None:
+            return cube
+        code = np.unique(units[self.sources], return_inverse=True)[1]
+        sums = np.zeros((code.max() + 1, *cube.shape[1:]))
+        np.add.at(sums, code, cube)
+        return sums
+
+    def check(self, baseline: str | None, units: Int64Array | None) -> None:
         """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
         if len(self.candidates) < 2:
             raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
-        if baseline is not None and baseline not in self.names:
-            listed = ", ".join(map(repr, self.names))
-            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; available: {listed}"
-            raise OptionError(f"--baseline: {what}")
+        if units is not None and len(np.unique(units[self.sources])) < 2:
+            raise DataError(f"{self.where} has only one document, and resampling documents requires at least two")
+        _check_baseline(baseline, self.names, self.where)
+
+
+def _check_baseline(baseline: str | None, names: Sequence[str], where: str) -> None:
+    if baseline is not None and baseline not in names:
+        listed = ", ".join(map(repr, names))
+        what = f"no system {baseline!r} in {where}{nearest(baseline, names)}; available: {listed}"
+        raise OptionError(f"--baseline: {what}")
 
 
 def _compare(
@@ -224,12 +259,15 @@ def _compare(
     name: str,
     scorer: Scorer,
     statistics: FloatArray,
+    units: Int64Array | None,
     baseline: str | None,
     settings: SystemsSettings,
     human: HumanRanking | None,
+    judged: FloatArray,
 ) -> SystemComparison:
     names = table.names
-    cube = statistics[table.candidates]
+    rows = statistics[table.candidates]
+    cube = table.summed(rows, units)
     tests = compare_pairs(
         scorer.score,
         cube,
@@ -244,14 +282,39 @@ def _compare(
     if len(bad):
         what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
-    gain = merge_ties(scorer.sign * tests.scores)
+    details = scorer.details(cube.sum(axis=0))
+    base = table.first if baseline is None else baseline
+    by_system = zip(judged[table.candidates].T, scorer.score(rows).T, strict=True)
+    controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
+    curve = agreement_curve(scorer) if len(rows) >= FEWEST_SOURCES else None
+    found = names, tests, scorer.sign, base, settings, details, human, controlled, curve
+    return _comparison(table.lp, name, len(rows), *found, resampled=None if units is None else len(cube))
+
+
+def _comparison(
+    lp: str,
+    name: str,
+    sources: int,
+    names: list[str],
+    tests: SystemPairTests,
+    sign: float,
+    baseline: str,
+    settings: SystemsSettings,
+    details: Mapping[str, FloatArray],
+    human: HumanRanking | None = None,
+    controlled: Sequence[Estimate | None] = (),
+    curve: AgreementCurve | None = None,
+    resampled: int | None = None,
+) -> SystemComparison:
+    gain = merge_ties(sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
-    needs = _needed(tests, len(cube), settings)
-    p, adjusted, needed = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs))
+    errors = (tests.sample[:, tests.first] - tests.sample[:, tests.second]).std(axis=0)
+    apart = tests.scores[tests.first] - tests.scores[tests.second]
+    needs = sources_needed(apart, errors, resampled or sources, alpha=settings.alpha, power=settings.power)
+    p, adjusted, needed, error = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs, errors))
     low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
-    details = scorer.details(cube.sum(axis=0))
-    base = names.index(table.first if baseline is None else baseline)
+    base = names.index(baseline)
 
     def difference(left: int, right: int) -> Estimate:
         return estimate(tests.scores[left] - tests.scores[right], tests.sample[:, left] - tests.sample[:, right])
@@ -271,7 +334,10 @@ def _compare(
                 float(p[place, base]) if is_other else None,
                 float(adjusted[place, base]) if is_other else None,
                 _count(needed[place, base]) if is_other else None,
+                float(error[place, base]) if is_other else None,
+                curve.at(tests.scores[place] - tests.scores[base]) if is_other and curve else None,
                 {key: float(values[place]) for key, values in details.items()},
+                controlled[place] if controlled else None,
             )
         )
     pairs = [
@@ -282,20 +348,68 @@ def _compare(
             float(p[left, right]),
             float(adjusted[left, right]),
             _count(needed[left, right]),
+            float(error[left, right]),
+            curve.at(tests.scores[left] - tests.scores[right]) if curve else None,
         )
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
     return SystemComparison(
-        table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement, test=tests.test
+        lp,
+        name,
+        sources,
+        baseline,
+        tuple(systems),
+        tuple(pairs),
+        *agreement,
+        test=tests.test,
+        documents=resampled,
     )
 
 
-def _needed(tests: SystemPairTests, sources: int, settings: SystemsSettings) -> FloatArray:
-    first, second = tests.first, tests.second
-    spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
-    apart = tests.scores[first] - tests.scores[second]
-    return sources_needed(apart, spread, sources, alpha=settings.alpha, power=settings.power)
+def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
+    """Compare systems by the preferences between them."""
+    if settings.parity or settings.test != "bs" or settings.resampled != "segment":
+        what = "preferences are compared by the bootstrap over sources only"
+        raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
+    resolve_kind(dataset, PREFERENCES)
+    systems, pairs = dataset.candidates["system"].to_numpy(object), source_language_pairs(dataset)
+    compared = []
+    for lp in dict.fromkeys(pairs[dataset.candidate_source]):
+        first, second, outcome = comparisons(dataset, pairs == lp)
+        where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
+        if all(re.fullmatch("candidate[0-9]+", name) for name in names):
+            what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
+            raise DataError(what, file=where)
+        _check_baseline(baseline, names.tolist(), where)
+        source = np.unique(dataset.candidate_source[first], return_inverse=True)[1].astype(np.int64)
+        sides = codes.reshape(2, -1).astype(np.int64)
+        generator = stream(settings.seed, lp, PREFERENCES)
+        scores, sample = davidson(
+            sides[0], sides[1], outcome, source, names.tolist(), settings.resamples, generator, where
+        )
+        one, other = (side.astype(np.int64) for side in np.triu_indices(len(names), 1))
+        observed, null = scores[one] - scores[other], centred(sample[:, one] - sample[:, other])
+        p = resampled_p(null, observed)
+        adjusted = corrected(p, null, observed, settings.correction)
+        tests = SystemPairTests(scores, sample, one, other, p, adjusted, "bs", settings.resamples)
+
+        def count(result: int, sides: Int64Array = sides, outcome: Int64Array = outcome) -> FloatArray:
+            size = int(sides.max()) + 1
+            won, lost = np.bincount(sides[0], outcome == result, size), np.bincount(sides[1], outcome == -result, size)
+            return np.asarray(won + lost, dtype=np.float64)
+
+        details = {"won": count(1), "lost": count(-1), "tied": count(0)}
+        base = str(systems[first[0]]) if baseline is None else baseline
+        units = int(source.max()) + 1
+        compared.append(_comparison(lp, PREFERENCES, units, names.tolist(), tests, 1.0, base, settings, details))
+    signature = _signature(dataset, settings, baseline, ())
+    notes = [few_sources(each.sources, "" if each.lp == "?" else each.lp) for each in compared]
+    metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
+    return SystemsResult(
+        dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
+    )
 
 
 def _count(number: float) -> int | None:
@@ -341,7 +455,16 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
         notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
-    return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))
+    curve = agreement_curve(scorer)
+    return SystemsMetric(
+        name,
+        scorer.kind,
+        signature,
+        scorer.higher_is_better,
+        scorer.is_fraction,
+        tuple(notes),
+        curve.data if curve else None,
+    )
 
 
 def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None, human: Sequence[HumanRanking]) -> str:
@@ -352,6 +475,7 @@ def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None
         "test": settings.test,
         "correction": settings.correction,
         "parity": settings.parity or None,
+        "level": None if settings.resampled == "segment" else settings.resampled,
         "resamples": settings.resamples,
         "seed": settings.seed,
         "people": human[0].method if human else None,

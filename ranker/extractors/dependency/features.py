@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +46,6 @@ class DependencyStructure(FittedExtractor):
     f1 : bool, default False
         Add 15 columns with 2 x matches / (triplets of the candidate + triplets of the reference) of the type, 0 where
         both have none.
-    levels : {"cumulative", "exclusive"}, default "cumulative"
-        ``exclusive`` counts a match at its highest level only.
     """
 
     name: ClassVar[str] = "ds"
@@ -55,7 +53,6 @@ class DependencyStructure(FittedExtractor):
     parser: str = SHIPPED
     lemma: bool = False
     f1: bool = False
-    levels: Literal["cumulative", "exclusive"] = "cumulative"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,7 +82,6 @@ class DependencyStructure(FittedExtractor):
             reference,
             dataset.candidate_source,
             dataset.reference_offsets,
-            self.levels == "exclusive",
         )
         size = len(TYPES) * len(LEVELS)
         columns = [counts.reshape(-1, size), ratios.reshape(-1, size)]
@@ -206,7 +202,6 @@ def _match(
     reference: Int64Array,
     candidate_source: Int64Array,
     reference_offsets: Int64Array,
-    exclusive: bool,
 ) -> tuple[FloatArray, FloatArray]:
     counts = np.zeros((len(candidate), len(TYPES), 3))
     ratios = np.zeros((len(candidate), len(TYPES), 3))
@@ -225,11 +220,7 @@ def _match(
                     continue
                 full = _full_matches(head, dependent, candidate_blocks[kind], reference_blocks[kind])
                 partial = _partial_matches(head, dependent, candidate_blocks[kind], reference_blocks[kind])
-                same_type = min(candidate_size, reference_size)
-                if exclusive:
-                    same_type -= partial
-                    partial -= full
-                for level, matches in enumerate((same_type, partial, full)):
+                for level, matches in enumerate((min(candidate_size, reference_size), partial, full)):
                     counts[row, kind, level] += matches / (last - first)
                     ratios[row, kind, level] += 2.0 * matches / (candidate_size + reference_size) / (last - first)
     return counts, ratios

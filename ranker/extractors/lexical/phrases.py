@@ -27,7 +27,7 @@ def find_occurrences(
     rows: list[tuple[int, int, int]] = []
     ends = [0]
     for sentence in sentences.tolist():
-        words = tuple(segments.values[slice(*segments.offsets[sentence : sentence + 2])].tolist())
+        words = tuple(segments.numbers(sentence).tolist())
         for first, word in enumerate(words):
             for size in range(1, min(longest.get(word, 0), len(words) - first) + 1):
                 phrase = words[first : first + size]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker import notation
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.corpora.languages import language_code
@@ -43,8 +43,8 @@ from ranker.extractors.meteor.parameters import (
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import Segments, Tokenizer, token_batch
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
@@ -174,19 +174,19 @@ class Meteor(Metric):
             numbers[0], numbers[1], numbers[2], numbers[3], (weights[0], weights[1], weights[2], weights[3])
         )
 
-    def signature(self) -> str:
-        """Return the notation with all options in force: digests for files, ``auto`` for what follows the language."""
+    def signed(self) -> dict[str, object]:
+        """Sign with all options in force: digests for files, ``auto`` for what follows the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
         if self.paraphrases:
             used.append(MODULES[PARAPHRASE])
         weights = dict(zip(MODULES, self.values(language).weights, strict=True))
-        replaced: dict[str, object] = {
+        signed: dict[str, object] = {
             "parameters": None,
             "language": language,
             **dict(zip(Parameters._fields[:4], self.values(language)[:4], strict=True)),
-            **{f"{module}_weight": weights[module] if module in used else None for module in MODULES},
+            **{f"{module}_weight": weights[module] if module in used else None for module in MODULES[STEM:]},
             "modules": "+".join(used),
             "stemmer": self._stemmer(language),
             "wordnet": wordnet.digest if wordnet else None,
@@ -195,17 +195,14 @@ class Meteor(Metric):
         }
         if self.language == AUTO:
             for name in ("stemmer", "function_words"):
-                if getattr(self, name) == AUTO and replaced[name] is not None:
-                    replaced[name] = AUTO
+                if getattr(self, name) == AUTO and signed[name] is not None:
+                    signed[name] = AUTO
             if self.parameters == "rank":
                 numbers = [*Parameters._fields[:4], *(f"{module}_weight" for module in MODULES[STEM:])]
-                replaced.update({"parameters": "rank", **{name: getattr(self, name) for name in numbers}})
-            follows = wordnet or AUTO in replaced.values() or self.parameters == "rank"
-            replaced["language"] = AUTO if follows else None
-        names = [option for option, *_ in notation.option_table(Meteor)]
-        options = [(name, replaced.get(name, getattr(self, name))) for name in names]
-        written = tuple((name, notation.write(value)) for name, value in options if value is not None)
-        return str(notation.Spec(self.name, written))
+                signed.update({"parameters": "rank", **{name: getattr(self, name) for name in numbers}})
+            follows = wordnet or AUTO in signed.values() or self.parameters == "rank"
+            signed["language"] = AUTO if follows else None
+        return signed
 
     @property
     def english_only(self) -> tuple[str, ...]:
@@ -235,13 +232,9 @@ class Meteor(Metric):
         """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        languages, numbers = self._languages(dataset)
-        rows = np.zeros((len(sentences), self.width))
-        for number, language in enumerate(languages):
-            chosen = np.flatnonzero(numbers[dataset.candidate_source[pairs.candidate]] == number)
-            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
-            rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place.reshape(-1)]
+        rows = np.zeros((len(pairs.candidate), self.width))
+        for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
+            rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place]
             rows[chosen, STATISTICS + LANGUAGES.index(parameter_language(language))] = 1.0
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]
         return best_rows
@@ -294,15 +287,10 @@ class Meteor(Metric):
     ) -> tuple[Int32Array, Int64Array]:
         """Return the order of candidates relative to references, by their matches."""
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        languages, numbers = self._languages(dataset)
         blocks = [np.zeros(0, dtype=np.int32)]
-        size, start = np.zeros((2, len(sentences)), dtype=np.int64)
-        for number, language in enumerate(languages):
-            chosen = np.flatnonzero(numbers[batch.candidate_source[pairs.candidate]] == number)
-            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
-            room = batch.segments.lengths[distinct].min(axis=1)
-            bounds = offsets_of(room)
+        size, start = np.zeros((2, len(pairs.candidate)), dtype=np.int64)
+        for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
+            bounds = offsets_of(batch.segments.lengths[distinct].min(axis=1))
             ranks, counts = alignment_orders(
                 batch.segments.values,
                 batch.segments.offsets,
@@ -311,8 +299,8 @@ class Meteor(Metric):
                 self._search_options(language),
                 bounds,
             )
-            size[chosen] = counts[place.reshape(-1)]
-            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place.reshape(-1)]
+            size[chosen] = counts[place]
+            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place]
             blocks.append(ranks)
         offsets = offsets_of(size)
         values: Int32Array = np.concatenate(blocks)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
@@ -335,15 +323,15 @@ class Meteor(Metric):
         """Return the matches of one candidate with each reference, as ``word = word`` and ``word ~ word (module)``."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         segments = batch.segments
-        sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
+        sentence = int(batch.candidate[candidate])
         languages, numbers = self._languages(dataset)
-        language = languages[numbers[source]]
+        language = languages[numbers[batch.candidate_source[candidate]]]
         tables = _tables_of(dataset, self, language)
         candidate_words = segments.words(sentence)
         evidence = {}
-        for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
-            reference_words, shown = segments.words(int(reference)), []
-            places, matches = self._align(segments, tables, (sentence, int(reference)), language)
+        for number, reference in enumerate(batch.references_of(candidate), 1):
+            reference_words, shown = segments.words(reference), []
+            places, matches = self._align(segments, tables, (sentence, reference), language)
             for place, (start, size, length, module) in zip(places, matches, strict=True):
                 pair = (
                     " ".join(candidate_words[start : start + size]),
@@ -357,7 +345,7 @@ class Meteor(Metric):
         self, segments: Segments, tables: MatchTables, sentences: tuple[int, int], language: str
     ) -> tuple[list[int], list[list[int]]]:
         """Return the first reference word of every match, and the matches as `list_matches` describes them."""
-        ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in sentences]
+        ids = [segments.numbers(sentence) for sentence in sentences]
         offsets, matches = list_matches(ids[0], ids[1], sentences, tables)
         _, places, chosen = align(len(ids[0]), len(ids[1]), offsets, matches, self._search_options(language))
         return places.tolist(), matches[chosen].tolist()
@@ -376,6 +364,17 @@ class Meteor(Metric):
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
         return names, np.fromiter(map(places.__getitem__, taken), dtype=np.int64, count=sources)
+
+    def _pairs_by_language(
+        self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs
+    ) -> Iterator[tuple[str, Int64Array, Int64Array, Int64Array]]:
+        """Yield a language, its pairs, their different (candidate, reference) sentences, and which of these each is."""
+        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
+        languages, numbers = self._languages(dataset)
+        for number, language in enumerate(languages):
+            chosen = np.flatnonzero(numbers[dataset.candidate_source[pairs.candidate]] == number)
+            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
+            yield language, chosen, distinct, place.reshape(-1)
 
     def _stemmer(self, language: str) -> str | None:
         """Return the name of the stemmer for `language`, None for none."""

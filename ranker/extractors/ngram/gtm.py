@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
-from ranker.extractors.text.ratios import f_score, ratio
+from ranker.extractors.text.ratios import Measure, measured, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import Tokenizer, token_batch
@@ -50,7 +50,7 @@ class Gtm(Metric):
     family = "words"
     width: ClassVar[int] = 3
     exponent: float = 1.0
-    measure: Literal["f", "precision", "recall"] = "f"
+    measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
 
@@ -84,5 +84,4 @@ class Gtm(Metric):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., 3), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
-        precision, recall = ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2])
-        return {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
+        return measured(self.measure, ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
 from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.ratios import f_score, ratio
+from ranker.extractors.text.ratios import Measure, measured, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
-
-Measure = Literal["f", "precision", "recall"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class _Rouge(SentenceMean):
         if self.most_tokens:
             pairs.refuse_long(batch, dataset, self.name, self.most_tokens)
         precision, recall = self.precision_recall(pairs.expand(batch))
-        scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
+        scores = measured(self.measure, precision, recall)
         best = pairs.best(recall)
         return np.where(best >= 0, scores[best], 0.0)
 

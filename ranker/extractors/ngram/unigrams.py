@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,7 +12,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.ratios import f_score, ratio
+from ranker.extractors.text.ratios import Measure, measured, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
@@ -26,6 +25,8 @@ class _MatchedWords(Metric):
     """What precision, recall and F share: their statistics are the same."""
 
     width: ClassVar[int] = 3
+    family = "words"
+    measure: ClassVar[Measure]
     alignment: UnigramAlignment = "multiset"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
@@ -51,11 +52,7 @@ class _MatchedWords(Metric):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., 3), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
-        return self._measure(ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))
-
-    @abstractmethod
-    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
-        """Return the score of precision and recall."""
+        return measured(self.measure, ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))
 
 
 @dataclass(frozen=True)
@@ -81,10 +78,7 @@ class Precision(_MatchedWords):
     """
 
     name: ClassVar[str] = "precision"
-    family = "words"
-
-    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
-        return precision
+    measure: ClassVar[Measure] = "precision"
 
 
 @dataclass(frozen=True)
@@ -101,10 +95,7 @@ class Recall(_MatchedWords):
     """
 
     name: ClassVar[str] = "recall"
-    family = "words"
-
-    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
-        return recall
+    measure: ClassVar[Measure] = "recall"
 
 
 @dataclass(frozen=True)
@@ -123,7 +114,4 @@ class F1(_MatchedWords):
     """
 
     name: ClassVar[str] = "f1"
-    family = "words"
-
-    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
-        return f_score(precision, recall)
+    measure: ClassVar[Measure] = "f"

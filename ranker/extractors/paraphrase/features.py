@@ -221,12 +221,11 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         words = _words(dataset, self.tokenizer, self.stemmer)
         table, _ = _lookup(dataset, self.tokenizer, self.learnt)
         segments = batch.segments
-        sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
-        candidate_words = segments.words(sentence)
-        ids = segments.take([sentence])[0]
+        sentence = int(batch.candidate[candidate])
+        candidate_words, ids = segments.words(sentence), segments.numbers(sentence)
         evidence = {}
-        for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
-            reference_words, reference_ids = segments.words(int(reference)), segments.take([reference])[0]
+        for number, reference in enumerate(batch.references_of(candidate), 1):
+            reference_words, reference_ids = segments.words(reference), segments.numbers(reference)
             shown = []
             if len(ids) and len(reference_ids):
                 partner, kind, taken = match_words(ids, reference_ids, words.stems)

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
@@ -122,19 +121,15 @@ class TranslationEditRatePlus(Metric):
         chosen = COST_SETS[self.costs]
         return chosen if self.beam is None else chosen._replace(beam=self.beam)
 
-    def signature(self) -> str:
-        """Return the notation with all options in force: contents instead of the names of files."""
+    def signed(self) -> dict[str, object]:
+        """Sign with all options in force: contents instead of the names of files."""
         wordnet = self._wordnet()
-        replaced: dict[str, object] = {
+        return {
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
             "wordnet": wordnet.digest if wordnet else None,
             "stop_words": function_words(self.stop_words)[1] if self.edit_costs.stop_words else None,
             "beam": self.edit_costs.beam,
         }
-        names = [option for option, *_ in notation.option_table(type(self))]
-        options = [(name, replaced.get(name, getattr(self, name))) for name in names]
-        written = tuple((name, notation.write(value)) for name, value in options if value is not None)
-        return str(notation.Spec(self.name, written))
 
     def _parity_note(self) -> str | None:
         if self.parity is None:
@@ -193,16 +188,16 @@ class TranslationEditRatePlus(Metric):
         """
         batch = self._batch(dataset)
         model = _model_of(dataset, self)
-        source = batch.candidate_source[candidate]
-        references = batch.reference[slice(*batch.reference_offsets[source : source + 2])]
-        rows = (
-            np.searchsorted(np.unique(batch.reference), references) if self.paraphrases else np.zeros_like(references)
-        )
+        sentence, distinct = int(batch.candidate[candidate]), np.unique(batch.reference)
         return {
             f"reference {number}": _describe(
-                batch.segments, int(batch.candidate[candidate]), int(reference), int(row), model
+                batch.segments,
+                sentence,
+                reference,
+                int(np.searchsorted(distinct, reference)) if self.paraphrases else 0,
+                model,
             )
-            for number, (reference, row) in enumerate(zip(references, rows, strict=True), 1)
+            for number, reference in enumerate(batch.references_of(candidate), 1)
         }
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
@@ -252,7 +247,7 @@ def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
 
 def _describe(segments: Segments, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
     """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
-    ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in (candidate, reference)]
+    ids = [segments.numbers(sentence) for sentence in (candidate, reference)]
     reference_words = segments.words(reference)
     if not len(ids[0]) or not len(ids[1]):
         return [*(f"+ {word}" for word in segments.words(candidate)), *(f"- {word}" for word in reference_words)]

@@ -17,8 +17,8 @@ def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
 def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
     """Count the words of one candidate that its references have, each at most as often as one reference has it."""
     known: Counter[str] = Counter()
-    for reference in batch.reference[slice(*_references(batch, candidate))]:
-        known |= Counter(batch.segments.words(int(reference)))
+    for reference in batch.references_of(candidate):
+        known |= Counter(batch.segments.words(reference))
     return Counter(batch.segments.words(int(batch.candidate[candidate]))) & known
 
 
@@ -33,12 +33,12 @@ def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tu
 
 def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[str, ...]:
     """Return the stretches of the first reference whose words neither of two candidates of its source has."""
-    start, stop = _references(batch, first)
-    if start == stop:
+    references = batch.references_of(first)
+    if not references:
         return ()
-    words = batch.segments.words(int(batch.reference[start]))
+    words = batch.segments.words(references[0])
     missed = Counter(words) - (matched_words(batch, first) | matched_words(batch, second))
-    return stretches(batch.texts[batch.reference[start]], words, flags(words, missed))
+    return stretches(batch.texts[references[0]], words, flags(words, missed))
 
 
 def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tuple[str, ...]:
@@ -78,8 +78,3 @@ def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple
         if place >= 0:
             at = end = place + len(word)
     return tuple(texts)
-
-
-def _references(batch: TokenBatch, candidate: int) -> tuple[int, int]:
-    source = batch.candidate_source[candidate]
-    return int(batch.reference_offsets[source]), int(batch.reference_offsets[source + 1])

@@ -114,6 +114,37 @@ def words_left(offsets: Int64Array) -> Int64Array:
     return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
+def clipped_counts(
+    sentence: Int64Array,
+    gram: Int64Array,
+    sentences: int,
+    candidate: Int64Array,
+    reference: Int64Array,
+    candidate_offsets: Int64Array,
+    reference_offsets: Int64Array,
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the n-grams of every candidate and their clipped counts, and where those of each candidate begin.
+
+    `sentence` and `gram` are those of every n-gram there is.
+    """
+    # how often every sentence has each of its n-grams, the rows of a sentence together
+    keys, counts = np.unique((sentence << 32) | gram, return_counts=True)
+    grams, rows = keys & 0xFFFFFFFF, np.searchsorted(keys >> 32, np.arange(sentences + 1))
+    sources = np.arange(len(candidate_offsets) - 1)
+    candidate_source = np.repeat(sources, np.diff(candidate_offsets))
+    reference_source = np.repeat(sources, np.diff(reference_offsets))
+    # how often the references of every source have an n-gram at most
+    entries, ends = take_rows(rows, reference)
+    known, number = np.unique((np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries], return_inverse=True)
+    most = np.zeros(len(known) + 1, dtype=np.int64)
+    np.maximum.at(most, number, counts[entries])
+    entries, ends = take_rows(rows, candidate)
+    wanted = (np.repeat(candidate_source, np.diff(ends)) << 32) | grams[entries]
+    place = np.searchsorted(known, wanted)
+    place[np.append(known, -1)[place] != wanted] = len(known)
+    return grams[entries], np.minimum(counts[entries], most[place]), ends
+
+
 def matches_of_tables(
     values: Int32Array,
     offsets: Int64Array,
@@ -125,30 +156,19 @@ def matches_of_tables(
 ) -> Int64Array:
     """Return what `_matches` does, by sorting the n-grams of all sentences."""
     result = np.zeros((len(candidate), order), dtype=np.int64)
-    sources = np.arange(len(candidate_offsets) - 1)
-    candidate_source = np.repeat(sources, np.diff(candidate_offsets))
-    reference_source = np.repeat(sources, np.diff(reference_offsets))
-    left, sentence = words_left(offsets), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    sentences = len(offsets) - 1
+    left, sentence = words_left(offsets), np.repeat(np.arange(sentences), np.diff(offsets))
     words = values.astype(np.int64)
     gram = words.copy()
     for n in range(order):
         starts = np.flatnonzero(left > n)
         if n:
             _, gram[starts] = np.unique((gram[starts] << 32) | words[starts + n], return_inverse=True)
-        # how often every sentence has each of its n-grams, the rows of a sentence together
-        keys, counts = np.unique((sentence[starts] << 32) | gram[starts], return_counts=True)
-        grams, rows = keys & 0xFFFFFFFF, np.searchsorted(keys >> 32, np.arange(len(offsets)))
-        # how often the references of every source have an n-gram at most
-        entries, ends = take_rows(rows, reference)
-        reference_keys = (np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries]
-        known, number = np.unique(reference_keys, return_inverse=True)
-        most = np.zeros(len(known) + 1, dtype=np.int64)
-        np.maximum.at(most, number, counts[entries])
-        entries, ends = take_rows(rows, candidate)
-        wanted = (np.repeat(candidate_source, np.diff(ends)) << 32) | grams[entries]
-        place = np.searchsorted(known, wanted)
-        place[np.append(known, -1)[place] != wanted] = len(known)
-        matched = np.append(0, np.cumsum(np.minimum(counts[entries], most[place])))
+        _, clipped, ends = clipped_counts(
+            *(sentence[starts], gram[starts], sentences),
+            *(candidate, reference, candidate_offsets, reference_offsets),
+        )
+        matched = np.append(0, np.cumsum(clipped))
         result[:, n] = matched[ends[1:]] - matched[ends[:-1]]
     return result
 

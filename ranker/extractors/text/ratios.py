@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+
+Measure = Literal["f", "precision", "recall"]
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
@@ -18,6 +22,11 @@ def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Return the harmonic mean, 0 where both are 0."""
     total = precision + recall
     return np.asarray(np.divide(2 * precision * recall, total, out=np.zeros(total.shape), where=total > 0))
+
+
+def measured(measure: Measure, precision: FloatArray, recall: FloatArray) -> FloatArray:
+    """Return the one of precision, recall and F score that is asked for."""
+    return {"f": f_score(precision, recall), "precision": precision, "recall": recall}[measure]
 
 
 def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:

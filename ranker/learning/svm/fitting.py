@@ -20,6 +20,7 @@ from ranker.learning.svm.judgements import Judgements
 from ranker.learning.svm.newton import LossName, Solution, minimise
 from ranker.learning.svm.pair_sums import PairSet
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
+from ranker.learning.svm.signed import minimise_signed
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -53,13 +54,14 @@ class FittedWeights:
 
 @dataclass(frozen=True)
 class Fitting:
-    """The options of `RankSVM`, by the same names."""
+    """The options of `RankSVM`, by the same names, and the signs that weights of the squared hinge may have."""
 
     C: float | str = 1.0
     loss: str = "hinge"
     tol: float = 1e-8
     max_iter: int = 200
     cv: int = 5
+    signs: FloatArray | None = None
 
     def check(self, *, may_be_zero: bool) -> None:
         """Refuse options out of range; C is 0 at the origin only."""
@@ -116,6 +118,8 @@ class Fitting:
     ) -> Solution:
         if pairs.total_weight == 0.0 or C == UNMOVED:
             return Solution(np.zeros(rows.shape[1]) if origin is None else origin, 0.0, 0.0, 0)
+        if self.signs is not None:
+            return minimise_signed(rows, pairs, C, self.signs, tol=tol, max_iter=self.max_iter)
         return minimise(
             rows,
             pairs,

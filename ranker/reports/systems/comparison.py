@@ -15,6 +15,7 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.evaluation.systems.run import people_kind
 from ranker.extractors.scorers import Scorer
+from ranker.reports.checks import checked
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.plots.forms import Series, points_plot, rows_plot, wins_plot
@@ -28,6 +29,7 @@ class SystemsFindings:
     result: SystemsResult
     judged: bool
     sources: tuple[SourceOutputs, ...]
+    checks: tuple[Section, ...]
 
     @classmethod
     def of(
@@ -54,6 +56,7 @@ class SystemsFindings:
             result,
             judged,
             outputs_by_source(dataset, keys, first, parts, human, rho, sign=sign),
+            tuple(checked([dataset])),
         )
 
 
@@ -66,6 +69,7 @@ def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple
             compared(result, comparison, number, title=_titled(comparison.metric, comparison), percent=percent)
             for number, comparison in enumerate(result.comparisons, 1)
         ),
+        *findings.checks,
         _sources(findings),
         section("systems_made.html", "made", "Settings", result=result),
     ]

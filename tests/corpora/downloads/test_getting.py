@@ -15,7 +15,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads.getting import get
 from ranker.corpora.judgements import human_scores
-from ranker.errors import FetchError, OptionError
+from ranker.errors import DataError, FetchError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
 FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
@@ -23,6 +23,8 @@ PARTS = {
     "sets/one/sources/de-en.txt": b"a\nb\n",
     "sets/one/system-outputs/de-en/A.txt": b"x\ny\n",
     "sets/one/human-scores/de-en.da.seg.score": b"A\t1\nA\t2\n",
+    "sets/one/references/de-en.refA.txt": b"r\ns\n",
+    "sets/one/references/de-en_x.refA.txt": b"z",
     "sets/one/metric-scores/big": b"big",
     "sets/two/sources/de-en.txt": b"",
 }
@@ -153,6 +155,25 @@ def test_direct_assessment_in_csv_becomes_a_corpus_as_the_documents_say(tmp_path
     assert dataset.sources[["lp", "text"]].to_numpy().tolist() == [["de-en", "a, b"], ["en-de", "c"]]
     assert dataset.candidates["text"].tolist() == ["x", "y", "z"]
     assert human_scores(dataset, "score")[:2].tolist() == [0.625, -1.5]
+
+
+def test_sources_and_references_of_a_language_pair_come_alone(server, card, corpora, command):
+    server.files["/sets.tgz"] = archive()
+    only = ("sources", "references", "system-outputs", "human-scores")
+    card(Download(f"{server.url}/sets.tgz", below="sets/one", into="one", only=only), files=("one/",))
+    out = command("data", "get", "made", "--lp", "de-en", "--sources", "--unverified").out
+    folder = corpora / "made" / "de-en"
+    paths = [folder / "references" / "de-en.refA.txt", folder / "sources" / "de-en.txt"]
+    assert out.splitlines()[1:] == [str(path) for path in paths]
+    assert written(corpora / "made") == [str(path.relative_to(corpora / "made")) for path in paths]
+    # the rest is still to come, without another download
+    server.files.clear()
+    get("made", sources=[], limits=HASTY)
+    assert "made/sources/references/de-en_x.refA.txt" in written(corpora)
+    get("made", limits=HASTY)
+    assert "made/one/system-outputs/de-en/A.txt" in written(corpora)
+    with pytest.raises(DataError, match="contains no sources/xx-en or references/xx-en in sets/one"):
+        get("made", sources=["xx-en"], limits=HASTY)
 
 
 def test_the_command_says_what_it_fetched(server, card, corpora, command, caplog):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ranker
 from ranker import load_dataset
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.records import Candidate, Record, assemble
@@ -369,3 +370,17 @@ def test_systems_that_cannot_be_contrasted(tmp_path: Path) -> None:
 def test_buckets_have_plain_names() -> None:
     assert bucket_names((0, 1, 2, 5, 10)) == ["0", "1", "2-4", "5-9", "10+"]
     assert bucket_of([0, 1, 4, 5, 99], (0, 1, 2, 5, 10)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_from_python_two_systems_need_no_names_and_figures_are_a_table() -> None:
+    frame = invented().to_frame()
+    frame = frame[frame["system"] != "C"]
+    options = {"parser": "none", "resamples": 40}
+    result = ranker.contrast(frame, **options)
+    named = ranker.contrast(frame, "A", "B", make_metric("chrf"), **options)
+    assert result == named
+    table = result.to_frame()
+    assert len(table) == sum(len(part.buckets) for part in result.breakdowns)
+    overall = buckets(result, "overall", "")["chrf"]
+    shown = table.loc[table["measure"] == "chrf", ["first", "first_low", "difference_high"]].iloc[0]
+    assert shown.tolist() == [overall.first.value, overall.first.low, overall.difference.high]

@@ -24,54 +24,6 @@ def overlap(first, second) -> bool:
     return (j < other_j + other_n and other_j < j + n) or (i < other_i + other_m and other_i < i + m)
 
 
-def twin(size, length, matches, beam, as_meteor):
-    """The search of `align` over lists of matches (j, i, m, n, module); return chunks and the matches chosen."""
-    weight = {
-        match: int(WEIGHTS[match[4]] * match[2]) + int(WEIGHTS[match[4]] * match[3])
-        if as_meteor
-        else round(1000 * WEIGHTS[match[4]] * (match[2] + match[3]))
-        for match in matches
-    }
-    sure = {}
-    for match in matches:
-        if matches.count(match) == 1 and not any(overlap(match, other) for other in matches if other is not match):
-            sure[match[0]] = match
-    start = (0, 0, 0, 0, None, ())  # weight, chunks, distance, next, continues, chosen
-    paths = [start]
-    for j in range(length):
-        children = []
-        for weighed, chunks, distance, upcoming, continues, chosen in paths:
-            if upcoming > j:
-                children.append((weighed, chunks, distance, upcoming, continues, chosen))
-                continue
-            declined = 0
-            for match in [match for match in matches if match[0] == j]:
-                _, i, m, n, _ = match
-                taken = any(other[1] < i + m and i < other[1] + other[2] for other in chosen)
-                if taken and j not in sure:
-                    continue
-                more = distance + (declined if as_meteor else abs(i - j))
-                children.append(
-                    (
-                        weighed + weight[match],
-                        chunks + (continues is not None and continues != i),
-                        more,
-                        j + n,
-                        i + m,
-                        (*chosen, match),
-                    )
-                )
-                if j not in sure:
-                    declined += abs(i - j)
-            if j not in sure:
-                more = distance + (declined if as_meteor else 0)
-                children.append((weighed, chunks + (continues is not None), more, j + 1, None, chosen))
-        paths = sorted(children, key=lambda path: (-path[0], path[1], path[2]))[:beam]
-    closed = [(-path[0], path[1] + (path[4] is not None), path[2], number) for number, path in enumerate(paths)]
-    best = min(closed)
-    return best[1], list(paths[best[3]][5])
-
-
 def run(size, length, matches, beam, as_meteor):
     offsets = np.searchsorted([match[0] for match in matches], np.arange(length + 1)).astype(np.int64)
     rows = np.array([match[1:] for match in matches], dtype=np.int32).reshape(-1, 4)
@@ -96,13 +48,6 @@ def problems(draw):
         length,
         sorted(set(draw(st.lists(words, max_size=14))), key=lambda match: (match[0], match[4], match[1])),
     )
-
-
-@settings(deadline=None, max_examples=examples(300))
-@given(problems(), st.sampled_from([1, 3, 40]), st.booleans())
-def test_equals_its_plain_twin(problem, beam, as_meteor):
-    size, length, matches = problem
-    assert run(size, length, matches, beam, as_meteor) == twin(size, length, matches, beam, as_meteor)
 
 
 @settings(deadline=None, max_examples=examples(100))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.repeated_words import WordOrders, align_contexts
 from tests.datasets import dataset_of
 from tests.effort import examples
@@ -104,14 +103,6 @@ def test_gamma_rewards_swaps_over_wider_operators():
     assert scores("pet", items)[0] == 0
     swapped = texts_of([2, 3, 0, 1])
     assert scores("pef[gamma=0.5]", [swapped])[0] != scores("pef", [swapped])[0]
-
-
-@settings(deadline=None, max_examples=examples(25))
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=8))
-def test_the_brevity_penalty_is_papinenis(lengths):
-    left, right = zip(*lengths, strict=True)
-    wanted = [0.0 if c == 0 else min(1.0, math.exp(1 - r / c)) for c, r in lengths]
-    np.testing.assert_allclose(brevity_penalty(left, right), wanted, atol=1e-15)
 
 
 def test_the_corpus_score_is_the_mean_of_the_sentences():

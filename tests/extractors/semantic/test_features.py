@@ -13,11 +13,11 @@ from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
-from ranker.learning.encoder.files import PACKAGES, SMALL
+from ranker.learning.encoder.files import SMALL, SMALL_PACKAGE
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 
-NEEDED = ("torch", "transformers", "safetensors", "tokenizers", PACKAGES[SMALL].module)
+NEEDED = ("torch", "transformers", "safetensors", "tokenizers", SMALL_PACKAGE)
 needs_minilm = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in NEEDED), reason="needs the extra semantic-test"
 )

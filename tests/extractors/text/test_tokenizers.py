@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import sys
 from pathlib import Path
@@ -12,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import _get_tokenizer
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError
@@ -207,14 +204,6 @@ def test_auto_tokenises_every_source_by_its_own_language():
     ter = make_metric("ter").transform(dataset)[:, 0]
     np.testing.assert_allclose(make_metric("combine[bleu - ter]").transform(dataset)[:, 0], scores - ter, atol=1e-12)
     assert source_segments(dataset, "auto").words(1) == ["source", "1"]
-
-
-def test_13a_equals_sacrebleu_on_real_text(shared):
-    with gzip.open(shared / "data" / "wmt14-rr.jsonl.gz", "rt", encoding="utf-8") as stream:
-        records = [json.loads(line) for _, line in zip(range(600), stream, strict=False)]
-    sentences = [item["text"] for record in records for item in record["candidates"]]
-    tokenizer = Tokenizer13a()
-    assert tokens(sentences, "13a") == [tokenizer(sentence.rstrip()).split() for sentence in sentences]
 
 
 @given(st.lists(st.text(max_size=8), max_size=5))

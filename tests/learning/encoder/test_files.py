@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import subprocess
 import sys
@@ -8,8 +7,9 @@ import sys
 import pytest
 
 from ranker.errors import MissingError, ModelError
+from ranker.learning.encoder import files
 from ranker.learning.encoder import files as encoder_files
-from ranker.learning.encoder.files import PACKAGES, SMALL, check, check_installed, find
+from ranker.learning.encoder.files import SMALL, check, check_installed, find
 
 
 @pytest.fixture
@@ -105,10 +105,11 @@ def test_missing_weights_and_packages_name_the_command(tmp_path, monkeypatch):
 
 def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory, monkeypatch):
     monkeypatch.setenv("RANKER_ENCODERS", str(directory.parent))
-    monkeypatch.setitem(PACKAGES, directory.name, dataclasses.replace(PACKAGES[SMALL], digest=check(directory).digest))
+    monkeypatch.setattr(files, "SMALL", directory.name)
+    monkeypatch.setattr(files, "SMALL_DIGEST", check(directory).digest)
     result = find(directory.name)
     assert (result.directory, result.layer) == (directory, 4)
-    monkeypatch.setitem(PACKAGES, directory.name, PACKAGES[SMALL])
+    monkeypatch.setattr(files, "SMALL_DIGEST", "6fd1")
     with pytest.raises(
         ModelError, match=rf"{directory}: its files are not those of '{directory.name}': SHA-256 .* expected 6fd1"
     ):

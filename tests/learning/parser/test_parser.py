@@ -122,8 +122,9 @@ def test_batches_and_processes_change_nothing(
 ) -> None:
     texts = [sentence.text for sentence in held_out[:60]]
     whole = parser.parse(texts)
-    assert same(parser.parse(texts, batch_size=1), whole)
-    assert same(parser.parse(texts, batch_size=7), whole)
+    for size in (1, 7):
+        monkeypatch.setattr(parsing, "_BATCH", size)
+        assert same(parser.parse(texts), whole)
     monkeypatch.setattr(parsing, "_CHUNK", 16)
     assert same(parser.parse(texts), whole)
     assert same(parser.parse(texts, processes=2), whole)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.table_result import TableResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Subject = Literal["overall", "frequency", "length", "part of speech", "language pair", "document"]
 WORD_F1, WORD_RECALL = "word F1", "word recall"
@@ -62,9 +66,9 @@ class SegmentContrast:
     missed: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SystemContrast:
-    """How two systems differ."""
+@dataclass(frozen=True, repr=False)
+class SystemContrast(TableResult):
+    """How two systems differ: figures by kinds of words and segments, and the n-grams and segments that differ most."""
 
     data: str
     first: str
@@ -81,6 +85,24 @@ class SystemContrast:
     first_segments: tuple[SegmentContrast, ...]
     second_segments: tuple[SegmentContrast, ...]
     notes: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """What was contrasted, on what."""
+        return f"{self.first} and {self.second} on {self.data}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per subject, measure and bucket: its name and size, both figures, and their difference."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"subject": part.subject, "measure": part.measure or bucket.name, "name": bucket.name, "size": bucket.size}
+            | bucket.first.columns("first")
+            | bucket.second.columns("second")
+            | bucket.difference.columns("difference")
+            for part in self.breakdowns
+            for bucket in part.buckets
+        )
 
     @property
     def frequency_title(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.evaluation.significance import few_sources
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
@@ -25,6 +25,7 @@ from ranker.evaluation.systems.contrast.words import (
     text_frequencies,
 )
 from ranker.evaluation.systems.levels import documents
+from ranker.extractors.base import Metric
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.order.ribes import NormalisedKendall
 from ranker.extractors.scorers import Scorer
@@ -32,15 +33,17 @@ from ranker.extractors.target_language import other_language
 from ranker.extractors.text.ngrams import closest_reference_lengths
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 from ranker.files import display_name, read_lines
+from ranker.frames.labelled import Candidates, candidate_rows
+from ranker.ranking import Ranker, scorer_of
 
 NO_PARSER = "none"
 
 
 def contrast(
-    dataset: Dataset,
-    first: str,
-    second: str,
-    scorer: Scorer,
+    candidates: Candidates,
+    first: str | None = None,
+    second: str | None = None,
+    scorer: str | Path | Metric | Ranker | Scorer = "chrf",
     *,
     train_text: Path | None = None,
     parser: str = SHIPPED,
@@ -57,8 +60,15 @@ def contrast(
     of the translations and the r words of the references; of several references a translation is compared with the one
     that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
     those of n-grams take no account of the choice of the most one-sided ones.
+
+    Candidates are in any form that `ranker.ranking.Ranker.score` takes; if there are only two systems, they need not be
+    named. The scorer is a metric in its notation, the name of an included ranker, a model file (as Path), or a metric
+    or ranker itself; the other options are those of the command.
     """
-    scorer = scorer.for_systems()
+    dataset = candidate_rows(candidates).dataset
+    if first is None or second is None:
+        first, second = _only_two(dataset)
+    scorer = scorer_of(scorer).for_systems()
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
@@ -103,6 +113,15 @@ def contrast(
         second_segments=second_segments,
         notes=tuple(filter(None, [note, few_sources(len(pair.rows))])),
     )
+
+
+def _only_two(dataset: Dataset) -> tuple[str, str]:
+    """Return the systems of a data set that has two."""
+    names = [str(name) for name in dataset.candidates["system"].unique()]
+    if len(names) != 2:
+        named = f"{dataset.name} has {counted(len(names), 'system')}: {', '.join(map(repr, names))}"
+        raise OptionError(f"name the two systems to contrast; {named}")
+    return names[0], names[1]
 
 
 def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[Tokenizer, list[str]] | None:

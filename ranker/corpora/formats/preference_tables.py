@@ -1,0 +1,187 @@
+"""Tables of preferences, one row per comparison of two texts or of two systems.
+
+=====================================  =============================================================================
+columns                                a row says
+=====================================  =============================================================================
+``chosen``, ``rejected``               which text is better
+``winner``, ``loser``                  which system is better, or which text if they differ from source to source
+``text_a``, ``text_b``, ``preferred``  which of two texts is better: ``a``, ``b``, ``1``, ``2``, ``tie``, ``both bad``
+``model_a``, ``model_b``, ``winner``   which of two systems is better: the same words, or the name of the system
+=====================================  =============================================================================
+
+Texts and systems may be given together. The source is ``source`` or ``prompt``; without one, and without ``seg_id``,
+every comparison has a source of its own. Without texts, all candidates are empty.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.corpora import column_names as names
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
+from ranker.corpora.records import shown
+from ranker.corpora.schema import TEXT, table
+from ranker.errors import DataError, counted, note_logger
+
+_TEXTS = ("text", *names.HYPOTHESIS, "output", "response", "answer", "completion")
+_SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
+_NAMED = re.compile(r"(chosen|rejected|winner|loser)_(text|system|model)")
+_PAIRS = (("chosen", "rejected"), ("winner", "loser"))
+_VERDICTS = ("preferred", "preference", "winner")
+_A, _B = (re.compile(rf"(({'|'.join(_TEXTS)}|system|model)[ _]?)?[{side}]") for side in ("a1", "b2"))
+_SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
+_TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
+_EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
+_LOG = note_logger(__name__)
+
+
+def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
+    """Return the columns of what is compared and of the verdict by their roles, none for a table of another shape.
+
+    Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
+    """
+    spelled = {name.strip().lower(): name for name in header}
+    roles: dict[str, str] = {}
+    pairs = [pair for pair in _PAIRS if {*pair} <= {*spelled}]
+    verdicts = [name for name in _VERDICTS if name in spelled and not (name == "winner" and "loser" in spelled)]
+    for name, column in spelled.items():
+        role = None
+        if sided := _SIDED.fullmatch(name):
+            role = f"{'system' if sided[1] in ('system', 'model') else 'text'}.{'a' if sided[2] in 'a1' else 'b'}"
+        elif named := _NAMED.fullmatch(name):
+            role = f"{'text' if named[2] == 'text' else 'system'}.{'a' if named[1] in ('chosen', 'winner') else 'b'}"
+        if role in roles:
+            what = f"columns {shown(roles[role])} and {shown(column)} can both be meant: rename or remove one"
+            raise DataError(what, file=file, line=line)
+        if role is not None:
+            roles[role] = column
+    sides = [side for side in ("text", "system") if {f"{side}.a", f"{side}.b"} <= {*roles}]
+    readings = [*pairs, *([verdict] for verdict in verdicts if sides)]
+    if len(readings) > 1:
+        first, second = (" and ".join(shown(spelled[name]) for name in reading) for reading in readings[:2])
+        what = f"which is preferred can be read from {first} or from {second}: rename or remove one of them"
+        raise DataError(what, file=file, line=line)
+    if not readings:
+        return {}
+    found = dict(zip(("better", "worse"), pairs[0], strict=True)) if pairs else {"verdict": verdicts[0]}
+    return {role: roles[role] for role in roles if role.split(".")[0] in sides} | {
+        role: spelled[name] for role, name in found.items()
+    }
+
+
+def read_preferences(given: Columns, name: str) -> Dataset:
+    """Return the data set of a table of preferences."""
+    roles = preference_roles(given.header, given.file, given.header_line)
+    cells = {
+        header: texts_of(values, header, given.file, given.lines)
+        for header, values in zip(given.header, given.values, strict=True)
+        if header in roles.values() or not names.kinds_of([names.canonical(header)]) or _is_judge(header)
+    }
+    if ignored := [key for key in given.header if key not in cells and key not in names.NOT_READ]:
+        _LOG.warning("ranker: note: %s: %s", given.file, names.not_read(ignored))
+    read = {role: cells.pop(column) for role, column in roles.items()}
+    judge = next((cells.pop(key) for key in [*cells] if _is_judge(key)), None)
+    size = len(given.lines)
+    relation = np.full(size, ">", dtype=object)
+    if "verdict" in read:
+        relation = _relations(read, roles["verdict"], given)
+    else:
+        side = _better_are(roles["better"], read, cells, given)
+        read |= {f"{side}.a": read["better"], f"{side}.b": read["worse"]}
+    both = {
+        side: interleaved([read[f"{side}.a"], read[f"{side}.b"]]) for side in ("text", "system") if f"{side}.a" in read
+    }
+    rows = pa.array(np.repeat(np.arange(size), 2))
+    long = {key: values.take(rows) for key, values in cells.items()}
+    long["text"] = both.get("text", pa.chunked_array([pa.array([""] * 2 * size, pa.large_string())]))
+    long |= {"system": both["system"]} if "system" in both else {}
+    # candidates that are compared several times are like those with several judges
+    long["judge"] = pa.chunked_array([pa.array(np.arange(2 * size))])
+    columns = [*map(names.canonical, long)]
+    if "seg_id" not in columns and ("source" not in columns or _several_texts(long, columns)):
+        if "source" in columns:
+            what = "a system has several texts for one source: every comparison is read as of a source of its own"
+            _LOG.warning("ranker: note: %s: %s", given.file, what)
+        long["seg_id"] = pa.chunked_array([pa.array(np.repeat(np.arange(size) + 1, 2))])
+    lines = np.repeat(given.lines, 2)
+    changed = dataclasses.replace(given, header=[*long], values=[*long.values()], lines=lines)
+    dataset, place = long_table(changed, comparable=True).dataset_and_candidates(name)
+    first, second = place[0::2], place[1::2]
+    apart = first != second
+    if not apart.all():
+        what = f"left out {counted(int((~apart).sum()), 'comparison')} of a candidate with itself"
+        _LOG.warning("ranker: note: %s: %s", given.file, what)
+    known = {"first": first, "second": second, "relation": relation}
+    preferences = {column: values[apart] for column, values in known.items()}
+    preferences["primary"] = np.ones(int(apart.sum()), dtype=bool)
+    if judge is not None:
+        preferences["judge"] = pd.array(judge.filter(pa.array(apart)), dtype=TEXT)
+    return dataclasses.replace(dataset, preferences=table("preferences", preferences))
+
+
+def _is_judge(column: str) -> bool:
+    return column.strip().lower() in ("judge", "annotator")
+
+
+def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
+    """Return the relation of every row, shape (rows,)."""
+    encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
+    known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
+    relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
+    verdict, wrong, expected = pc.utf8_trim_whitespace(read["verdict"]), pd.isna(relation), _EXPECTED
+    for side, sign in (("system.a", ">"), ("system.b", "<")):
+        if side in read:
+            named = pc.equal(verdict, pc.utf8_trim_whitespace(read[side])).fill_null(False).to_numpy()
+            if (named & ~wrong & (relation != sign)).any():
+                wrong, expected = named & ~wrong & (relation != sign), "no system called like the other side: rename it"
+                break
+            relation[named], wrong = sign, wrong & ~named
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        what = f"column {shown(column)}: expected {expected}, found {shown(read['verdict'][row].as_py())}"
+        raise DataError(what, file=given.file, line=int(given.lines[row]))
+    return relation
+
+
+def _relation(verdict: str) -> str | None:
+    if _TIE.fullmatch(verdict):
+        return "="
+    return _SIDES.get(verdict) or (">" if _A.fullmatch(verdict) else "<" if _B.fullmatch(verdict) else None)
+
+
+def _better_are(
+    column: str, read: dict[str, pa.ChunkedArray], others: dict[str, pa.ChunkedArray], given: Columns
+) -> str:
+    """Return whether a winner and a loser are texts or systems: systems are compared on more than one source."""
+    if "text.a" in read or "system.a" in read:
+        return "system" if "text.a" in read else "text"
+    source = next((values for key, values in others.items() if names.canonical(key) == "source"), None)
+    if column.strip().lower() == "chosen" or source is None:
+        return "text" if column.strip().lower() == "chosen" else "system"
+    values = np.array([*read["better"].to_pylist(), *read["worse"].to_pylist()], dtype=object)
+    sources = pd.DataFrame({"value": values, "source": [*source.to_pylist()] * 2}).groupby("value")["source"].nunique()
+    once = float((sources == 1).mean())
+    if 0 < once <= 0.5:
+        what = (
+            f"{shown(column)} may hold systems or texts: rename the columns to system_a, system_b and preferred, or to "
+            "chosen and rejected"
+        )
+        raise DataError(what, file=given.file, line=given.header_line)
+    return "text" if once else "system"
+
+
+def _several_texts(long: dict[str, pa.ChunkedArray], columns: Sequence[str]) -> bool:
+    """Whether a system has several texts for one source."""
+    if "system" not in columns:
+        return False
+    frame = pd.DataFrame({column: values.to_pandas() for column, values in zip(columns, long.values(), strict=True)})
+    keys = [column for column in columns if column not in ("text", "judge")]
+    return bool((frame.groupby(keys, dropna=False)["text"].nunique() > 1).any())

@@ -1,0 +1,104 @@
+"""Tables of all shapes: one row per candidate, per source with one column per system, or per comparison of two.
+
+A table without ``text`` whose other columns are not all numbers has one column per system. One with ``chosen`` and
+``rejected``, with ``winner`` and ``loser``, or with ``preferred`` (or ``winner``) and two texts or systems (``text_a``
+and ``text_b``, ``model_a`` and ``model_b``) has preferences; see `ranker.corpora.formats.preference_tables`. Both are
+turned into rows of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ranker.arrays import Int64Array
+from ranker.corpora import column_names as names
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.preference_tables import preference_roles, read_preferences
+from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
+from ranker.errors import DataError, nearest, note_logger
+
+_LOG = note_logger(__name__)
+
+
+def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
+    """Return the data set of a table, and which candidate every row is, None where rows are no candidates.
+
+    `systems` are the columns of the systems of a table with one row per source.
+    """
+    if not systems and "text" not in map(names.canonical, table.header):
+        if preference_roles(table.header, table.file, table.header_line):
+            return read_preferences(table, name), None
+        systems = _columns_of_systems(table)
+    if systems:
+        return long_table(_by_candidate(table, systems)).dataset(name), None
+    return long_table(table).dataset_and_candidates(name)
+
+
+def is_other_shape(record: object) -> bool:
+    """Whether a record of JSON is the row of a table that is not of one candidate."""
+    keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
+    systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
+    return bool(preference_roles([*keys])) or ("source" in columns and len(systems) > 1)
+
+
+def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:
+    """Return the columns that flat records of JSON, each with its line, are the rows of."""
+    numbered = [*records]
+    for line, record in numbered:
+        if not isinstance(record, dict):
+            raise DataError(f"expected an object {{...}}, found {type(record).__name__}", file=file, line=line)
+    header = [*dict.fromkeys(key for _, record in numbered for key in record)]
+    values = [_column([record.get(key) for _, record in numbered]) for key in header]
+    return Columns(header, values, np.array([line for line, _ in numbered], dtype=np.int64), file, unit)
+
+
+def _column(cells: list[Any]) -> pa.ChunkedArray:
+    try:
+        return pa.chunked_array([pa.array(cells)])
+    except (pa.ArrowException, OverflowError):
+        texts = [None if cell is None else cell if isinstance(cell, str) else str(cell) for cell in cells]
+        return pa.chunked_array([pa.array(texts, pa.large_string())])
+
+
+def _columns_of_systems(table: Columns) -> list[str]:
+    """Return the columns of texts besides those with other names, if there are several, and tell the user."""
+    columns = [*map(names.canonical, table.header)]
+    unknown = {*names.kinds_of(columns)}
+    systems = [
+        header
+        for header, column, values in zip(table.header, columns, table.values, strict=True)
+        if column in unknown and not names.is_metadata(column) and holds_text(values)
+    ]
+    if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
+        return []
+    listed = ", ".join(systems[:8]) + (", ..." if len(systems) > 8 else "")
+    _LOG.warning("ranker: note: %s: read as the outputs of systems: %s; if not, use --systems", table.file, listed)
+    return systems
+
+
+def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
+    """Return the table with one row per candidate for one with a column per system."""
+    for system in systems:
+        if system not in table.header:
+            what = f"no column {system!r}{nearest(system, table.header)}, expected the names of systems in --systems"
+            raise DataError(what, file=table.file, line=table.header_line)
+    size, number = len(table.lines), len(systems)
+    cells = dict(zip(table.header, table.values, strict=True))
+    outputs = [texts_of(cells[system], system, table.file, table.lines).fill_null("") for system in systems]
+    unknown = {*names.kinds_of([*map(names.canonical, table.header)])}
+    others = {key: value for key, value in cells.items() if names.canonical(key) not in unknown and key not in systems}
+    if ignored := [key for key in cells if key not in others and key not in systems]:
+        _LOG.warning("ranker: note: %s: %s", table.file, names.not_read(ignored))
+    rows = pa.array(np.repeat(np.arange(size), number))
+    long = {key: value.take(rows) for key, value in others.items()}
+    long |= {"system": _column([*systems] * size), "text": interleaved(outputs)}
+    if "seg_id" not in map(names.canonical, others):
+        # equal rows are different sources
+        long["seg_id"] = pa.chunked_array([pa.array(np.arange(size) + 1).take(rows)])
+    return replace(table, header=[*long], values=[*long.values()], lines=table.lines[rows.to_numpy()])

@@ -1,0 +1,1 @@
+"""Checks of single outputs against their sources."""

@@ -1,0 +1,289 @@
+"""Checks single outputs against their sources: wrong language, preambles, lost numbers and so on.
+
+An output fails a check only if what is wrong can be seen in its text and that of its source, and no reference of the
+source has it too. The patterns are in ``tables.toml``. What fails depends on no other output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import BoolArray, Int64Array
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.languages import is_language, language_name
+from ranker.evaluation.checks.numbers import certain, numbers, unmatched
+from ranker.evaluation.checks.texts import Texts, length_without, matches, tables
+from ranker.frames.labelled import Candidates, candidate_rows
+
+_FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
+_LONGEST_PERIOD = 20
+_REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
+"""Number of words that have to repeat for a period of few words; from five on it is the period."""
+_MEASURES = ("length", "mass", "temperature")
+
+Failures = Iterator[tuple[int, str]]
+"""Rows of candidates that fail a check, and what was found."""
+
+
+def check_outputs(candidates: Candidates) -> pd.DataFrame:
+    """Check outputs for what is wrong whatever the metric: another language, lost numbers, markup, preambles.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        See `ranker.Ranker.score` for the forms. Checks that compare with the source are skipped where there is none.
+
+    Returns
+    -------
+    DataFrame
+        One row per output and check that it fails: ``candidate`` (row number), ``lp``, ``seg_id``, ``system``,
+        ``check``, ``found`` (what is wrong) and ``text``.
+
+    Examples
+    --------
+    >>> from ranker import check_outputs, from_texts
+    >>> data = from_texts(["Here is the translation: It costs 15 euros."], sources=["Es kostet 51 Euro."], lp="de-en")
+    >>> check_outputs(data)[["check", "found"]].values.tolist()
+    [['preamble', 'Here is the translation'], ['numbers', '51 -> 15']]
+    """
+    return failed_checks(candidate_rows(candidates).dataset)
+
+
+def failures(dataset: Dataset) -> Int64Array:
+    """Return the number of checks that every candidate fails, shape (candidates,)."""
+    return np.bincount(failed_checks(dataset)["candidate"], minlength=len(dataset)).astype(np.int64)
+
+
+def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return the number of outputs of every system, of those that fail a check, and of those that fail each check."""
+    failed = failed_checks(dataset)
+    pairs, systems = source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"]
+    frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})
+    for name in CHECKS:
+        frame[name] = np.isin(np.arange(len(dataset)), failed["candidate"][failed["check"] == name])
+    outputs = frame[~dataset.candidates["is_reference"].to_numpy()]
+    counts = records(outputs.groupby(["lp", "system"], sort=False).sum().astype(int).reset_index())
+    return [{**row, "lp": None if row["lp"] == "?" else row["lp"]} for row in counts]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as dicts."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+@view
+def failed_checks(dataset: Dataset) -> pd.DataFrame:
+    """Return the table of `check_outputs`."""
+    texts = Texts(dataset)
+    failed = {name: dict(check(texts)) for name, check in CHECKS.items()}
+    untranslated = failed["empty"].keys() | failed["copy"].keys()
+    found = [
+        (row, name, what)
+        for name, each in failed.items()
+        for row, what in each.items()
+        if texts.outputs[row] and (row not in untranslated or name in ("empty", "copy"))
+    ]
+    table = pd.DataFrame(found, columns=["candidate", "check", "found"])
+    table = table.astype({"candidate": np.int64}).sort_values("candidate", kind="stable", ignore_index=True)
+    source = dataset.sources[["lp", "seg_id"]].iloc[dataset.candidate_source[table["candidate"]]]
+    outputs = dataset.candidates[["system", "text"]].iloc[table["candidate"]]
+    parts = [part.astype(object).reset_index(drop=True) for part in (source, outputs)]
+    columns = ["candidate", "lp", "seg_id", "system", "check", "found", "text"]
+    return pd.concat([table, *parts], axis=1).replace({pd.NA: None})[columns]
+
+
+def _empty(texts: Texts) -> Failures:
+    for row in np.flatnonzero(~matches(texts.own, r"\S")).tolist():
+        yield row, "no text"
+
+
+def _copy(texts: Texts) -> Failures:
+    # what is short may be names
+    for row, source, _, references in texts.beside(texts.copies & (pc.utf8_length(texts.own).to_numpy() > 20)):
+        if source.strip().lower() not in (text.strip().lower() for text in references):
+            yield row, "the source"
+
+
+def _language(texts: Texts) -> Failures:
+    table = tables()["language"]
+    scripts = {code: names for names, codes in table["scripts"].items() for code in codes.split()}
+    languages = _known_languages(texts)
+    for code in filter(is_language, dict.fromkeys(languages)):
+        script = "".join(rf"\p{{{name}}}" for name in scripts.get(code, "Latin").split())
+        of_code = languages == code
+        rows = np.flatnonzero(of_code[texts.source])
+        in_reference = _foreign(texts.references, np.flatnonzero(np.repeat(of_code, np.diff(texts.slots))), script)
+        foreign = _foreign(texts.own, rows, script) & ~(texts.of_references(in_reference)[texts.source] | texts.copies)
+        yield from ((row, "other letters") for row in np.flatnonzero(foreign).tolist())
+        if code in table["words"]:
+            yield from _other_words(texts, code, rows[~foreign[rows]])
+
+
+def _known_languages(texts: Texts) -> npt.NDArray[np.object_]:
+    """Return the target languages, the unknown one by the frequent words of its references."""
+    unknown = np.array([not is_language(code) for code in texts.languages])
+    looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
+    looked_at[len(texts.own) + len(texts.sources) :] = np.repeat(unknown, np.diff(texts.slots))
+    if not looked_at.any():
+        return texts.languages
+    shares = {code: texts.frequent_words(code, looked_at).sum() for code in tables()["language"]["words"]}
+    likely = max(shares, key=lambda code: shares[code])
+    return np.where(unknown & (shares[likely] > 0.15 * looked_at.sum()), likely, texts.languages)
+
+
+def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
+    """Return which texts of a column are `rows` that have ten letters, most of them not of a script."""
+    others = length_without(column.take(pa.array(rows)), rf"[\P{{L}}{script}]+")
+    rows, others = rows[others >= 10], others[others >= 10]
+    foreign = np.zeros(len(column), dtype=bool)
+    foreign[rows] = others > 0.7 * length_without(column.take(pa.array(rows)), r"\P{L}+")
+    return foreign
+
+
+def _other_words(texts: Texts, code: str, rows: Int64Array) -> Failures:
+    """Yield the outputs with many of the frequent words of another language, and few of those of their own."""
+    looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
+    of_references = len(texts.own) + len(texts.sources) + np.arange(len(texts.references))
+    looked_at[rows] = looked_at[of_references] = True
+    own = texts.frequent_words(code, looked_at)
+    looked_at &= own < 0.1
+    best, most = np.full(len(own), "", dtype=object), np.maximum(0.2, 3 * own)
+    for other in tables()["language"]["words"]:
+        shares = texts.frequent_words(other, looked_at, code) if other != code else np.zeros(len(own))
+        better = shares > most
+        best[better], most[better] = language_name(other), shares[better]
+    flagged = (best[rows] != "") & ~texts.of_references(best[of_references] != "")[texts.source[rows]]
+    yield from zip(rows[flagged].tolist(), best[rows[flagged]], strict=True)
+
+
+def _preamble(texts: Texts) -> Failures:
+    start, end = ("|".join(tables()["preamble"][name]) for name in ("start", "end"))
+    for pattern in (rf"(?i)^\W*(?:{start})", f"(?i)(?:{end})"):
+        own, source, reference = (matches(column, pattern) for column in (texts.own, texts.sources, texts.references))
+        for row in np.flatnonzero(own & ~(source | texts.of_references(reference))[texts.source]).tolist():
+            match = re.search(pattern, texts.own[row].as_py())
+            yield row, match[0].strip() if match else ""
+
+
+def _repetition(texts: Texts) -> Failures:
+    codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
+    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    shown: dict[int, str] = {}
+    for period in range(1, _LONGEST_PERIOD + 1):
+        same = np.flatnonzero((codes[:-period] == codes[period:]) & (text[:-period] == text[period:]))
+        starts = np.flatnonzero(np.diff(same, prepend=-2) != 1)
+        lengths = np.diff(starts, append=len(same))
+        long = lengths >= _REPEATED.get(period, period)
+        for start, length in zip(same[starts[long]].tolist(), lengths[long].tolist(), strict=True):
+            words = [vocabulary[code] for code in codes[start : start + period]]
+            if not all(map(str.isdigit, words)):
+                shown.setdefault(int(text[start]), f"{' '.join(words)} ({1 + length // period} times)")
+    _, source, reference = np.split(
+        np.isin(np.arange(len(offsets) - 1), [*shown]), np.cumsum([len(texts.own), len(texts.sources)])
+    )
+    repeated = (source | texts.of_references(reference))[texts.source]
+    yield from ((row, what) for row, what in shown.items() if row < len(repeated) and not repeated[row])
+
+
+def _truncation(texts: Texts) -> Failures:
+    own, source, reference = (
+        pc.utf8_length(column).to_numpy().astype(np.float64)
+        + 2 * length_without(column, r"[^\p{Han}]+")
+        + length_without(column, r"[^\p{Hiragana}\p{Katakana}\p{Hangul}]+")
+        for column in (texts.own, texts.sources, texts.references)
+    )
+    shortest = np.full(len(source), np.inf)
+    np.minimum.at(shortest, np.repeat(np.arange(len(source)), np.diff(texts.slots)), reference)
+    known = np.isfinite(shortest)
+    expected, least = np.where(known, shortest, source)[texts.source], np.where(known, 1 / 3, 0.2)[texts.source]
+    ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
+    pattern = rf"(?:[(\[„«–-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
+    unfinished = matches(texts.own, pattern) & ~texts.of_references(matches(texts.references, pattern))[texts.source]
+    short = (expected > 40) & (own < np.where(finished & ~ended, 0.55, least) * expected)
+    for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
+        yield row, f"ends with: {texts.own[row].as_py()[-30:]}"
+
+
+def _exchanged(texts: Texts, table: str) -> Failures:
+    """Yield the outputs with another name of a group, such as months, than their source."""
+    for group, patterns in tables()[table].items():
+
+        def named(column: pa.ChunkedArray, patterns: dict[str, str] = patterns) -> BoolArray:
+            return np.stack([matches(column, pattern) for pattern in patterns.values()], axis=1)
+
+        names, in_source, in_references = np.array([*patterns]), named(texts.sources), named(texts.references)
+        rows = np.flatnonzero(in_source.any(axis=1)[texts.source])
+        source = texts.source[rows]
+        own, wanted = named(texts.own.take(pa.array(rows))), in_source[source]
+        kept = np.asarray(texts.of_references(in_references))[source]
+        bare = texts.slots[source] == texts.slots[source + 1]
+        missing, extra = wanted & ~own & (kept | bare[:, np.newaxis]), own & ~wanted & ~kept
+        wrong = missing.any(axis=1) & extra.any(axis=1)
+        if group in _MEASURES:
+            # where the number is another too, it was converted
+            digits = texts.digits[1][source]
+            wrong &= (digits != "") & (digits == texts.digits[0][rows])
+        for at in np.flatnonzero(wrong).tolist():
+            yield int(rows[at]), " -> ".join(", ".join(names[which[at]]) for which in (missing, extra))
+
+
+def _compared(
+    texts: Texts,
+    suspect: BoolArray,
+    find: Callable[[str], Counter[str]],
+    differ: Callable[..., tuple[list[str], list[str]]],
+    fails: Callable[..., bool] = lambda *_: True,
+) -> Failures:
+    """Yield the outputs that lack what `find` finds in their source and references, or have what is in none of them."""
+    found = lru_cache(maxsize=100_000)(find)
+    for row, source, own, references in texts.beside(suspect):
+        missing, extra = differ(source, own, found(source), found(own))
+        if references and (missing or extra):
+            kept = {item for text in references for item in found(text)}
+            missing, extra = [item for item in missing if item in kept], [item for item in extra if item not in kept]
+        if (missing or extra) and fails(source, own, missing, extra):
+            yield row, " -> ".join(", ".join(items) or "nothing" for items in (missing, extra))
+
+
+def _numbers(texts: Texts) -> Failures:
+    own, source = texts.digits
+    return _compared(texts, np.asarray(own != source[texts.source]), numbers, unmatched, certain)
+
+
+def _kept(texts: Texts, name: str) -> Failures:
+    pattern = tables()["kept"][name]
+
+    def find(text: str) -> Counter[str]:
+        items = (item.lower() if name == "urls" else item for item in re.findall(pattern, text))
+        # of a tag its name
+        return Counter(f"{item.split()[0]}>" if item[0] == "<" and " " in item else item for item in items)
+
+    suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
+    return _compared(
+        texts, suspect, find, lambda _, __, wanted, given: ([*(wanted - given)], [*(given - wanted)]), lambda *_: True
+    )
+
+
+CHECKS: dict[str, Callable[[Texts], Failures]] = {
+    "empty": _empty,
+    "copy": _copy,
+    "language": _language,
+    "preamble": _preamble,
+    "repetition": _repetition,
+    "truncation": _truncation,
+    "numbers": _numbers,
+    "dates": partial(_exchanged, table="dates"),
+    "units": partial(_exchanged, table="units"),
+    **{name: partial(_kept, name=name) for name in ("urls", "markup", "placeholders")},
+}
+"""The checks by name."""

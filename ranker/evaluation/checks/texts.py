@@ -1,0 +1,102 @@
+"""The outputs of a data set beside their sources and references, in the forms that checks look at."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.sanity import arrow_text
+from ranker.corpora.scripts import written_languages
+
+_UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
+
+
+@functools.cache
+def tables() -> dict[str, Any]:
+    """Return the patterns of ``tables.toml``."""
+    return tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+
+
+def matches(texts: pa.ChunkedArray, pattern: str) -> BoolArray:
+    """Return which texts a pattern matches somewhere."""
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(), dtype=bool)
+
+
+def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
+    """Return the lengths of texts in characters without what a pattern matches."""
+    return np.asarray(pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy(), dtype=np.int64)
+
+
+class Texts:
+    """The candidates of a data set, `own`, with their sources and references; "" where there is no text."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        tables = dataset.candidates, dataset.sources, dataset.references
+        self.own, self.sources, self.references = (pc.fill_null(arrow_text(table["text"]), "") for table in tables)
+        self.source, self.slots = dataset.candidate_source, dataset.reference_offsets
+        self.languages = written_languages(dataset)
+        self.outputs = ~dataset.candidates["is_reference"].to_numpy(dtype=bool)
+
+    def of_references(self, flags: BoolArray) -> BoolArray:
+        """Return the flags that any reference of a source has, shape (sources, ...)."""
+        sums = np.concatenate([np.zeros((1, *flags.shape[1:]), np.int64), np.cumsum(flags, axis=0)])[self.slots]
+        return np.asarray(np.diff(sums, axis=0) > 0)
+
+    def beside(self, flagged: BoolArray) -> Iterator[tuple[int, str, str, list[str]]]:
+        """Yield row, source, text and references of the flagged outputs that have a source."""
+        rows = np.flatnonzero(flagged & self.outputs)
+        own, sources = self.own.take(pa.array(rows)).to_pylist(), self.sources.take(pa.array(self.source[rows]))
+        references = self.references.to_pylist() if len(rows) else []
+        for row, text, source in zip(rows.tolist(), own, sources.to_pylist(), strict=True):
+            if source:
+                yield row, source, text, references[slice(*self.slots[self.source[row] :][:2])]
+
+    @functools.cached_property
+    def copies(self) -> BoolArray:
+        """Which candidates equal their source, whatever the case."""
+        own, sources = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (self.own, self.sources))
+        return np.asarray(pc.equal(own, sources.take(pa.array(self.source))).to_numpy(), dtype=bool)
+
+    @functools.cached_property
+    def digits(self) -> list[npt.NDArray[np.object_]]:
+        """The digits of candidates and of sources, with one space for what is between them."""
+        spaced = (pc.replace_substring_regex(column, r"\P{Nd}+", " ") for column in (self.own, self.sources))
+        return [pc.utf8_trim_whitespace(column).to_numpy() for column in spaced]
+
+    @functools.cached_property
+    def words(self) -> tuple[Int64Array, Int64Array, dict[str, int]]:
+        """The words of candidates, sources and references as numbers, the offsets of texts, and the number of words."""
+        chunks = [chunk for column in (self.own, self.sources, self.references) for chunk in column.chunks]
+        lower = pc.utf8_lower(pa.chunked_array(chunks, pa.large_string()))
+        apart = pc.replace_substring_regex(lower, _UNSPACED, r" \1 ")
+        clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
+        lists = pc.utf8_split_whitespace(clean).combine_chunks()
+        words, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()
+        numbers = {word: number for number, word in enumerate(words.dictionary.to_pylist())}
+        return words.indices.to_numpy().astype(np.int64), np.concatenate([[0], np.cumsum(lengths)]), numbers
+
+    def frequent_words(self, language: str, of: BoolArray, without: str = "") -> FloatArray:
+        """Return the share of the words of some texts that are frequent in a language.
+
+        `without` a language only words of two or more letters count that are not frequent there, if there are three.
+        """
+        codes, offsets, numbers = self.words
+        listed, lengths = tables()["language"]["words"], np.diff(offsets)[of]
+        words = {*listed[language].split()} - {*listed.get(without, "").split()}
+        known = np.zeros(len(numbers), dtype=bool)
+        known[[numbers[word] for word in words if word in numbers and (len(word) > 1 or not without)]] = True
+        sums = np.concatenate([[0], np.cumsum(known[codes[np.repeat(of, np.diff(offsets))]])])
+        counts = np.diff(sums[np.concatenate([[0], np.cumsum(lengths)])])
+        shares = np.zeros(len(of))
+        shares[of] = np.where(counts >= (3 if without else 0), counts / np.maximum(lengths, 1), 0.0)
+        return shares

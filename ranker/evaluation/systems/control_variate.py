@@ -1,0 +1,41 @@
+r"""The mean human score of a system of which people judged a part, with a metric's scores of all as control variate.
+
+With human scores y of n of N outputs, metric scores x of all, and the slope b and the residual variance s^2 of the
+regression of y on x (Cochran 1977, section 12.6, double sampling),
+
+    mean = mean_n(y) + b (mean_N(x) - mean_n(x))
+    variance = s^2 (1 / n + (mean_N(x) - mean_n(x))^2 / sum_n (x - mean_n(x))^2) + b^2 var_N(x) / N
+
+which is less than that of the mean of y by as much as x explains of it. The judged part must be random.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.evaluation.bootstrap import LEVEL, Estimate
+
+FEWEST = 10
+"""Minimum number of judged outputs: the slope of fewer is not known."""
+
+
+def controlled_mean(human: FloatArray, metric: FloatArray, level: float = LEVEL) -> Estimate | None:
+    """Return the mean with its interval, of human scores that are NaN where there are none; None if all or few are."""
+    from scipy.special import stdtrit
+
+    known = ~np.isnan(human)
+    judged, number = int(known.sum()), len(human)
+    if not FEWEST <= judged < number:
+        return None
+    y, x = human[known], metric[known]
+    apart = x - x.mean()
+    squares = float(apart @ apart)
+    slope = float(apart @ y) / squares if squares > 0.0 else 0.0
+    residual = y - y.mean() - slope * apart
+    shift = float(metric.mean() - x.mean())
+    leverage = 1 / judged + (shift**2 / squares if squares > 0.0 else 0.0)
+    variance = float(residual @ residual) / (judged - 2) * leverage + slope**2 * float(metric.var(ddof=1)) / number
+    reach = float(stdtrit(judged - 2, (1 + level) / 2)) * variance**0.5
+    mean = float(y.mean()) + slope * shift
+    return Estimate(mean, mean - reach, mean + reach)

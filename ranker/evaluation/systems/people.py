@@ -1,0 +1,53 @@
+"""How often people agree with a difference between two systems, learnt from systems that people judged."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+
+from ranker import share
+from ranker.evaluation.bootstrap import Estimate
+from ranker.extractors.scorers import Scorer
+from ranker.storage.plain_data import record
+
+EXPONENT = 2 / 3
+"""Exponent of the difference, chosen by leaving out one corpus after the other."""
+FEWEST_SOURCES = 100
+"""Below it, differences are mostly chance, and nothing is said; the curves are of larger test sets."""
+
+
+@dataclass(frozen=True)
+class AgreementCurve:
+    """The share of pairs of systems whose better one people prefer too, by the difference of the scores."""
+
+    model: str | None
+    """Beginning of the digest of the model; None of a metric."""
+    data: str
+    slope: float
+    low: float
+    """Interval of the slope, from a bootstrap of language pairs and systems."""
+    high: float
+    largest: float
+    """Difference beyond which the share is not known to grow."""
+
+    def at(self, difference: float) -> Estimate:
+        """Return the share, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""
+        apart = min(abs(difference), self.largest) ** EXPONENT
+        return Estimate(*(1 / (1 + math.exp(-slope * apart)) for slope in (self.slope, self.low, self.high)))
+
+
+@functools.cache
+def agreement_curves() -> dict[str, AgreementCurve]:
+    """Return the included curves by the names of metrics and models; `bench/agreement_curve.py` makes them."""
+    curves = json.loads((share.directory("data") / "agreement.json").read_text(encoding="utf-8"))
+    return {name: record(AgreementCurve, curve) for name, curve in curves.items()}
+
+
+def agreement_curve(scorer: Scorer) -> AgreementCurve | None:
+    """Return the curve of a metric with default options, or of an included ranker, None of others."""
+    curve = agreement_curves().get(scorer.name)
+    if curve is None or (curve.model is not None and f"|model:{curve.model}|" not in scorer.signature()):
+        return None
+    return curve if (curve.model is None) == (scorer.kind == "metric") else None

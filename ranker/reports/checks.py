@@ -1,0 +1,23 @@
+"""Section of a report about outputs that fail checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ranker.corpora.dataset import Dataset
+from ranker.evaluation.checks.outputs import CHECKS, failed_checks, system_counts
+from ranker.reports.pages import Section, section
+
+_EXAMPLES = 3
+
+
+def checked(datasets: Sequence[Dataset]) -> list[Section]:
+    """Return how many outputs of every system fail each check, with examples; nothing if none does."""
+    counts = [{"data": dataset.name, **row} for dataset in datasets for row in system_counts(dataset)]
+    failed = [failed_checks(dataset) for dataset in datasets]
+    examples = {
+        name: [row for frame in failed for row in frame[frame["check"] == name].head(_EXAMPLES).to_dict("records")]
+        for name in CHECKS
+    }
+    examples = {name: rows for name, rows in examples.items() if rows}
+    return [section("checks.html", "checks", "Output checks", counts=counts, examples=examples)] if examples else []

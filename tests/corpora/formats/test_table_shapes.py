@@ -1,0 +1,198 @@
+"""Preferences, one column per system, and other forms that people have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from ranker import from_frame, from_records
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset, read_parallel
+from ranker.corpora.formats.system_names import short_names
+from ranker.errors import DataError
+
+SOURCES = ["Hallo", "Tag"]
+TEXTS = {"source": SOURCES, "text_a": ["hello", "day"], "text_b": ["hi", "days"]}
+MODELS = {"model_a": ["atlas", "birch"], "model_b": ["birch", "cedar"]}
+
+
+def preferred(dataset: Dataset, column: str) -> list[tuple[str, str, str]]:
+    rows, values = dataset.preferences, dataset.candidates[column].to_numpy()
+    return [*zip(values[rows["first"]], rows["relation"], values[rows["second"]], strict=True)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "frame", "records", "arrow"])
+def test_preferences_are_the_same_in_every_format(ending: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({**TEXTS, **MODELS, "winner": ["model_b", "tie"], "judge": ["x", "y"]})
+    path = tmp_path / f"frame.{ending}"
+    match ending:
+        case "csv" | "tsv":
+            frame.to_csv(path, sep="\t" if ending == "tsv" else ",", index=False)
+        case "jsonl" | "json":
+            frame.to_json(path, orient="records", lines=ending == "jsonl")
+        case "parquet":
+            frame.to_parquet(path)
+    records = frame.to_dict("records")
+    in_memory = {"frame": frame, "arrow": pa.Table.from_pandas(frame)}
+    if ending == "records":
+        read = from_records(records)
+    else:
+        read = from_frame(in_memory[ending]) if ending in in_memory else read_dataset(path)
+    assert read.fingerprint == from_frame(frame).fingerprint
+    assert preferred(read, "text") == [("hello", "<", "hi"), ("day", "=", "days")]
+    assert preferred(read, "system") == [("atlas", "<", "birch"), ("birch", "=", "cedar")]
+    assert read.preferences["judge"].tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "column", "expected"),
+    [
+        (
+            {"prompt": SOURCES, "chosen": ["hello", "day"], "rejected": ["hi", "days"]},
+            "text",
+            [("hello", ">", "hi"), ("day", ">", "days")],
+        ),
+        (
+            {"prompt": SOURCES, "winner": ["hello", "day"], "loser": ["hi", "days"]},
+            "text",
+            [("hello", ">", "hi"), ("day", ">", "days")],
+        ),
+        (
+            {"prompt": SOURCES, "winner": ["atlas", "birch"], "loser": ["birch", "atlas"]},
+            "system",
+            [("atlas", ">", "birch"), ("birch", ">", "atlas")],
+        ),
+        (
+            {"winner": ["atlas", "birch"], "loser": ["birch", "cedar"]},
+            "system",
+            [("atlas", ">", "birch"), ("birch", ">", "cedar")],
+        ),
+        ({**MODELS, "winner": ["birch", "birch"]}, "system", [("atlas", "<", "birch"), ("birch", ">", "cedar")]),
+        ({**TEXTS, "preferred": [1, 2]}, "text", [("hello", ">", "hi"), ("day", "<", "days")]),
+        ({**TEXTS, "preferred": ["Both bad", None]}, "text", [("hello", "=", "hi"), ("day", "-", "days")]),
+        ({**TEXTS, "preference": ["A", "text_b"]}, "text", [("hello", ">", "hi"), ("day", "<", "days")]),
+    ],
+)
+def test_preferences_have_many_forms(
+    columns: dict[str, list[object]], column: str, expected: list[tuple[str, str, str]]
+) -> None:
+    assert preferred(from_frame(pd.DataFrame(columns)), column) == expected
+
+
+def test_texts_of_conversations_are_their_last_messages() -> None:
+    def said(text: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": "Hallo"}, {"role": "assistant", "content": text}]
+
+    read = from_records([{"prompt": "Hallo", "chosen": said("hello"), "rejected": said("hi")}])
+    assert preferred(read, "text") == [("hello", ">", "hi")]
+
+
+def test_equal_sources_are_apart_where_a_system_has_several_texts_for_them(caplog: pytest.LogCaptureFixture) -> None:
+    again = {"source": ["Hallo"] * 2, "model_a": ["atlas"] * 2, "model_b": ["birch"] * 2, "winner": ["a", "b"]}
+    same = from_frame(pd.DataFrame({**again, "text_a": ["hello"] * 2, "text_b": ["hi"] * 2}))
+    assert (len(same.sources), len(same), caplog.messages) == (1, 2, [])
+    apart = from_frame(pd.DataFrame({**again, "text_a": ["hello", "hallo"], "text_b": ["hi"] * 2}))
+    assert (len(apart.sources), len(apart), len(caplog.messages)) == (2, 4, 1)
+
+
+WIDE = {"source": ["Hallo", "Hallo"], "reference": ["hello", "hello"], "atlas": ["hello", "hi"], "birch": ["hey", ""]}
+
+
+def test_a_table_may_have_one_column_per_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    frame = pd.DataFrame({**WIDE, "length": [1, 2]})
+    frame.to_csv(tmp_path / "frame.csv", index=False)
+    (tmp_path / "frame.jsonl").write_text(frame.to_json(orient="records", lines=True))
+    read = from_frame(frame)
+    assert "read as the outputs of systems: atlas, birch; if not, use --systems" in caplog.text
+    assert read.candidates[["source", "system", "text"]].values.tolist() == [
+        [0, "atlas", "hello"],
+        [0, "birch", "hey"],
+        [1, "atlas", "hi"],
+        [1, "birch", ""],
+    ]
+    assert len(read.references) == 2
+    for ending in ("csv", "jsonl"):
+        assert read_dataset(tmp_path / f"frame.{ending}").fingerprint == read.fingerprint
+        assert set(read_dataset(tmp_path / f"frame.{ending}", systems=["birch"]).candidates["system"]) == {"birch"}
+    with pytest.raises(DataError, match=r"no column 'brich' \(did you mean 'birch'\?\)"):
+        read_dataset(tmp_path / "frame.csv", systems=["brich"])
+
+
+@pytest.mark.parametrize(
+    ("content", "references", "candidates"),
+    [
+        ({"prompt": "Hallo", "outputs": ["hello", "hi"]}, [], ["hello", "hi"]),
+        ({"prompt": "Hallo", "outputs": [{"text": "hello"}]}, [], ["hello"]),
+        ({"src": "Hallo", "ref": "hello", "hyps": ["hello", "hi"]}, ["hello"], ["hello", "hi"]),
+        ([[{"translation_text": "hello"}, {"translation_text": "hi"}]], [], ["hello", "hi"]),
+        ([{"translation_text": "hello"}, {"translation_text": "hi"}], [], ["hello", "hi"]),
+        ("S-0\tHallo\nT-0\thello\nH-0\t-.1\thel@@ lo\nD-0\t-.1\thello\nD-0\t-.2\thi\n", ["hello"], ["hello", "hi"]),
+    ],
+)
+def test_outputs_of_programs(content: object, references: list[str], candidates: list[str], tmp_path: Path) -> None:
+    path = tmp_path / ("log" if isinstance(content, str) else "x.json")
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    read = read_dataset(path)
+    assert (read.references["text"].tolist(), read.candidates["text"].tolist()) == (references, candidates)
+
+
+def label_studio(by: object, kind: str, value: object, **more: object) -> dict[str, object]:
+    return {"completed_by": by, "result": [{"from_name": "given", "type": kind, "value": value}], **more}
+
+
+def test_exports_of_label_studio(tmp_path: Path) -> None:
+    annotations = [
+        label_studio(1, "pairwise", {"selected": "left"}),
+        label_studio({"id": 2, "email": "b@x.org"}, "choices", {"choices": ["tie"]}),
+        label_studio(3, "pairwise", {"selected": "right"}, was_cancelled=True),
+    ]
+    pair = {"id": 1, "data": {"source": "Hallo", "text1": "hello", "text2": "hi"}, "annotations": annotations}
+    rated = {"data": {"src": "Hallo", "mt": "hello"}, "annotations": [label_studio(1, "rating", {"rating": 4})]}
+    (tmp_path / "pairs.json").write_text(json.dumps([pair]))
+    (tmp_path / "ratings.json").write_text(json.dumps([rated]))
+    read = read_dataset(tmp_path / "pairs.json")
+    assert preferred(read, "text") == [("hello", ">", "hi"), ("hello", "=", "hi")]
+    assert read.preferences["judge"].tolist() == ["1", "b@x.org"]
+    ratings = read_dataset(tmp_path / "ratings.json").ratings
+    assert ratings[["judge", "kind", "value"]].values.tolist() == [["1", "given", 4.0]]
+
+
+def test_exports_of_pearmut(tmp_path: Path) -> None:
+    item = {"src": "Hallo", "tgt": {"atlas": "hello", "birch": "hi"}, "item_id": "d1"}
+    scores = [{"atlas": {"score": 90, "error_spans": []}, "birch": {"score": None}}, {"atlas": {"score": 70}}]
+    log = [
+        *({"user_id": "u1", "item_i": 0, "item": [item], "annotation": [score]} for score in scores),
+        {"user_id": "u2", "item_i": 0, "item": [item], "annotation": [{"birch": {"score": 40}}]},
+        {"user_id": "u2", "item_i": "random_1", "item": [item], "annotation": [{"birch": {"score": 0}}]},
+    ]
+    (tmp_path / "x.json").write_text(json.dumps({"empty": [], "campaign": log}))
+    read = read_dataset(tmp_path / "x.json")
+    assert read.candidates["text"].tolist() == ["hello", "hi"]
+    assert read.ratings[["judge", "kind", "value"]].values.tolist() == [["u1", "score", 70.0], ["u2", "score", 40.0]]
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["atlas.en", "birch.en"], ["atlas", "birch"]),
+        (["test.online-A.0.de-en", "test.KIT.4017.de-en"], ["online-A.0", "KIT.4017"]),
+        (["gpt-4.1.txt", "gpt-4.5.txt"], ["gpt-4.1", "gpt-4.5"]),
+        (["out.1", "out.2"], ["out.1", "out.2"]),
+        (["a.x", "a.b.x"], ["a", "a.b"]),
+        (["atlas.en"], ["atlas.en"]),
+    ],
+)
+def test_systems_are_called_by_what_differs(files: list[str], names: list[str]) -> None:
+    assert short_names(files) == names
+
+
+def test_files_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ref", "out.en", "x=y.en"):
+        Path(name).write_text("a\n")
+    named = read_parallel(None, ["ref"], ["old=out.en", "out.en", "x=y.en"])
+    assert named.candidates["system"].tolist() == ["old", "out", "x=y"]

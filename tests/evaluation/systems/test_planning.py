@@ -1,0 +1,116 @@
+"""Documents as units, how many of them are needed, and how often people agree with a difference."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ranker import Ranker, compare_systems, from_records, included_models, share
+from ranker.evaluation.bootstrap import index_draws
+from ranker.evaluation.systems.pair_tests import compare_pairs, power_of, smallest_found, sources_needed
+from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves
+from ranker.extractors.base import mean_score
+from ranker.extractors.registry import make_metric
+from ranker.ranking import scorer_of
+from tests.effort import THOROUGH
+
+SIMULATIONS, RESAMPLES = (1000, 1000) if THOROUGH else (150, 200)
+
+
+def texts(sources: int, documents: int) -> list[dict[str, object]]:
+    """Records of two systems, the sources of a document one after the other."""
+    generator = np.random.default_rng(5)
+    words = np.array(["a", "b", "c", "d", "e", "f", "g", "h"])
+    return [
+        {
+            "source": f"s{place}",
+            "doc": f"d{place * documents // sources}",
+            "references": [" ".join(generator.choice(words, 8))],
+            "candidates": {name: " ".join(generator.choice(words, 8)) for name in "AB"},
+        }
+        for place in range(sources)
+    ]
+
+
+def test_documents_are_resampled_as_a_whole() -> None:
+    data = from_records(texts(120, 40))
+    (compared,) = compare_systems(data, ["chrf"], level="document", resamples=100).comparisons
+    assert (compared.sources, compared.documents, compared.units) == (120, 40, 40)
+    statistics = make_metric("chrf").statistics(data).reshape(40, 3, 2, -1).sum(axis=1)
+    weights = np.concatenate([block for _, block in index_draws(40, 100, 0)])
+    scores = make_metric("chrf").score(np.einsum("rd,dsk->rsk", weights, statistics))
+    other = compared.systems[0] if compared.systems[0].difference else compared.systems[1]
+    sample = scores[:, 1] - scores[:, 0] if other.system == "B" else scores[:, 0] - scores[:, 1]
+    assert other.difference is not None
+    assert (other.difference.low, other.difference.high) == pytest.approx(np.percentile(sample, [2.5, 97.5]), abs=1e-12)
+    assert other.error == pytest.approx(sample.std(), abs=1e-12)
+    whole = compare_systems(data, ["chrf"], resamples=100).comparisons[0]
+    assert [each.score.value for each in whole.systems] == [each.score.value for each in compared.systems]
+
+
+def simulated(generator: np.random.Generator, documents: int, apart: float) -> np.ndarray:
+    """Statistics (score, 1) of two systems on documents of five sources each, which share a part of the difference."""
+    noise = generator.normal(0, 0.7, (documents, 5)) + generator.normal(0, 0.5, (documents, 1))
+    quality = generator.normal(0, 1, (documents, 5))
+    scores = np.stack([quality + apart + noise, quality], axis=2)
+    return np.stack([scores, np.ones_like(scores)], axis=3)
+
+
+def test_intervals_over_documents_cover_and_those_over_sources_do_not() -> None:
+    held = {"source": 0, "document": 0}
+    for number in range(SIMULATIONS):
+        rows = simulated(np.random.default_rng([1, number]), 60, 0.2)
+        for unit, cube in (("source", rows.reshape(-1, 2, 2)), ("document", rows.sum(axis=1))):
+            sample = compare_pairs(mean_score, cube, resamples=RESAMPLES, seed=number).sample
+            low, high = np.percentile(sample[:, 0] - sample[:, 1], [2.5, 97.5])
+            held[unit] += low <= 0.2 <= high
+    shares = {unit: count / SIMULATIONS for unit, count in held.items()}
+    assert shares["document"] == pytest.approx(0.94, abs=0.02 if THOROUGH else 0.05)
+    assert shares["source"] < shares["document"] - 0.05
+
+
+def test_a_pilot_tells_the_power_of_larger_sets() -> None:
+    pilot = simulated(np.random.default_rng(2), 400, 0.2).sum(axis=1)
+    tests = compare_pairs(mean_score, pilot, resamples=500)
+    error = (tests.sample[:, 0] - tests.sample[:, 1]).std()
+    number = int(sources_needed(0.2, error, 400, alpha=0.05, power=0.8))
+    assert power_of(0.2, error * np.sqrt(400 / number), 0.05) == pytest.approx(0.8, abs=0.01)
+    assert smallest_found(error * np.sqrt(400 / number), alpha=0.05, power=0.8) == pytest.approx(0.2, rel=0.01)
+    assert (power_of(0.0, 1.0, 0.05), power_of(0.1, 0.0, 0.05)) == (pytest.approx(0.05), 1)
+    significant = 0
+    for seed in range(SIMULATIONS):
+        cube = simulated(np.random.default_rng([3, seed]), number, 0.2).sum(axis=1)
+        significant += compare_pairs(mean_score, cube, resamples=RESAMPLES, seed=seed).p[0] < 0.05
+    assert significant / SIMULATIONS == pytest.approx(0.8, abs=0.05 if THOROUGH else 0.1)
+
+
+def test_curves_begin_at_one_half_and_never_fall() -> None:
+    stored = json.loads((share.directory("data") / "agreement.json").read_text(encoding="utf-8"))
+    assert {"bleu", "chrf", "full", "full-any"} <= {*agreement_curves()} == {*stored}
+    for curve in agreement_curves().values():
+        figures = [curve.at(apart) for apart in np.linspace(0, 2 * curve.largest, 50)]
+        assert (figures[0].value, figures[0].low, figures[0].high) == (0.5, 0.5, 0.5)
+        assert figures == sorted(figures, key=lambda each: each.value)
+        assert all(0.5 < each.low < each.value < each.high < 1 for each in figures[1:])
+        assert figures[-1] == curve.at(curve.largest) == curve.at(-curve.largest)
+
+
+def test_only_what_a_curve_was_learnt_from_has_one() -> None:
+    names = [name for name, curve in agreement_curves().items() if curve.model is not None]
+    assert all(agreement_curve(scorer_of(name).for_systems()) for name in ("bleu", "chrf", *names))
+    other = Ranker.load(included_models.locate("full-any"))
+    other.mean = other.mean + 1
+    other._stored = None
+    for scorer in (other, "bleu[order=2]", "ter"):
+        assert agreement_curve(scorer_of(scorer)) is None
+
+
+@pytest.mark.parametrize("sources", [FEWEST_SOURCES - 1, FEWEST_SOURCES])
+def test_few_sources_say_nothing_about_people(sources: int) -> None:
+    result = compare_systems(from_records(texts(sources, 50)), ["bleu"], resamples=20)
+    (pair,) = result.comparisons[0].pairs
+    known = result.comparisons[0].people_known
+    assert known == (sources == FEWEST_SOURCES) == (pair.agree is not None)
+    assert not known or pair.agree == agreement_curves()["bleu"].at(pair.difference.value)

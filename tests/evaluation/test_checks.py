@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker import check_outputs, from_texts
+from ranker.evaluation.checks.numbers import numbers
+from ranker.evaluation.checks.outputs import CHECKS, failures
+from ranker.evaluation.checks.texts import tables
+
+LONG = "The committee met on Monday, discussed the new rules for the harbour and agreed to publish them in the spring."
+
+
+def found(source: str, output: str, lp: str = "de-en", references: list[str] | None = None) -> dict[str, str]:
+    data = from_texts([output], [references] if references else None, [source], lp=lp)
+    return dict(check_outputs(data)[["check", "found"]].itertuples(index=False))
+
+
+FAILS = [
+    ("Es regnet.", " ", "de-en", "empty", "no text"),
+    ("Der Bus kam zehn Minuten zu spät.", "der Bus kam zehn Minuten zu spät. ", "de-en", "copy", "the source"),
+    ("It was raining when we left the house.", "It was raining when we left.", "en-de", "language", "English"),
+    ("It was raining.", "它 was raining when we left", "en-zh", "language", "other letters"),
+    ("Es regnet.", "Sure! Here is the translation: It rains.", "de-en", "preamble", "Sure! Here is"),
+    ("Es regnet.", "It rains.\n\nNote: literal.", "de-en", "preamble", "Note:"),
+    ("Er kam.", "He came to the house to the house to the house.", "de-en", "repetition", "to the house (3 times)"),
+    ("他来了。", "他他他他来了。", "en-zh", "repetition", "他 (4 times)"),
+    (LONG, "Der Ausschuss traf sich am Montag", "en-de", "truncation", "ends with: "),
+    ("Er wohnt im großen Haus an der See.", "He lives in the big house by the", "de-en", "truncation", "ends with: "),
+    ("51 Gäste", "15 guests", "de-en", "numbers", "51 -> 15"),
+    ("1.000,5 Liter", "1,000.6 litres", "de-en", "numbers", "1000.5 -> 1000.6"),
+    ("Im Jahr 1987 kam er.", "He came.", "de-en", "numbers", "1987 -> nothing"),
+    ("Am 4. März 2015", "On May 4, 2015", "de-en", "dates", "March -> May"),
+    ("星期一开会。", "We meet on Tuesday.", "zh-en", "dates", "Monday -> Tuesday"),
+    ("Es kostet 5 Euro.", "It costs $5.", "de-en", "units", "euro -> dollar"),
+    ("34 km/h", "34 miles an hour", "de-en", "units", "kilometre -> mile"),
+    ("Siehe https://example.org/a.", "See example.", "de-en", "urls", "https://example.org/a -> nothing"),
+    ("<b>Halt</b>", "<b>Stop", "de-en", "markup", "</b> -> nothing"),
+    ("Halt", "**Stop**", "de-en", "markup", "nothing -> **Stop**"),
+    ("Hallo {name}, %s!", "Hello {nome}, %s!", "de-en", "placeholders", "{name} -> {nome}"),
+]
+
+
+@pytest.mark.parametrize(("source", "output", "lp", "check", "what"), FAILS)
+def test_an_output_fails_one_check(source, output, lp, check, what):
+    failed = found(source, output, lp)
+    assert failed.keys() == {check}
+    assert failed[check].startswith(what) or what in failed[check]
+
+
+SOUND = [
+    ("Er zahlte 1.000,50 Euro.", "He paid 1,000.5 euros.", "de-en"),
+    ("1,5 Millionen Menschen", "1,500,000 people", "de-en"),
+    ("他花了30万元。", "He spent 300,000 yuan.", "zh-en"),
+    ("4月1日下午3点", "at 15:00 on April 1", "zh-en"),
+    ("三个人，12月5日", "3 people on December 5", "zh-en"),
+    ("3 Männer", "three men", "de-en"),
+    ("am 01.04.2015", "on April 1, 2015", "de-en"),
+    ("in den 90er Jahren", "in the 1990s", "de-en"),
+    ("१२ लोग", "12 people", "hi-en"),
+    ("Barack Obama, Berlin", "Barack Obama, Berlin", "de-en"),
+    ("top, top, top, top", "Spitze, Spitze, Spitze, Spitze", "en-de"),
+    ("Übersetzung: Regen", "Translation: rain", "de-en"),
+    ("iPhone 12 Pro Max", "iPhone 12 Pro Max", "en-zh"),
+    ('<a href="x">Hier</a>', '<a href="y">Here</a>', "de-en"),
+    ("Es gibt &amp; nicht %", "There is &amp; no %", "de-en"),
+]
+
+
+@pytest.mark.parametrize(("source", "output", "lp"), SOUND)
+def test_what_may_be_right_is_not_flagged(source, output, lp):
+    assert not found(source, output, lp)
+    assert not found("", output, lp).keys() & {*list(CHECKS)[6:], "copy", "truncation"}
+
+
+def test_an_output_does_not_fail_for_what_a_reference_has_too():
+    for source, output, lp, check, _ in FAILS:
+        if check not in ("empty", "copy"):
+            assert check not in found(source, output, lp, [output, f"{output} Nothing."]), output
+
+
+def test_a_text_fails_whatever_the_others_are():
+    sources, outputs, _, checks, _ = zip(*[each for each in FAILS if each[2] == "de-en"], strict=True)
+    whole = check_outputs(from_texts(outputs, None, sources, lp="de-en"))
+    assert whole[["candidate", "check"]].values.tolist() == [[*each] for each in enumerate(checks)]
+
+
+def test_numbers_are_read_in_any_script_and_grouping():
+    assert [*numbers("１２,000 and 1 234,5 and 3.14 on 1.2.2015 at 007")] == [
+        "12000",
+        "1234.5",
+        "3.14",
+        "1",
+        "2",
+        "2015",
+        "7",
+    ]
+
+
+def test_failed_checks_are_counted_and_references_left_out():
+    data = from_texts({"A": ["Here is the translation: 5", "ok"], "B": [" ", "**ok**"]}, None, ["4", "gut"])
+    assert failures(data).tolist() == [2, 1, 0, 1]
+    references = dataclasses.replace(data, candidates=data.candidates.assign(is_reference=True))
+    assert not failures(references).any()
+
+
+def test_an_unknown_language_is_told_by_the_references():
+    english = [LONG, "It was said that he would be there when they came to the house."]
+    german = ["Der Ausschuss hat sich am Montag mit den neuen Regeln für den Hafen befasst.", english[1]]
+    assert check_outputs(from_texts(german, english))["found"].tolist() == ["German"]
+
+
+def test_every_check_has_its_table_and_every_name_a_pattern():
+    assert {"dates", "units"} <= tables().keys()
+    assert [*CHECKS][-3:] == [*tables()["kept"]]
+
+
+def test_the_command_counts_by_system_and_lists_examples(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records = [{"source": "51 Gäste", "lp": "de-en", "candidates": {"A": "15 guests", "B": "51 guests"}}]
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+    assert command("check", "data.json").out.splitlines() == [
+        "lp     system  outputs  failed  numbers",
+        "de-en  A             1       1        1",
+        "de-en  B             1       0        0",
+        "numbers: 51 -> 15 (de-en 1 A)",
+        "  15 guests",
+    ]
+    document = json.loads(command("check", "data.json", "--json").out)
+    assert [row["failed"] for row in document["systems"]] == [1, 0]
+    assert document["failed"][0]["found"] == "51 -> 15"
+
+
+def test_a_penalty_counts_failed_checks_per_output(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = {"references": ["51 guests"], "candidates": {"A": "15 guests", "B": "51 guests"}}
+    records = [{"source": "51 Gäste", **record}, {"source": "Gast", **record}]
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+
+    def scores(*options: str) -> np.ndarray:
+        return np.array(
+            [line.split() for line in command("score", "data.json", *options).out.splitlines()], dtype=float
+        )
+
+    for level, rates in (("corpus", [0.5, 0]), ("segment", [1, 0, 0, 0])):
+        options = ("-m", "chrf,ter", "--level", level, "-f", "value")
+        change = scores(*options, "--penalty", "0.25") - scores(*options)
+        assert change == pytest.approx(np.outer(rates, [-0.25, 0.25]))
