@@ -16,21 +16,17 @@ from ranker import Dataset, check_outputs, from_texts, load_dataset
 
 MOST = 300
 MONTHS = (
-    "January February March April June July August September October November December".split(),
-    "Januar Februar März April Juni Juli August September Oktober November Dezember".split(),
+    ["January", "February", "March", "April", "June", "July", "August", "September", "October", "November", "December"],
+    ["Januar", "Februar", "März", "April", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"],
 )
 WEEKDAYS = (
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split(),
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
 )
-UNITS = (("dollars", "euros"), ("euros", "dollars"), ("Dollar", "Euro"), ("$", "€"), ("€", "$"), ("£", "$")) + (
-    ("kilometers", "miles"),
-    ("kilometres", "miles"),
-    ("miles", "kilometres"),
-    ("metres", "feet"),
-    ("meters", "feet"),
-    ("Meter", "Fuß"),
-    ("Kilometer", "Meilen"),
+UNITS = (
+    *(("dollars", "euros"), ("euros", "dollars"), ("Dollar", "Euro"), ("$", "€"), ("€", "$"), ("£", "$")),
+    *(("kilometers", "miles"), ("kilometres", "miles"), ("miles", "kilometres"), ("metres", "feet")),
+    *(("meters", "feet"), ("Meter", "Fuß"), ("Kilometer", "Meilen")),
 )
 PREAMBLES = ("Here is the translation: ", "Translation: ", "Hier ist die Übersetzung: ", "以下是翻译：")
 Pair = tuple[str, str]

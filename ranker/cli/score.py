@@ -97,9 +97,9 @@ def command(
                 return
             scorers, units = dict(zip(scorers, by_level, strict=True)), levels[0]
             statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
-        penalised = {"penalty": penalty} if penalty else {}
         signatures = [
-            result_signature(scorer, dataset, to_score, level=to_score, **penalised) for scorer in scorers.values()
+            result_signature(scorer, dataset, to_score, level=to_score, penalty=penalty or None)
+            for scorer in scorers.values()
         ]
         if penalty:
             from ranker.evaluation.checks.outputs import failures
