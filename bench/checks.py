@@ -24,19 +24,9 @@ WEEKDAYS = (
     ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
 )
 UNITS = (
-    ("dollars", "euros"),
-    ("euros", "dollars"),
-    ("Dollar", "Euro"),
-    ("$", "€"),
-    ("€", "$"),
-    ("£", "$"),
-    ("kilometers", "miles"),
-    ("kilometres", "miles"),
-    ("miles", "kilometres"),
-    ("metres", "feet"),
-    ("meters", "feet"),
-    ("Meter", "Fuß"),
-    ("Kilometer", "Meilen"),
+    *(("dollars", "euros"), ("euros", "dollars"), ("Dollar", "Euro"), ("$", "€"), ("€", "$"), ("£", "$")),
+    *(("kilometers", "miles"), ("kilometres", "miles"), ("miles", "kilometres"), ("metres", "feet")),
+    *(("meters", "feet"), ("Meter", "Fuß"), ("Kilometer", "Meilen")),
 )
 PREAMBLES = ("Here is the translation: ", "Translation: ", "Hier ist die Übersetzung: ", "以下是翻译：")
 Pair = tuple[str, str]

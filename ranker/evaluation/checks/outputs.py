@@ -222,12 +222,12 @@ def _exchanged(texts: Texts, table: str) -> Failures:
             return np.stack([matches(column, pattern) for pattern in patterns.values()], axis=1)
 
         names, in_source, in_references = np.array([*patterns]), named(texts.sources), named(texts.references)
-        rows = np.flatnonzero(in_source.any(axis=1)[texts.source])
+        rows = np.flatnonzero(in_source[texts.source].any(axis=1))
         source = texts.source[rows]
         own, wanted = named(texts.own.take(pa.array(rows))), in_source[source]
-        kept = np.asarray(texts.of_references(in_references))[source]
-        bare = texts.slots[source] == texts.slots[source + 1]
-        missing, extra = wanted & ~own & (kept | bare[:, np.newaxis]), own & ~wanted & ~kept
+        bare = np.diff(texts.slots)[source, np.newaxis] == 0
+        kept = texts.of_references(in_references)[source]
+        missing, extra = wanted & ~own & (kept | bare), own & ~wanted & ~kept
         wrong = missing.any(axis=1) & extra.any(axis=1)
         if group in _MEASURES:
             # where the number is another too, it was converted
