@@ -106,8 +106,7 @@ def command(
     Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
     Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
     the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
-    papers. The HTML report adds plots, correlations between metrics, and all sources with their outputs to search and
-    compare.
+    papers. The HTML report adds plots and all sources with their outputs, to search and compare.
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
