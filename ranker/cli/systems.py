@@ -100,8 +100,8 @@ def command(
     """Compare systems and test whether differences are significant.
 
     Without --metric and --model, systems are compared by the preferences of the data, which may be without texts:
-    log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html, they are
-    compared by bleu, chrf and the included ranker that ranker rank uses.
+    log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html,
+    they are compared by bleu, chrf and the included ranker that ranker rank uses.
 
     Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
     Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
