@@ -191,9 +191,10 @@ def describe(name: str, command: Any) -> list[str]:
 
 BY_TASK = {
     "Read data": ("from_texts", "from_frame", "from_records", "load_dataset", "Dataset"),
-    "Score and rank translations": ("rank", "Ranker", "make_metric"),
+    "Score and rank translations": ("rank", "Ranker", "make_metric", "reward"),
     "Train and evaluate": ("train", "evaluate"),
     "Compare systems": ("compare_systems", "contrast"),
+    "Check outputs": ("check_outputs",),
     "Use scikit-learn": ("Features", "RankSVM", "group_scorer"),
     "Write a plug-in": ("Metric", "Extractor"),
     "Catch errors": ("RankerError",),

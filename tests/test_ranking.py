@@ -245,21 +245,6 @@ def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path):
     check_messages("changed_models", load, ModelError, tmp_path)
 
 
-def test_files_of_before_there_were_several_sets_of_weights_are_read(trained, sample, few, tmp_path):
-    trained.save(tmp_path / "x.model")
-    stored = read_model(tmp_path / "x.model")
-    columns = [
-        {**column, "weight": weight, "fallback": fallback}
-        for column, weight, fallback in zip(stored.model["columns"], *trained.weight_sets.weights.tolist(), strict=True)
-    ]
-    before = {key: value for key, value in stored.model.items() if key != "weights"} | {"columns": columns}
-    write_model(tmp_path / "x.model", StoredModel(before, stored.arrays), "")
-    loaded = Ranker.load(tmp_path / "x.model")
-    for item in (sample, few):
-        np.testing.assert_array_equal(loaded.score(item), trained.score(item))
-    assert loaded.note(few) == trained.note(few)
-
-
 def test_nonnegative_weights_have_the_sign_of_their_feature_and_stay_in_the_model(sample, tmp_path):
     features = "bleu,ter,length,chrf,ngrams.1.f1,rouge_l"
     ranker = Ranker(features, nonnegative=True, kind="fluency").fit(sample)

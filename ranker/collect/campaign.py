@@ -75,13 +75,15 @@ def connect(path: str | Path) -> sqlite3.Connection:
     if not Path(path).is_file():
         raise DataError("no such campaign; create one with: ranker collect new", file=name)
     try:
+        # opened by SQLite, an empty file would become a data base
+        with Path(path).open("rb") as file:
+            header = file.read(72)
+        if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:], "big") != _APPLICATION:
+            raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
         connection = _open(path)
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except (sqlite3.Error, OSError, ValueError) as error:
         raise DataError(f"is not a campaign file, or is damaged ({error})", file=name) from None
-    if application != _APPLICATION:
-        raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
     if version != _VERSION:
         what = f"has campaign format version {version}, expected {_VERSION}"
         raise DataError(f"{what}: use the version of ranker that created it to export its judgements", file=name)

@@ -103,7 +103,8 @@ def only_references(dataset: Dataset) -> BoolArray:
 def check_texts(dataset: Dataset) -> None:
     """Refuse preferences between systems without texts, which nothing can score."""
     if not has_texts(dataset):
-        what = "contains preferences between systems without texts: compare them with ranker systems, without --metric"
+        remedy = "compare them with ranker systems, without --metric, --model and --html"
+        what = f"contains preferences between systems without texts: {remedy}"
         raise DataError(what, file=dataset.name)
 
 

@@ -18,10 +18,10 @@ _BINS = 10
 class Reliability:
     """Predicted and observed preferences of judged pairs, in ten bins of as many pairs by predicted probability."""
 
-    predicted: FloatArray
-    """Mean predicted probability that people prefer the candidate with the higher score, shape (bins,)."""
-    observed: FloatArray
-    """Proportion of people who did, of those who preferred one of the two, shape (bins,)."""
+    predicted: tuple[float, ...]
+    """Mean predicted probability that people prefer the candidate with the higher score, of every bin."""
+    observed: tuple[float, ...]
+    """Proportion of people who did, of those who preferred one of the two."""
     pairs: int
     error: float
     """Mean distance of the two over pairs: the expected calibration error."""
@@ -54,8 +54,8 @@ class Reliability:
         tied = np.where(certainty["likely_tie"], human_tie, right == 1.0)
         share = 1.0 / np.bincount(source)[source]
         return cls(
-            predicted,
-            observed,
+            tuple(predicted.tolist()),
+            tuple(observed.tolist()),
             len(chosen),
             float(np.average(np.abs(predicted - observed), weights=[len(part) for part in bins])),
             *(float(np.average(values, weights=share)) for values in (plain, tied)),

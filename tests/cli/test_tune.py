@@ -58,7 +58,7 @@ def test_tuning_to_a_trained_ranker(call, dev):
     call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "--model", "r.model")
     out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-f", "json")
     scores = json.loads(out)["scores"][0]
-    assert scores["metric"] == "ranker"
+    assert scores["metric"] == "r.model"
     assert scores["tuned"] >= scores["start"]
     best, _ = call("rerank", "dev.nbest", "--model", "r.model", *dev[2:], "-f", "jsonl")
     assert sum(json.loads(line)["score"] for line in best.splitlines()) / 120 >= scores["tuned"]

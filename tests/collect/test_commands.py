@@ -44,6 +44,7 @@ def test_what_a_campaign_lacks_is_said(tmp_path, campaign, refused):
     assert "contains no judgements to export yet" in refused("export", path, "--output", tmp_path / "x.jsonl")
     (tmp_path / "empty").touch()
     assert "is not a campaign file; expected a file created by" in refused("status", tmp_path / "empty")
+    assert (tmp_path / "empty").stat().st_size == 0
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,9 @@ def _holds_wordnet(path: Path) -> bool:
 def _read(path: Path) -> WordNet:
     if path.is_dir():
         return _parse(lambda name: read_text(path / name), display_name(path))
-    if not path.exists():
-        raise MissingError(f"{display_name(path)}: no such file or directory, expected the dictionary files of WordNet")
+    if not path.is_file():
+        found = "this is a device or pipe" if path.exists() else "no such file or directory"
+        raise MissingError(f"{display_name(path)}: {found}, expected the dictionary files of WordNet")
     try:
         with zipfile.ZipFile(path) as archive:
             return _parse(lambda name: archive.read(f"wordnet/{name}").decode("utf-8"), display_name(path))
