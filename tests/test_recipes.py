@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from unittest.mock import MagicMock
 
+import pandas as pd
 import pytest
 
 import ranker
@@ -50,7 +51,10 @@ def test_a_validation_script_prints_one_number(tmp_path):
     assert float(done.stdout) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("references", [["a b", "c d"], [["a b"], ["c d"]], [["a b", "x"], ["c d", "y"]]])
+@pytest.mark.parametrize(
+    "references",
+    [["a b", "c d"], [["a b"], ["c d"]], [["a b", "x"], ["c d", "y"]], pd.Series(["a b", "c d"], index=[4, 2])],
+)
 def test_compute_takes_strings_and_lists_also_where_there_are_as_many_as_predictions(references):
     assert make_metric("bleu[order=1]").compute(predictions=["a b", "c d"], references=references) == {"bleu": 1.0}
 

@@ -141,10 +141,10 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import opened
+    from ranker.collect.campaign import CampaignSettings, opened
     from ranker.collect.web.pages import environment
 
-    with opened(campaign):
+    with opened(campaign) as (_, settings):
         environment()
     from ranker.collect.web.server import serve
 
@@ -154,7 +154,10 @@ def serve_command(
         )
 
     def ready() -> None:
-        say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")
+        links = ""
+        if settings.url == CampaignSettings.url and not settings.url.endswith(f":{port}"):
+            links = f" (its links lead to {settings.url}: give ranker collect new --url http://{host}:{port})"
+        say_progress(f"ranker: serving {campaign} at http://{host}:{port}{links}; stop with Ctrl-C")
 
     serve(campaign, host, port, allow_host or [], ready)
 

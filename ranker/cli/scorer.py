@@ -9,7 +9,7 @@ from typer import Option
 
 from ranker.cli.options import Input
 from ranker.cli.output import print_note
-from ranker.errors import OptionError, nearest
+from ranker.errors import MissingError, OptionError, nearest
 from ranker.files import printable
 from ranker.signature import make_signature
 
@@ -196,9 +196,23 @@ def given_scorers(
     members = [part for scorer in chosen_scorers.values() for part in scorer.members]
     dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
     if not chosen_scorers and not (preferences and len(dataset.preferences)):
-        default = DEFAULT_METRICS if len(dataset.references) else ()
+        default = [name for name in DEFAULT_METRICS if len(dataset.references) and _is_ready(name, dataset)]
         chosen_scorers = named(default, suited_model(dataset, default), [])
     return chosen_scorers, dataset
+
+
+def _is_ready(metric: str, dataset: Dataset) -> bool:
+    """Whether all that a default metric needs is installed; a note says what is missing."""
+    import numpy as np
+
+    from ranker.ranking import make_scorer
+
+    try:
+        make_scorer(metric, None).statistics(dataset, np.arange(len(dataset)) < 1)
+    except MissingError as error:
+        print_note(f"{metric} was left out: {error}")
+        return False
+    return True
 
 
 def by_unique_name(names: list[str], scorers: Sequence[Scorer]) -> dict[str, Scorer]:

@@ -127,7 +127,7 @@ def command(
         hint = nearest(fail_if_worse, known)
         raise OptionError(f"--fail-if-worse {fail_if_worse}: systems are compared by {', '.join(known)} only{hint}")
     from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
-    from ranker.evaluation.systems.run import compare_systems
+    from ranker.evaluation.systems.run import can_differ, compare_systems
 
     with working("scoring and resampling"):
         # the report needs them too
@@ -147,6 +147,10 @@ def command(
             kind=kind,
             statistics=statistics,
         )
+    for comparison in result.comparisons:
+        if comparison.metric == fail_if_worse and not can_differ(comparison, result.settings):
+            few = f"with {counted(comparison.sources, 'source')} no difference can be significant"
+            raise OptionError(f"--fail-if-worse {fail_if_worse}: {few}, so it would never fail: use more sources")
     if html is not None and scorers and statistics is not None:
         from ranker.reports.systems.comparison import SystemsFindings, systems_report
 

@@ -100,5 +100,7 @@ def export(
     """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows."""
     dataset = dataset_of(connection, settings, without=without)
     if not len(dataset.preferences) + len(dataset.ratings):
-        raise DataError("contains no judgements to export yet", file=dataset.name)
+        raise DataError(
+            "contains no judgements to export yet; answers to checks and repeats are not exported", file=dataset.name
+        )
     return dataset, write_dataset(dataset, path)

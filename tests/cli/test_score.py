@@ -12,9 +12,12 @@ import pytest
 from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from ranker.corpora.formats.mtme_scores import parse_scores
+from ranker.errors import MissingError
+from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make_metric
 from ranker.ranking import Ranker
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 Score = Callable[..., str]
 
@@ -128,6 +131,17 @@ def read_scores(path: Path) -> dict[str, list[float | None]]:
     return {
         system: [value for value, _ in values] for system, values in parse_scores(path.read_text(), str(path)).items()
     }
+
+
+@pytest.mark.usefixtures("score")
+def test_a_default_metric_without_its_tokenizer_is_left_out(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(self: Bleu, *_: object) -> None:
+        raise MissingError("tokenizer 'ja-mecab' needs sacrebleu[ja]")
+
+    monkeypatch.setattr(Bleu, "statistics", lacking)
+    printed = command("score", "c.json", "-f", "csv")
+    assert printed.out.splitlines()[0].endswith("system,chrf,full")
+    assert "bleu was left out: tokenizer 'ja-mecab' needs sacrebleu[ja]" in printed.err
 
 
 def test_score_files_hold_what_json_holds(score: Score) -> None:

@@ -224,10 +224,11 @@ def from_texts(
 
 def by_translation(references: References | None) -> References | None:
     """Return lists of references, one per translation, in a form that cannot be read in another way."""
-    sizes = {-1 if isinstance(entry, str) else _length(entry) for entry in references or ()}
-    if references is None or len(sizes) != 1 or min(sizes) < 1:
+    if references is None or isinstance(references, str | Mapping):
         return references
-    return dict(enumerate(zip(*references, strict=True)))
+    entries = [*references]
+    sizes = {-1 if isinstance(entry, str) else _length(entry) for entry in entries}
+    return entries if len(sizes) != 1 or min(sizes) < 1 else dict(enumerate(zip(*entries, strict=True)))
 
 
 def _references(references: References | None, size: int, name: str) -> list[list[str]]:

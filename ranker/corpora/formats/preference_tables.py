@@ -145,6 +145,13 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
                 wrong, expected = named & ~wrong & (relation != sign), "no system called like the other side: rename it"
                 break
             relation[named], wrong = sign, wrong & ~named
+    sides = [pc.utf8_trim_whitespace(read[side]) for side in ("system.a", "system.b") if side in read]
+    if sides and not wrong.any():
+        # "B" is the second system, unless the first or another is called so
+        named = np.logical_or.reduce([pc.equal(verdict, side).fill_null(False).to_numpy() for side in sides])
+        known_names = pa.concat_arrays([chunk for side in sides for chunk in side.chunks]).unique()
+        wrong = ~named & pc.is_in(verdict, known_names).fill_null(False).to_numpy()
+        expected = "one of the two systems that are compared"
     for row in np.flatnonzero(wrong)[:1].tolist():
         what = f"column {shown(column)}: expected {expected}, found {shown(read['verdict'][row].as_py())}"
         raise DataError(what, file=given.file, line=int(given.lines[row]))

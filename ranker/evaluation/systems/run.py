@@ -177,9 +177,12 @@ def compare_systems(
     )
 
 
-def scorers_by_name(scorers: Sequence[str | Path | Metric | Ranker | Scorer]) -> dict[str, Scorer]:
-    """Return scorers by their names."""
-    named = [(scorer.name, scorer) for scorer in map(scorer_of, scorers)]
+def scorers_by_name(
+    scorers: str | Path | Metric | Ranker | Scorer | Sequence[str | Path | Metric | Ranker | Scorer],
+) -> dict[str, Scorer]:
+    """Return one or several scorers by their names."""
+    several = [scorers] if isinstance(scorers, str | Path | Metric | Ranker | Scorer) else scorers
+    named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
         raise OptionError(f"{twice!r} is given twice; to compare several rankers, give a mapping of names to scorers")
     return dict(named)
@@ -194,9 +197,19 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test != "exact":
         return f"{note}; p-values are of randomisation"
-    smallest = smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
+    smallest = _smallest_p(comparison, settings)
     none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
     return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
+
+
+def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> float:
+    """Return the least p-value that exact randomisation can give."""
+    return smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
+
+
+def can_differ(comparison: SystemComparison, settings: SystemsSettings) -> bool:
+    """Whether any difference could be significant."""
+    return comparison.test != "exact" or _smallest_p(comparison, settings) < settings.alpha
 
 
 class _SystemTable:
