@@ -118,7 +118,9 @@ class Dataset:
             for column in [*columns, *sorted(set(getattr(self, name)) - set(columns))]:
                 digest.update(f"\n{name}.{column}\n".encode())
                 values = getattr(self, name)[column]
-                for part in _text_bytes(values) if values.dtype == TEXT else [values.to_numpy().tobytes()]:
+                # bytes of texts in another form would be addresses
+                is_text = values.dtype.kind == "O"
+                for part in _text_bytes(values.astype(TEXT)) if is_text else [values.to_numpy().tobytes()]:
                     digest.update(part)
         return digest.hexdigest()
 

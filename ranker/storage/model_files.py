@@ -178,7 +178,7 @@ def write_arrays(path: str | Path, arrays: Arrays) -> None:
 def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     """Read an npz file of plain arrays."""
     path = Path(path)
-    room = _Room(path)
+    room = _SizeBudget(path)
     try:
         _check_kind(path)
         with path.open("rb") as stream:
@@ -211,7 +211,7 @@ def _npz(arrays: Arrays) -> bytes:
     return buffer.getvalue()
 
 
-def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDArray[Any]]:
+def _arrays(path: Path, name: str, raw: bytes, room: _SizeBudget) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an npz file; no array is allocated before all of its bytes are there."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -225,6 +225,18 @@ def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDA
         raise ModelError(f"{path}: {name} does not contain plain arrays; train or copy the model again") from None
 
 
+_BAD_HEADS = (
+    SyntaxError,
+    TokenError,
+    TypeError,
+    KeyError,
+    RecursionError,
+    MemoryError,
+    OverflowError,
+    DeprecationWarning,
+)
+
+
 def array_of(raw: bytes) -> npt.NDArray[Any]:
     """Return the array of an npy file."""
     stream = io.BytesIO(raw)
@@ -236,7 +248,7 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
         raise ValueError("npy version")
     try:
         shape, by_column, dtype = read_head(stream)
-    except (SyntaxError, TokenError, TypeError, KeyError, RecursionError, MemoryError, OverflowError):
+    except _BAD_HEADS:
         raise ValueError("head") from None
     if dtype.hasobject or dtype.kind not in "biuf" or min(shape, default=0) < 0:
         raise ValueError("type or shape")
@@ -247,7 +259,7 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
     return array.astype(dtype.newbyteorder("="))
 
 
-class _Room:
+class _SizeBudget:
     """How much of a model may still be unpacked."""
 
     def __init__(self, path: Path) -> None:
@@ -269,7 +281,7 @@ class _Room:
         return content
 
 
-def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _Room, most: int = _LARGEST) -> bytes:
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _SizeBudget, most: int = _LARGEST) -> bytes:
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError("compressed in an unsupported way")
     with archive.open(entry) as stream:
@@ -285,7 +297,7 @@ class _Files:
     """The files of a model, read when they are asked for: those of a zip, or of a directory."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.room = path, _Room(path)
+        self.path, self.room = path, _SizeBudget(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
         """Return the content of files by their names, `most` bytes each; those that are not there are left out."""
