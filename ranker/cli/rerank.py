@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
     from ranker.extractors.given import ExternalScores
+    from ranker.extractors.scorers import Scorer
+    from ranker.ranking import Ranker
 
 
 Form = Literal["text", "json", "jsonl"]
@@ -179,7 +181,7 @@ def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None
 ) -> FloatArray:
     from ranker.extractors.scorers import MetricScorer
-    from ranker.ranking import scorer_of
+    from ranker.ranking import RankerScorer, scorer_of
     from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior
 
     chances = None
@@ -192,10 +194,26 @@ def _expected(
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
     if isinstance(gain, MetricScorer):
+        _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
+    assert isinstance(gain, RankerScorer)
     if not gain.needs_references:
         raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
-    return expected_gains(nbest, gain.for_systems(), chances, references)
+    alone = gain.for_systems()
+    _print_language_note(alone.ranker, nbest)
+    return expected_gains(nbest, alone, chances, references)
+
+
+def _print_language_note(scorer: Scorer | Ranker, nbest: NBestList) -> None:
+    """Say if the scores do not suit the language of the hypotheses, each of which is a reference of the others."""
+    import numpy as np
+
+    from ranker.corpora.formats.in_memory import from_texts
+
+    texts = [*nbest.text_of(np.unique(nbest.sentence, return_index=True)[1])]
+    note = scorer.note(from_texts(texts, texts)) if texts else None
+    if note:
+        print_note(note)
 
 
 def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:

@@ -123,3 +123,8 @@ def test_what_is_missing_and_what_cannot_be_done_with_output_of_fairseq_is_said(
     Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
     Path("bad.out").write_text("S-0\tx\nH-0\thigh\tit is\n", encoding="utf-8")
     check_messages("rerank", lambda words: call(*words.split(), code=2)[1])
+
+
+def test_a_model_for_another_language_is_noted(call):
+    Path("zh.nbest").write_text("0 ||| 雨 在 下 ||| x= 1 ||| 1\n0 ||| 雪 ||| x= 1 ||| 1\n", encoding="utf-8")
+    assert "this model is for translations into en" in call("rerank", "zh.nbest", "--mbr", "full")[1]
