@@ -193,6 +193,7 @@ def _expected(
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
+    gain.check_new_texts("hypotheses against each other")
     if isinstance(gain, MetricScorer):
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
