@@ -1,33 +1,35 @@
-"""Time of ``compute`` for 800 segments of wmt15 de-en beside sacreBLEU, median of seven calls in one run."""
+"""Processor time of ``compute`` for 800 segments beside sacreBLEU: `python bench/compute.py [CORPUS]`.
+
+Takes the first output of 800 sources of one language pair, by default wmt14 de-en of the shared data, the best of
+seven calls in one run.
+"""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+import argparse
 
 import sacrebleu
 
-from ranker import load_dataset, make_metric
+from bench.common import best_of, locate, run_main
+from ranker.corpora import catalogue
+from ranker.corpora.selection import select_language_pairs
+from ranker.extractors.registry import make_metric
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Return the median time of a call, after one that compiles what there is to compile."""
-    call()
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus", nargs="?", default=locate("wmt14"))
+    parser.add_argument("--lp", default="de-en")
+    options = parser.parse_args()
+    dataset = select_language_pairs(catalogue.load(options.corpus), [options.lp])
+    outputs = dataset.candidates["text"].iloc[dataset.candidate_offsets[:800]].tolist()
+    references = dataset.references["text"].iloc[dataset.reference_offsets[:800]].tolist()
+    for name, other in (("bleu", sacrebleu.corpus_bleu), ("chrf", sacrebleu.corpus_chrf)):
+        metric = make_metric(name)
+        own, _ = best_of(7, lambda metric=metric: metric.compute(predictions=outputs, references=references))
+        theirs, _ = best_of(7, lambda other=other: other(outputs, [references]))
+        print(f"{name}: ranker {own:.3f} s, sacreBLEU {theirs:.3f} s, {theirs / own:.1f} times as fast")
 
 
-dataset = load_dataset("wmt15")
-sources = (dataset.sources["lp"] == "de-en").to_numpy().nonzero()[0][:800]
-outputs = dataset.candidates["text"].iloc[dataset.candidate_offsets[sources]].tolist()
-references = dataset.references["text"].iloc[dataset.reference_offsets[sources]].tolist()
-for name, other in (("bleu", sacrebleu.corpus_bleu), ("chrf", sacrebleu.corpus_chrf)):
-    metric = make_metric(name)
-    own = seconds(lambda metric=metric: metric.compute(predictions=outputs, references=references))
-    theirs = seconds(lambda other=other: other(outputs, [references]))
-    print(f"{name}: ranker {own:.2f} s, sacreBLEU {theirs:.2f} s")
+if __name__ == "__main__":
+    run_main(main)

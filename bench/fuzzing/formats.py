@@ -126,10 +126,28 @@ def formats(folder: Path) -> dict[str, Format]:
     )
     by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
     by_name["given"] = Format({**by_name["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
-    by_name |= _models(folder, Ranker, whole)
+    by_name |= _comparisons() | _models(folder, Ranker, whole)
     by_name["campaign"] = _campaign(folder)
     by_name |= _wordnet()
     return by_name
+
+
+def _comparisons() -> dict[str, Format]:
+    """Return tables and exports of other shapes, and output of fairseq."""
+    pair = {"source": "eins", "text1": "one", "text2": "on"}
+    result = [{"from_name": "better", "type": "pairwise", "value": {"selected": "left"}}]
+    item = {"src": "eins", "ref": "one", "item_id": "1", "tgt": {"A": "one", "B": "on"}}
+    log = [{"user_id": "j1", "item_i": 0, "item": [item], "annotation": [{"A": {"score": 90}, "B": {"score": 40.5}}]}]
+    check, systems = ["data", "check", "IN"], ["systems", "IN", "-f", "json"]
+    files = {
+        "votes.csv": ("model_a,model_b,winner\nA,B,A\nB,A,tie\nA,C,C\nC,B,model_b\n", systems),
+        "chosen.csv": ("prompt,chosen,rejected,judge\neins,one,on,j1\nzwei,two,too,j2\n", check),
+        "wide.csv": ("source,reference,A,B\neins,one,one,on\nzwei,two,to,two\n", check),
+        "studio.json": (json.dumps([{"data": pair, "annotations": [{"completed_by": 1, "result": result}]}]), check),
+        "pearmut.json": (json.dumps({"campaign": log}), check),
+        "gen.out": ("S-0\teins\nT-0\tone\nH-0\t-0.5\tone\nD-0\t-0.5\tone\nD-0\t-0.75\ton\n", check),
+    }
+    return {name: Format({name: text.encode()}, name, (words,)) for name, (text, words) in files.items()}
 
 
 def _campaign(folder: Path) -> Format:
@@ -176,10 +194,14 @@ def _wordnet() -> dict[str, Format]:
 
 
 def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
+    from ranker.confidence import Confidence
+
     candidates = [{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "B": "c a", "C": "d"}}]
     data = {"c.json": json.dumps(candidates).encode()}
     ranker("bleu1-4,paraphrase", C=0.01).fit(whole).save(folder / "x.model")
-    ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole).save(folder / "y.model")
+    signed = ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole)
+    sure = [Confidence(2.0, 0.3, 0.01) for _ in signed.weight_sets.weights]
+    signed.with_confidence(sure).save(folder / "y.model")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         run_command(
             ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"],

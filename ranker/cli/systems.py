@@ -169,7 +169,7 @@ def command(
     else:
         rows = _pair_rows(result) if pairs else _rows(result)
         with working("checking outputs"):
-            counts = system_counts(dataset) if scorers else []
+            counts = system_counts(dataset) if scorers and form in ("table", "json") else []
         document = {**result.document(), "checks": counts} if form == "json" else None
         emit(form, document, rows, lambda: _print(result, pairs, percent))
         failing = [row for row in counts if row["failed"]]

@@ -116,7 +116,7 @@ def typed(value: Any, kind: Any) -> Any:
     """Return a value of JSON as the type that an annotation names; a TypeError says what differs where."""
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, OverflowError) as error:
+    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError) as error:
         raise TypeError(printable(str(error).replace("`", "'"))) from None
 
 

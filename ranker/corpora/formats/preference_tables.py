@@ -149,8 +149,8 @@ def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) ->
     if sides and not wrong.any():
         # "B" is the second system, unless the first or another is called so
         named = np.logical_or.reduce([pc.equal(verdict, side).fill_null(False).to_numpy() for side in sides])
-        known_names = pa.concat_arrays([chunk for side in sides for chunk in side.chunks]).unique()
-        wrong = ~named & pc.is_in(verdict, known_names).fill_null(False).to_numpy()
+        systems = pa.chunked_array([chunk for side in sides for chunk in side.chunks], sides[0].type).unique()
+        wrong = ~named & pc.is_in(verdict, systems).fill_null(False).to_numpy()
         expected = "one of the two systems that are compared"
     for row in np.flatnonzero(wrong)[:1].tolist():
         what = f"column {shown(column)}: expected {expected}, found {shown(read['verdict'][row].as_py())}"

@@ -138,7 +138,7 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None, syst
         from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
 
         text = universal_line_ends(text)
-        rows = exported(json_values(text, file))
+        rows = exported(json_values(text, file), file)
         if rows or systems or is_other_shape(next(json_values(text, file), (0, None))[1]):
             return table_dataset(columns_of_records(rows or json_values(text, file), file), name, systems)[0]
         parse = parse_wmt_esa if is_wmt_esa(text) else parse_records

@@ -13,7 +13,7 @@ from ranker.extractors.scorers import Scorer
 from ranker.storage.plain_data import record
 
 EXPONENT = 2 / 3
-"""Exponent of the difference, chosen by leaving out one corpus after the other."""
+"""Exponent of the difference, which predicts corpora that were left out better than 1 does."""
 FEWEST_SOURCES = 100
 """Below it, differences are mostly chance, and nothing is said; the curves are of larger test sets."""
 

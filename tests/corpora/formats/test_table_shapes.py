@@ -175,6 +175,33 @@ def test_exports_of_pearmut(tmp_path: Path) -> None:
     assert read.ratings[["judge", "kind", "value"]].values.tolist() == [["u1", "score", 70.0], ["u2", "score", 40.0]]
 
 
+ENTRY = {"user_id": "u", "item": [{"src": "s", "tgt": {"B": "t"}}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ([{"data": {"text": "x"}, "annotations": [{}]}], "export of Label Studio: .*'result'.*annotations"),
+        (
+            [{"data": {"text": "x"}, "annotations": [label_studio(1, "rating", 3)]}],
+            "export of Label Studio: .*got 'int'.*value",
+        ),
+        ({"c": [{**ENTRY, "annotation": [{"A": {"score": 3}}]}]}, "export of Pearmut: .*'A', which is not among"),
+        ({"c": [{**ENTRY, "annotation": [[1]]}]}, "export of Pearmut: .*got 'array'.*annotation"),
+    ],
+)
+def test_damaged_exports_are_refused(content: object, says: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=rf"x\.json:1: read as an {says}"):
+        read_dataset(tmp_path / "x.json")
+
+
+def test_votes_without_rows_are_no_data(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("model_a,model_b,winner\n")
+    with pytest.raises(DataError, match=r"votes\.csv: "):
+        read_dataset(tmp_path / "votes.csv")
+
+
 @pytest.mark.parametrize(
     ("files", "names"),
     [
