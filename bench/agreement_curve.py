@@ -27,7 +27,7 @@ from ranker.corpora.dataset import source_language_pairs
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.people import EXPONENT
-from ranker.ranking import make_scorer
+from ranker.ranker_scorer import make_scorer
 from ranker.ranks import merge_ties
 
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")

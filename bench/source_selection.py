@@ -22,7 +22,7 @@ from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters
 from ranker.extractors.consensus.similarities import MetricSimilarity, similarities
 from ranker.extractors.registry import make_metric
-from ranker.ranking import make_scorer
+from ranker.ranker_scorer import make_scorer
 
 METHODS, NUMBERS, RESAMPLES = ("random", "selected", "variance", "diversity"), (50, 100, 200), 200
 

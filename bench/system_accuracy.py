@@ -16,7 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError, counted
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.run import ALL, compare
-from ranker.ranking import make_scorer
+from ranker.ranker_scorer import make_scorer
 
 CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("chrf", "bleu")

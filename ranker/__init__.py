@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ranker.frames.features import Features
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking import Ranker, rank, reward
+    from ranker.ranker_scorer import reward
+    from ranker.ranking import Ranker, rank
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
@@ -48,7 +49,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking:rank",
-    "reward": "ranker.ranking:reward",
+    "reward": "ranker.ranker_scorer:reward",
     "train": "ranker.evaluation.cross_validation:train",
 }
 

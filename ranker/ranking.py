@@ -10,10 +10,9 @@ import copy
 import dataclasses
 import html
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,22 +21,20 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
+from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
-from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence, rank_by
+from ranker.extractors.scorers import rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
+from ranker.extractors.weight_sets import LARGEST, WeightSets
 from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows, labelled, scored_apart_from_itself
-from ranker.included_models import UNREFERENCED, default_model, locate, names, standard_features
+from ranker.included_models import UNREFERENCED, default_model, locate, standard_features
 from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
@@ -635,184 +632,3 @@ def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataF
     rows = candidate_rows(candidates)
     ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset)
     return ranking.set_axis(rows.index[rows.first][ranking.index])
-
-
-@dataclass(frozen=True)
-class RankerScorer(Scorer):
-    """A trained ranker as it scores data: statistics (score, 1), whose sums score their mean.
-
-    Scores of different sources are not comparable, so a mean is no quality; its differences between two choices for
-    the same sentences are what counts.
-    """
-
-    ranker: Ranker
-    whole: Ranker | None = None
-    kind: ClassVar[Literal["ranker"]] = "ranker"
-    by_sums = False
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name of the ranker."""
-        return self.ranker.name
-
-    def for_systems(self) -> RankerScorer:
-        """Return the scorer by the weights that were learnt without features that compare candidates."""
-        ranker = self.ranker
-        apart = np.array([not extractor.compares_candidates for extractor in ranker.feature_set.extractors])
-        if apart.all():
-            return self
-        sets = ranker.weight_sets.apart(apart)
-        if sets is None:
-            raise no_evidence("the model")
-        columns, part = ranker.feature_set.columns_of(apart), copy.copy(ranker)
-        part.feature_set = FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, apart)))
-        part.mean, part.scale, part.weight_sets = ranker.mean[columns], ranker.scale[columns], sets
-        return RankerScorer(part, whole=ranker)
-
-    @property
-    def _left_out(self) -> str:
-        """The features that are left out for systems, by name; empty if there are none."""
-        whole = self.whole.feature_set.extractors if self.whole else ()
-        missing = tuple(extractor for extractor in whole if extractor.compares_candidates)
-        return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
-
-    @property
-    def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether a column needs a reference."""
-        return any(extractor.needs_references for extractor in self.ranker.feature_set.extractors)
-
-    @property
-    def learnt(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The kind of judgement that the ranker learnt from."""
-        return (self.ranker.training.kind,) if self.ranker.training else ()
-
-    @property
-    def members(self) -> tuple[Extractor, ...]:
-        """What the features are made of."""
-        return self.ranker.feature_set.members
-
-    def with_files(self, files: Mapping[str, str]) -> RankerScorer:
-        """Return the scorer of the ranker with these files."""
-        return RankerScorer(self.ranker.with_files(files), self.whole.with_files(files) if self.whole else None)
-
-    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return score and 1 of every candidate."""
-        scores = self.ranker.candidate_scores(dataset, rows)
-        return np.stack([scores, np.ones(len(scores))], axis=1)
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the mean score; 0 of no sentence."""
-        return mean_score(statistics)
-
-    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-        """Return the ranker's scores."""
-        return self.ranker.score_references(dataset, exclude_self=exclude_self)
-
-    def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the signature of the ranker, and what is left out for systems."""
-        if self.whole is None:
-            return self.ranker.signature()
-        return f"{self.whole.signature()}|systems:without {self._left_out}"
-
-    def head(self, dataset: Dataset | None = None) -> str:
-        """Return the signature, which begins with the version."""
-        return self.signature()
-
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return the note of the ranker, and what is left out for systems."""
-        why = "comparing candidates with one another says nothing about a system"
-        left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
-        return join_notes([left_out, self.ranker.note(dataset, rows)])
-
-    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return which sources are not scored by all features, and why, or None."""
-        return self.ranker.weight_sets.note(dataset, rows)
-
-    def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that the ranker learnt from."""
-        return self.ranker.seen(dataset)
-
-    def certainty(
-        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
-    ) -> dict[str, FloatArray | BoolArray]:
-        """Return what margins mean by the ranker's confidence."""
-        return self.ranker.certainty(dataset, source, margin, rows)
-
-    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Return what every column adds to the scores."""
-        return dict(zip(self.ranker.feature_set.columns, self.ranker.contributions(dataset).T, strict=True))
-
-    @property
-    def families(self) -> tuple[FeatureFamily, ...]:
-        """Family of every column."""
-        return self.ranker.feature_set.families
-
-
-def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
-    """Return the scorer for a metric or its notation, or a ranker, the name of an included one or a model file."""
-    if isinstance(what, Scorer):
-        return what
-    if isinstance(what, Metric):
-        return MetricScorer(what)
-    if isinstance(what, Ranker):
-        return RankerScorer(what)
-    is_model = isinstance(what, Path) or what in names()
-    return RankerScorer(Ranker.load(what)) if is_model else MetricScorer(make_metric(str(what)))
-
-
-def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
-    """Return the scorer that a metric's notation, or a ranker's file or name, stands for."""
-    if (metric is None) == (model is None):
-        raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
-    return MetricScorer(make_metric(metric)) if metric is not None else RankerScorer(Ranker.load(model or ""))
-
-
-def reward(
-    scorer: str | Path | Metric | Ranker | Scorer, *, references: str = "references", lp: str | None = None
-) -> Callable[..., list[float]]:
-    """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
-
-    It is called with keyword arguments, of which it reads ``completions``, ``sources`` and the references: lists with
-    one entry per completion. Of a completion that is a list of messages it scores the last.
-
-    Parameters
-    ----------
-    scorer : str, Path, Metric or Ranker
-        A metric or its notation, the name of an included ranker, or a model file.
-    references : str, default "references"
-        Name of the column with one reference, or a list of them, for each completion.
-    lp : str, optional
-        Language pair, as ``en-ja``, for the tokenizer.
-
-    Returns
-    -------
-    function
-        Returns a list of float, higher is better: of a metric that is a fraction from 0 to 1, with 1 minus the score
-        for error rates; of a ranker its score without features that compare candidates, which has no bounds.
-
-    Examples
-    --------
-    >>> import ranker
-    >>> reward = ranker.reward("ter", references="target")
-    >>> reward(prompts=["Translate: ...", "Translate: ..."], completions=["a b", "b c d"], target=["a b", "b"])
-    [1.0, 0.0]
-    """
-    chosen = scorer_of(scorer).for_systems()
-
-    def score(
-        completions: Sequence[str | Sequence[Mapping[str, str]]],
-        *,
-        sources: Sequence[str] | None = None,
-        **columns: Any,
-    ) -> list[float]:
-        texts = [text if isinstance(text, str) else text[-1]["content"] for text in completions]
-        dataset = from_texts(texts, by_translation(columns.get(references)), sources, lp=lp)
-        if chosen.needs_references and not len(dataset.references):
-            raise DataError(f"no references: {chosen.name} requires a list of them in {references!r}", file="reward")
-        scores = chosen.score(chosen.statistics(dataset))
-        if chosen.is_fraction:
-            scores = np.clip(scores if chosen.higher_is_better else 1 - scores, 0, 1)
-        return [*map(float, scores if chosen.is_fraction else chosen.sign * scores)]
-
-    score.__name__ = f"ranker_{chosen.name}"
-    return score

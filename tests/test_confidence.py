@@ -14,7 +14,7 @@ from ranker.confidence import JudgedPairs, fit_confidence, probability, tie_thre
 from ranker.errors import DataError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
-from ranker.ranking import RankerScorer
+from ranker.ranker_scorer import RankerScorer
 from tests.command_line import Command
 
 

@@ -14,7 +14,7 @@ from ranker.corpora.schema import table
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by
-from ranker.ranking import RankerScorer
+from ranker.ranker_scorer import RankerScorer
 from ranker.settings import DEFAULTS, Settings
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of

@@ -82,7 +82,7 @@ def command(
     from ranker.evaluation.compare.candidates import CandidateScores
     from ranker.evaluation.compare.run import compare
     from ranker.evaluation.direction import judgements_note
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
     levels = [name for name in LEVELS if name in (requested or LEVELS)]
@@ -136,7 +136,7 @@ def command(
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
     """Return metrics by their notations as they were written, those of scores in a file by their names."""
     from ranker.extractors.given import given_files
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     scorers = [make_scorer(text, None) for text in texts]
     in_files = [any(given_files(scorer.members).values()) for scorer in scorers]

@@ -87,7 +87,7 @@ def command(
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
     from ranker.extractors.text.tokens import checked_tokenizer
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
     name = single(metric)

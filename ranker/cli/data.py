@@ -263,7 +263,7 @@ def select(
     from ranker.corpora.formats.writing import write_dataset
     from ranker.corpora.selection import of_language_pairs
     from ranker.extractors.given import with_given_scores
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     scorer = make_scorer(metric, None)
     with working("selecting"):

@@ -90,7 +90,8 @@ def command(
 
     Example: ranker rerank candidates.json --mbr chrf
     """
-    from ranker.ranking import Ranker, RankerScorer, make_scorer
+    from ranker.ranker_scorer import RankerScorer, make_scorer
+    from ranker.ranking import Ranker
     from ranker.tuning.hypotheses import (
         all_hypotheses,
         check_sentences,
@@ -181,7 +182,7 @@ def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None
 ) -> FloatArray:
     from ranker.extractors.scorers import MetricScorer
-    from ranker.ranking import RankerScorer, scorer_of
+    from ranker.ranker_scorer import RankerScorer, scorer_of
     from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior
 
     chances = None

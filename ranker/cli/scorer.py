@@ -66,7 +66,7 @@ def chosen(
 
     What the options say is checked before the data are read, which `read` does if not as by default.
     """
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     read = read or data.read
     metric = single(metrics)
@@ -184,7 +184,7 @@ def given_scorers(
     What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
     preferences need no scorers by default if `preferences` will do.
     """
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     def named(metrics: Sequence[str], model: str | Path | None, given: list[str]) -> dict[str, Scorer]:
         scorers = [make_scorer(name, None) for name in metrics] + ([make_scorer(None, model)] if model else [])
@@ -205,7 +205,7 @@ def _is_ready(metric: str, dataset: Dataset) -> bool:
     """Whether all that a default metric needs is installed; a note says what is missing."""
     import numpy as np
 
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
 
     try:
         make_scorer(metric, None).statistics(dataset, np.arange(len(dataset)) < 1)

@@ -115,7 +115,8 @@ def command(
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
-    from ranker.ranking import Ranker, make_scorer
+    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking import Ranker
     from ranker.storage.model_files import check_target
 
     ranker = Ranker(

@@ -93,7 +93,7 @@ def command(
     if state is not None and decoder is None:
         raise OptionError("--state keeps the lists of a decoder: give --decoder too")
     from ranker.corpora.formats.nbest_reading import read_nbest
-    from ranker.ranking import make_scorer
+    from ranker.ranker_scorer import make_scorer
     from ranker.tuning.decoder import Decoder
     from ranker.tuning.hypotheses import check_sentences, read_references
     from ranker.tuning.iterations import IterationPlan, tune

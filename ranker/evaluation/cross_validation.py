@@ -32,7 +32,8 @@ from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
 from ranker.frames.labelled import Candidates, candidate_rows, scored_apart_from_itself
-from ranker.ranking import Ranker, make_scorer
+from ranker.ranker_scorer import make_scorer
+from ranker.ranking import Ranker
 from ranker.settings import AUTO, FOLDS, Loss
 from ranker.training_data import TrainingTable, standardiser, stratified_folds
 

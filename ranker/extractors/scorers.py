@@ -1,6 +1,6 @@
 """Scorers: metrics and trained rankers behind one interface, which comparisons, tuning and output use.
 
-`MetricScorer` is the metric's side, `ranker.ranking.RankerScorer` the ranker's.
+`MetricScorer` is the metric's side, `ranker.ranker_scorer.RankerScorer` the ranker's.
 """
 
 from __future__ import annotations

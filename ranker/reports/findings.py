@@ -28,7 +28,8 @@ from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking import Ranker, RankerScorer
+from ranker.ranker_scorer import RankerScorer
+from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys

@@ -24,7 +24,7 @@ from ranker.evaluation.choices import Level
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Extractor, join_notes
 from ranker.extractors.scorers import Scorer, rank_by
-from ranker.ranking import RankerScorer, make_scorer
+from ranker.ranker_scorer import RankerScorer, make_scorer
 from ranker.scaling.parts import ShardResult
 
 Made = tuple[pa.Table, str | None]

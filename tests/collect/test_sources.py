@@ -6,7 +6,7 @@ import numpy as np
 
 from ranker.collect.sources import informative_sources, source_values
 from ranker.corpora.catalogue import load
-from ranker.ranking import make_scorer
+from ranker.ranker_scorer import make_scorer
 from tests.datasets import dataset_of
 
 

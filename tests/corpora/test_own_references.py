@@ -20,7 +20,8 @@ from ranker.corpora.own_references import own_references, without_only_reference
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import Scorer
-from ranker.ranking import Ranker, make_scorer
+from ranker.ranker_scorer import make_scorer
+from ranker.ranking import Ranker
 from tests.command_line import Command
 
 SIZE = 12

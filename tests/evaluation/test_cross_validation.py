@@ -21,7 +21,8 @@ from ranker.evaluation.cross_validation import (
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranking import Ranker, scorer_of
+from ranker.ranker_scorer import scorer_of
+from ranker.ranking import Ranker
 from ranker.training_data import TrainingTable
 from tests.datasets import dataset_of
 from tests.evaluation.made import preferred

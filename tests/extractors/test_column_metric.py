@@ -10,7 +10,8 @@ from ranker.errors import DataError, MissingError, ModelError
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import BUILT_IN, make, make_metric
-from ranker.ranking import Ranker, make_scorer
+from ranker.ranker_scorer import make_scorer
+from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 from tests.extractors.test_fit_scopes import dataset
 

@@ -18,7 +18,8 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import ExternalScores, with_given_scores
 from ranker.extractors.registry import make, make_metric
-from ranker.ranking import Ranker, make_scorer
+from ranker.ranker_scorer import make_scorer
+from ranker.ranking import Ranker
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 from tests.golden_messages import check_messages

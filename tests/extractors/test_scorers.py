@@ -9,7 +9,8 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.fluency.features import Perplexity
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
-from ranker.ranking import Ranker, RankerScorer, make_scorer
+from ranker.ranker_scorer import RankerScorer, make_scorer
+from ranker.ranking import Ranker
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.shards.making import make_shards
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
-from ranker.ranking import make_scorer
+from ranker.ranker_scorer import make_scorer
 from tests.command_line import Command
 from tests.scaling.conftest import dask_scheduler
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import MetricScorer, Scorer
-from ranker.ranking import Ranker, RankerScorer
+from ranker.ranker_scorer import RankerScorer
+from ranker.ranking import Ranker
 from ranker.tuning.envelope import (
     best_of_blocks,
     best_two_of_blocks,

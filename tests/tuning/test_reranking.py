@@ -10,7 +10,7 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
-from ranker.ranking import make_scorer, scorer_of
+from ranker.ranker_scorer import make_scorer, scorer_of
 from ranker.tuning import pairwise
 from ranker.tuning.hypotheses import StatisticsTable, read_references
 from ranker.tuning.reranking import (

@@ -48,7 +48,8 @@ from ranker.evaluation.systems.result import (
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
 from ranker.frames.labelled import Candidates, candidate_rows
-from ranker.ranking import Ranker, scorer_of
+from ranker.ranker_scorer import scorer_of
+from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION

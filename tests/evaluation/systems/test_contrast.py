@@ -23,7 +23,8 @@ from ranker.extractors.dependency.parsed import parses_of
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.extractors.text.tokens import distinct_sentences
-from ranker.ranking import Ranker, RankerScorer
+from ranker.ranker_scorer import RankerScorer
+from ranker.ranking import Ranker
 
 WORDS = [f"{letter}{number}" for number in range(12) for letter in "abc"]
 NAMES = ("A", "B")

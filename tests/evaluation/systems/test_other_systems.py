@@ -19,7 +19,8 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import Scorer
-from ranker.ranking import Ranker, RankerScorer, make_scorer
+from ranker.ranker_scorer import RankerScorer, make_scorer
+from ranker.ranking import Ranker
 from tests.effort import further
 
 FEATURES = "chrf,ngrams[order=1],length,length[against=candidates],consensus,consensus[trust=source,neighbours=2].near"

@@ -13,7 +13,7 @@ from ranker.evaluation.systems.pair_tests import compare_pairs, power_of, smalle
 from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
-from ranker.ranking import scorer_of
+from ranker.ranker_scorer import scorer_of
 from tests.effort import THOROUGH
 
 SIMULATIONS, RESAMPLES = (1000, 1000) if THOROUGH else (150, 200)

@@ -15,7 +15,8 @@ from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.registry import make_metric
-from ranker.ranking import Ranker, make_scorer
+from ranker.ranker_scorer import make_scorer
+from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 from tests.evaluation.made import graded
 from tests.golden_messages import check_messages

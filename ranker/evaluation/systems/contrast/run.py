@@ -34,7 +34,8 @@ from ranker.extractors.text.ngrams import closest_reference_lengths
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 from ranker.files import display_name, read_lines
 from ranker.frames.labelled import Candidates, candidate_rows
-from ranker.ranking import Ranker, scorer_of
+from ranker.ranker_scorer import scorer_of
+from ranker.ranking import Ranker
 
 NO_PARSER = "none"
 
