@@ -10,10 +10,10 @@ import typer
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import Corpora, OutputForm, SeedOption, working
+from ranker.cli.options import Input, OutputForm, SeedOption, Without, working
 from ranker.cli.output import emit, print_note, print_table, say, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
-from ranker.errors import OptionError, nearest
+from ranker.errors import OptionError, counted, nearest
 from ranker.files import printable
 
 app = Commands("Collect human judgements with a local web server.")
@@ -23,7 +23,7 @@ DaysOption = Annotated[float, Option("--days", help="Number of days for which li
 
 @app.command("new", secret=True)
 def new_command(
-    corpora: Corpora,
+    inputs: Annotated[Input, Without(["given", "no_references"])],
     campaign: Annotated[Path, Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     kind: Annotated[KindName, Option(help="Type of judgement task.")] = "ranking",
     judges: Annotated[
@@ -80,7 +80,7 @@ def new_command(
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
 
-    dataset = corpora.read(to_score=False)
+    dataset = inputs.read(to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),
@@ -102,10 +102,11 @@ def new_command(
         known = catalogue.load(gold) if gold else None
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
     if created.passed_over:
-        print_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
+        print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
-    gold_note = f", {created.gold:,} gold items" if created.gold else ""
-    note = f"{campaign}: {created.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
+    made = f"{counted(created.items, 'item')} to judge"
+    made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
+    note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"
     emit(form, None, rows, signature=note)
 
 

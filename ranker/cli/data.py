@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormat, LpOption, OutputForm, working
+from ranker.cli.options import DocumentFormat, LpOption, OutputForm, TextInput, working
 from ranker.cli.output import emit, say
 from ranker.errors import OptionError, counted
 
@@ -243,11 +243,10 @@ Target = Annotated[Path, Argument(help="Output file: .jsonl, .json, .csv, .tsv (
 
 @app.command()
 def select(
-    data: NameOrPath,
+    inputs: TextInput,
     target: Target,
     n: Annotated[int, Option("--n", help="Number of sources per language pair.", min=1)] = 100,
     metric: Annotated[str, Option("--metric", "-m", help="Metric that scores the outputs.", metavar="METRIC")] = "chrf",
-    lp: LpOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Select the sources to have judged, so that few judgements tell systems apart.
@@ -256,18 +255,15 @@ def select(
     judgements order systems sooner than those of random sources, but mean scores of the selected sources exaggerate
     the differences between systems.
 
-    Example: ranker data select sample selected.jsonl --n 20
+    Example: ranker data select selected.jsonl --data sample --n 20
     """
     from ranker.collect.sources import informative_sources
-    from ranker.corpora import catalogue
     from ranker.corpora.formats.writing import write_dataset
-    from ranker.corpora.selection import of_language_pairs
-    from ranker.extractors.given import with_given_scores
     from ranker.ranker_scorer import make_scorer
 
     scorer = make_scorer(metric, None)
+    dataset = inputs.read(scorer.members)
     with working("selecting"):
-        dataset = of_language_pairs(with_given_scores(catalogue.load(data), scorer.members, lp or ()), lp or [])
         chosen = dataset.select_sources(informative_sources(dataset, scorer, n))
         paths = [str(path) for path in write_dataset(chosen, target)]
     about = f"{counted(len(chosen.sources), 'source')} of {len(dataset.sources):,}, selected by {scorer.name}"

@@ -163,10 +163,12 @@ def command(
                 ranker.save(target)
     for note in filter(None, notes):
         print_note(note)
-    _print(ranker, target, cross_validation, form)
+    _print(ranker, target, int(dataset.preferences["primary"].sum()), cross_validation, form)
 
 
-def _print(ranker: Ranker, target: Path, cross_validation: CrossValidation | None, form: DocumentFormat) -> None:
+def _print(
+    ranker: Ranker, target: Path, comparisons: int, cross_validation: CrossValidation | None, form: DocumentFormat
+) -> None:
     weights = [
         {"column": column, "weight": float(weight)}
         for column, weight in zip(ranker.feature_set.columns, ranker.weights, strict=True)
@@ -182,7 +184,10 @@ def _print(ranker: Ranker, target: Path, cross_validation: CrossValidation | Non
     }
 
     def show() -> None:
-        learnt = counted(training.preferences, "preference") if training.preferences else f"{training.kind} scores"
+        learnt = f"{training.kind} scores"
+        if training.preferences:
+            made = f" from {counted(comparisons, 'comparison')}" if comparisons != training.preferences else ""
+            learnt = f"{counted(training.preferences, 'preference')}{made}"
         say(
             f"learnt from {training.data}: {counted(training.sources, 'source')}, "
             f"{counted(training.candidates, 'judged candidate')}"

@@ -30,8 +30,11 @@ class TableResult(ABC):
 
     def __repr__(self) -> str:
         """Return the headline and a table."""
-        table = self._brief().to_string(index=False, max_rows=_ROWS, max_colwidth=40, float_format="{:.4f}".format)
-        return f"<{type(self).__name__}: {self.headline}>\n{table}"
+        head, brief = f"<{type(self).__name__}: {self.headline}>", self._brief()
+        if brief.empty:
+            return head
+        table = brief.to_string(index=False, max_rows=_ROWS, max_colwidth=40, float_format="{:.4f}".format)
+        return f"{head}\n{table}"
 
     def _repr_html_(self) -> str:
         table = self._brief().to_html(index=False, max_rows=_ROWS, float_format="{:.4f}".format, notebook=True)

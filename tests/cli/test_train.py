@@ -53,6 +53,13 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
     assert [line.split("  ")[0] for line in rows.splitlines()[2:]] == ["this model", "chrf"]
 
 
+def test_preferences_and_the_comparisons_that_they_come_from_are_counted(train):
+    rows = [f"s{row % 5},the cat {row},a dog,{'a' if row % 3 else 'tie'}" for row in range(12)]
+    Path("v.csv").write_text("\n".join(["source,text_a,text_b,preferred", *rows]), encoding="utf-8")
+    printed, _ = train("--data", "v.csv", "--model", "m", "-F", "length[against=candidates]")
+    assert ", 8 preferences from 12 comparisons; C = " in printed
+
+
 def test_other_rankers_are_compared_if_they_are_asked_for(train, refused):
     arguments = ("--data", "data.json", "--features", "chrf", "--model", "m")
     printed, _ = train(*arguments, "--compare", "consensus,full-any", records=graded(4))

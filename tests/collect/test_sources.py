@@ -25,7 +25,7 @@ def test_the_value_of_a_source_is_how_far_it_orders_systems_as_all_sources_do():
 def test_the_command_writes_the_most_informative_sources_in_their_order(command, tmp_path):
     sample, scorer = load("sample"), make_scorer("bleu", None)
     chosen = informative_sources(sample, scorer, 7)
-    out = command("data", "select", "sample", str(tmp_path / "s.jsonl"), "--n", "7", "-m", "bleu").out
+    out = command("data", "select", str(tmp_path / "s.jsonl"), "--data", "sample", "--n", "7", "-m", "bleu").out
     assert out.startswith("7 sources of 120, selected by bleu\n")
     written = load(str(tmp_path / "s.jsonl"))
     assert written.sources["text"].tolist() == sample.sources["text"][chosen].tolist()
@@ -33,3 +33,13 @@ def test_the_command_writes_the_most_informative_sources_in_their_order(command,
     values = source_values(sample, scorer.candidate_scores(sample))
     assert values[chosen].min() >= values[~chosen].max()
     assert informative_sources(sample, scorer, 500).all()
+
+
+def test_plain_text_is_selected_and_made_a_campaign(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, lines in {"s.de": "eins\nzwei\n", "r.en": "one\ntwo\n", "a.en": "one\ntwo\n", "b.en": "1\ntwo\n"}.items():
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    files = ("-s", "s.de", "-r", "r.en", "-t", "a.en", "b.en")
+    command("data", "select", "chosen.jsonl", *files, "--n", "1")
+    assert load("chosen.jsonl").sources["text"].tolist() == ["eins"]
+    assert "c.campaign: 1 item to judge" in command("collect", "new", "c.campaign", *files).out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker import Dataset, Ranker, evaluate, from_frame, from_texts, make_metric
+from ranker import Dataset, Ranker, evaluate, from_frame, from_texts, make_metric, train
 from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import MetricScorer
@@ -50,3 +50,8 @@ def test_explanations_are_tables(data):
     assert repr(first).startswith("<PairExplanation: A is above C by ")
     assert set(first.to_frame()["extractor"]) == {"bleu", "chrf"}
     assert "<b>smiles" not in last._repr_html_()
+
+
+def test_a_training_without_cross_validation_is_one_line(data):
+    result = train(data, Ranker("chrf", C=0.1), folds=0)
+    assert repr(result) == f"<TrainingResult: {repr(result.ranker)[1:-1]}>"
