@@ -31,8 +31,8 @@ from ranker.ranker_scorer import make_scorer
 from ranker.ranks import merge_ties
 
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")
-METRICS = ("bleu", "chrf")
-MODELS = ("full", "full-any")
+METRICS = ("bleu", "chrf", "ter")
+MODELS = ("full", "full-lexical", "full-any")
 Group = tuple[str, FloatArray, FloatArray]
 """The systems of a language pair: the corpus, their scores and people's, higher is better."""
 Curve = Callable[[FloatArray], FloatArray]
