@@ -88,7 +88,7 @@ def test_a_pilot_tells_the_power_of_larger_sets() -> None:
 
 def test_curves_begin_at_one_half_and_never_fall() -> None:
     stored = json.loads((share.directory("data") / "agreement.json").read_text(encoding="utf-8"))
-    assert {"bleu", "chrf", "full", "full-any"} <= {*agreement_curves()} == {*stored}
+    assert {"bleu", "chrf", "ter", "full", "full-lexical", "full-any"} <= {*agreement_curves()} == {*stored}
     for curve in agreement_curves().values():
         figures = [curve.at(apart) for apart in np.linspace(0, 2 * curve.largest, 50)]
         assert (figures[0].value, figures[0].low, figures[0].high) == (0.5, 0.5, 0.5)
@@ -99,11 +99,11 @@ def test_curves_begin_at_one_half_and_never_fall() -> None:
 
 def test_only_what_a_curve_was_learnt_from_has_one() -> None:
     names = [name for name, curve in agreement_curves().items() if curve.model is not None]
-    assert all(agreement_curve(scorer_of(name).for_systems()) for name in ("bleu", "chrf", *names))
+    assert all(agreement_curve(scorer_of(name).for_systems()) for name in ("bleu", "chrf", "ter", *names))
     other = Ranker.load(included_models.locate("full-any"))
     other.mean = other.mean + 1
     other._stored = None
-    for scorer in (other, "bleu[order=2]", "ter"):
+    for scorer in (other, "bleu[order=2]", "ribes"):
         assert agreement_curve(scorer_of(scorer)) is None
 
 
