@@ -23,7 +23,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ranker import progress
 from ranker.errors import DataError, RankerError
 from ranker.storage import locks
 
@@ -100,9 +99,12 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
         raise DataError(f"is not a valid file name ({error})", file=name) from None
 
 
-def is_device(path: str | Path) -> bool:
-    """Return whether `path` is a device, which may never end."""
-    return Path(path).is_char_device() or Path(path).is_block_device()
+def exists(path: str | Path) -> bool:
+    """Return whether there is such a file or folder; what cannot be a name is none."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -111,11 +113,7 @@ def read_bytes(path: str | Path) -> bytes:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
     with reading(name):
-        if str(path) != STDIN and is_device(path):
-            raise DataError("this is a device, expected a file", file=name)
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
-    if not name.endswith(".toml"):  # declarations are of a few lines
-        progress.report_file(name, len(raw))
     if raw.startswith(GZIP_MAGIC):
         with reading(name):
             raw = gzip.decompress(raw)

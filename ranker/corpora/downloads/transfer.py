@@ -75,7 +75,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
             raise FetchError(f"{address}: the server answered {answer}, {what}")
         total = _total(response, address, size, is_known=bool(sha256))
         _check_room(address, target.parent, total or 0, limits)
-        host, told = urlsplit(address).hostname, in_bytes(total) if response.length is not None else "size unknown"
+        host, told = urlsplit(address).hostname, in_bytes(response.length) if response.length else "size unknown"
         _LOG.warning("ranker: note: downloading %s: %s from %s", target.name, told, host)
         digest = _receive(response, stream, address, total, limits)
         if sha256 and digest != sha256:

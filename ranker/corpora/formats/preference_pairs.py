@@ -24,7 +24,7 @@ from ranker.corpora.languages import language_pair
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import table
 from ranker.errors import DataError
-from ranker.files import display_name, read_text
+from ranker.files import display_name, exists, read_text
 
 COLUMNS = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
 _REQUIRED = ["lp", "seg_id", "sysA", "sysB", "relation"]
@@ -37,15 +37,7 @@ def companion(path: str | Path) -> Path | None:
     path = Path(path)
     name = companion_name(path).removesuffix(".gz")
     candidates = (path.with_name(file_name) for file_name in (name, f"{name}.gz"))
-    return next((candidate for candidate in candidates if candidate != path and _is_file(candidate)), None)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # the name is too long
-        return False
+    return next((candidate for candidate in candidates if candidate != path and exists(candidate)), None)
 
 
 def companion_name(path: str | Path) -> str:
