@@ -108,7 +108,7 @@ class Sample:
 
 def read(name: str) -> Table:
     """Read a year into English: what was judged, up to `MOST` sources per language pair."""
-    dataset = select_language_pairs(catalogue.load_all([locate(name)]), [INTO_ENGLISH])
+    dataset = select_language_pairs(catalogue.load(locate(name)), [INTO_ENGLISH])
     dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
     there = np.diff(dataset.candidate_offsets) > 0
     return Table(dataset.select_sources(drawn_sources(dataset, there, MOST)))

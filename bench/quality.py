@@ -11,7 +11,7 @@ import argparse
 
 from bench.common import PEERS, figure, locate, peer_scores, run_main
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.compare.evaluation import evaluate
@@ -20,7 +20,7 @@ from ranker.ranking import Ranker
 
 def read(names: list[str], lp: list[str]) -> Dataset:
     """Read corpora, those language pairs, only what was judged."""
-    dataset = catalogue.load_all([locate(name) for name in names])
+    dataset = concatenate([catalogue.load(locate(name)) for name in names])
     dataset = select_language_pairs(dataset, lp) if lp else dataset
     return dataset.select_candidates(judged(dataset))
 

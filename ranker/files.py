@@ -23,8 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ranker import progress
-from ranker.errors import DataError, OptionError, RankerError
+from ranker.errors import DataError, RankerError
 from ranker.storage import locks
 
 STDIN = "-"
@@ -52,7 +51,6 @@ _DOCUMENTS = {
 _IN_ZIP = {b"word/": "text", b"opendocument.text": "text", b"xl/": "sheet", b"opendocument.spreadsheet": "sheet"}
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
-_GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
@@ -101,9 +99,12 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
         raise DataError(f"is not a valid file name ({error})", file=name) from None
 
 
-def is_device(path: str | Path) -> bool:
-    """Return whether `path` is a device, which may never end."""
-    return Path(path).is_char_device() or Path(path).is_block_device()
+def exists(path: str | Path) -> bool:
+    """Return whether there is such a file or folder; what cannot be a name is none."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -112,13 +113,10 @@ def read_bytes(path: str | Path) -> bytes:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
     with reading(name):
-        if str(path) != STDIN and is_device(path):
-            raise DataError("this is a device, expected a file", file=name)
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
-    if not name.endswith(".toml"):  # declarations are of a few lines
-        progress.report_file(name, len(raw))
     if raw.startswith(GZIP_MAGIC):
-        raw = _unzipped(raw, name)
+        with reading(name):
+            raw = gzip.decompress(raw)
     kind = document_kind(name, raw)
     if kind is not None:
         raise DataError(f"this is {kind.called}, which is not read: {kind.advice}", file=name)
@@ -135,22 +133,6 @@ def document_kind(name: str, raw: bytes = b"") -> _Document | None:
     # it may be UTF-16
     tag = _MARKUP.match(raw[:4000].replace(b"\0", b""))
     return _DOCUMENTS[tag[1].decode().lower()] if tag else None
-
-
-def _unzipped(raw: bytes, name: str) -> bytes:
-    """Undo gzip, but not of what expands as no text does."""
-    chosen = os.environ.get("RANKER_GZIP_RATIO", str(_GZIP_RATIO))
-    if not (chosen.isascii() and chosen.isdigit() and len(chosen) < 10):
-        raise OptionError(f"RANKER_GZIP_RATIO={printable(chosen)[:30]}: expected a number, 0 for no limit")
-    most = max(_GZIP_FREE, int(chosen) * len(raw)) if int(chosen) else sys.maxsize
-    text = bytearray()
-    with reading(name), gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-        while len(text) <= most and (part := stream.read(_PART)):
-            text += part
-    if len(text) > most:
-        what = f"unpacks to more than {chosen} times its size, which is unusual for text"
-        raise DataError(f"{what}; set RANKER_GZIP_RATIO=0 to read it anyway", file=name)
-    return bytes(text)
 
 
 def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
-from ranker.errors import DataError
+from ranker.arrays import Int32Array, Int64Array, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +43,3 @@ class Links:
         outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])
         rows = np.flatnonzero(outside)
         return (int(pair[rows[0]]), int(rows[0])) if len(rows) else None
-
-
-def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
-    """Make `Links` from the (source, target) positions of every pair, in any order."""
-    sets = [sorted(set(links)) for links in pairs]
-    offsets = offsets_of([len(links) for links in sets])
-    flat = np.array([link for links in sets for link in links], dtype=np.int32).reshape(-1, 2)
-    if flat.size and flat.min() < 0:
-        row = int(np.flatnonzero(flat.min(axis=1) < 0)[0])
-        pair = int(np.searchsorted(offsets, row, side="right"))
-        raise DataError(f"pair {pair}: link {flat[row, 0]}-{flat[row, 1]}, expected positions from 0")
-    return Links(np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1]), offsets)

@@ -2,8 +2,6 @@
 
 Work that takes long calls `report`. Whoever shows progress, as the command line does on a terminal, listens; without
 a listener a report costs nothing and says nothing.
-
-Files are reported too, with their size, so that where memory runs out it can be said which of them is to blame.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from contextlib import contextmanager
 
 Listener = Callable[[str, int, int], None]
 _listener: Listener | None = None
-_largest: dict[bool, tuple[int, str]] = {}
 
 
 def report(what: str, done: int, total: int) -> None:
@@ -31,23 +28,3 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener = before
-
-
-def report_file(name: str, size: int, *, model: bool = False) -> None:
-    """Say that a file of data, or of a model, is read."""
-    _largest[model] = max(_largest.get(model, (0, "")), (size, name))
-
-
-def forget_files() -> None:
-    """Forget the files that earlier work read."""
-    _largest.clear()
-
-
-def out_of_memory() -> str:
-    """Return what to tell a user when memory ran out: the largest files that were read, and what to do."""
-    (size, data), (model_size, model) = (_largest.get(kind, (0, "")) for kind in (False, True))
-    ways = ["give fewer sources or fewer candidates at a time", f"use a smaller model than {model}"]
-    if model_size <= size:
-        ways.pop()
-    blamed = data or model
-    return f"{blamed + ': ' if blamed else ''}out of memory: {', or '.join(ways)}"

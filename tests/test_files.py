@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import stat
@@ -13,26 +12,7 @@ import pytest
 import ranker
 from ranker import errors, files
 from ranker.corpora.downloads.transfer import DownloadLimits, fetch
-from ranker.errors import DataError, OptionError
-
-
-def test_what_expands_as_no_text_does_is_refused_unless_allowed(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_GZIP_FREE", 1 << 16)
-    bomb, text = tmp_path / "bomb.gz", tmp_path / "text.gz"
-    bomb.write_bytes(gzip.compress(bytes(1 << 20)))
-    written = b"".join(b"line %d\n" % number for number in range(50_000))
-    text.write_bytes(gzip.compress(written))
-    with pytest.raises(DataError, match=r"bomb\.gz: unpacks to more than 200 times its size.*RANKER_GZIP_RATIO=0"):
-        files.read_bytes(bomb)
-    assert files.read_bytes(text) == written
-    # several members, as of concatenated files
-    text.write_bytes(gzip.compress(written) + gzip.compress(b"end\n"))
-    assert files.read_bytes(text) == written + b"end\n"
-    monkeypatch.setenv("RANKER_GZIP_RATIO", "0")
-    assert files.read_bytes(bomb) == bytes(1 << 20)
-    monkeypatch.setenv("RANKER_GZIP_RATIO", "many")
-    with pytest.raises(OptionError, match="RANKER_GZIP_RATIO=many: expected a number"):
-        files.read_bytes(bomb)
+from ranker.errors import DataError
 
 
 @pytest.mark.parametrize("name", ["de-en", "bleu-refA.seg.score", "combine[bleu,ter]-src.signature", "über", "名前"])

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from bench import kills
-from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.errors import DataError
 from ranker.files import read_text, write_bytes, write_together
@@ -70,26 +68,6 @@ def test_every_file_is_old_or_new_whenever_a_run_is_killed(tmp_path):
             break
     assert result
     assert seen == {"old", "new"}
-
-
-def test_a_corpus_that_is_replaced_while_its_pairs_are_read_is_refused(tmp_path, monkeypatch):
-    from ranker.corpora.formats import reading
-
-    dataset = preferred(np.array(HUMAN))
-    path = tmp_path / "x.jsonl"
-    write_dataset(dataset, path)
-    read = reading._read
-
-    def slow(*arguments: str) -> Dataset:
-        result = read(*arguments)
-        write_dataset(dataset, path)
-        return result
-
-    monkeypatch.setattr(reading, "_read", slow)
-    with pytest.raises(
-        DataError, match=r"x\.jsonl: was replaced before .*x\.pairs\.tsv was read: run the command again"
-    ):
-        read_dataset(path)
 
 
 def test_a_folder_is_never_lost_to_a_killed_run(tmp_path):

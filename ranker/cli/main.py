@@ -12,7 +12,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer import Option
 
-from ranker import progress
 from ranker.cli import (
     agreement,
     align,
@@ -129,7 +128,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 refused with one line on stderr, 3 a gate failed, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     begin()
-    progress.forget_files()
     if sys.stdout is None:
         _fail("standard output is closed")
     try:
@@ -157,7 +155,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(_INTERRUPTED) from None
     except MemoryError as error:
         _fail_of_plug_in(error)
-        _fail(progress.out_of_memory())
+        _fail("out of memory: give fewer sources or fewer candidates at a time, or use a smaller model")
     except UnicodeEncodeError as error:
         _fail_of_plug_in(error)
         _fail(f"the output contains characters that {error.encoding} cannot encode: set PYTHONIOENCODING=utf-8")

@@ -13,7 +13,7 @@ from typer import Option
 
 from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
 from ranker.errors import OptionError
-from ranker.files import printable
+from ranker.files import exists, printable
 from ranker.progress import listening
 from ranker.threads import set_jobs
 
@@ -121,15 +121,8 @@ def listed_paths(values: list[str] | None) -> list[str]:
     return [
         path.strip()
         for text in values or []
-        for path in ([text] if "," not in text or _exists(text) else text.split(","))
+        for path in ([text] if "," not in text or exists(text) else text.split(","))
     ]
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ranker import share
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest
 from ranker.corpora.documents.manifest_schema import FILE_NAME, decoded
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
@@ -23,7 +23,7 @@ from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, MissingError, nearest, note_logger
-from ranker.files import STDIN, display_name, read_text
+from ranker.files import STDIN, display_name, exists, read_text
 from ranker.storage.plain_data import parse_toml
 
 _LOG = note_logger(__name__)
@@ -133,7 +133,7 @@ def load(name_or_path: str | Path, *, systems: Sequence[str] = ()) -> Dataset:
         shards = None if text == STDIN else Shards.open([text])
         if shards is not None:
             return shards.load()
-        if text != STDIN and not _exists(text):
+        if text != STDIN and not exists(text):
             raise MissingError(
                 f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
                 f"known corpora: {', '.join(known)}"
@@ -143,14 +143,6 @@ def load(name_or_path: str | Path, *, systems: Sequence[str] = ()) -> Dataset:
     if folder is None:
         raise MissingError(_how_to_get(known[text]))
     return _read(folder, name=text)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        # too long to be a name, or with a zero byte
-        return False
 
 
 def _read(path: str | Path, name: str | None = None, systems: Sequence[str] = ()) -> Dataset:
@@ -165,13 +157,6 @@ def _read(path: str | Path, name: str | None = None, systems: Sequence[str] = ()
             file=display_name(path),
         )
     return read_manifest(path, name=name)
-
-
-def load_all(names_or_paths: list[str]) -> Dataset:
-    """Load several corpora as one."""
-    if not names_or_paths:
-        raise DataError("no corpus named; give --data NAME or --data PATH")
-    return concatenate([load(name_or_path) for name_or_path in names_or_paths])
 
 
 def _how_to_get(card: Card) -> str:

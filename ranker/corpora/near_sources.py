@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, has_texts, source_place
 from ranker.errors import counted
 
@@ -55,26 +54,18 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
     return f"{what} ({first}), so their candidates are not compared: make them equal, or give each a seg_id"
 
 
-def blank_texts(dataset: Dataset) -> dict[str, Int64Array]:
-    """Return the sources of all empty candidates and of all empty references, those of nothing but white space too.
-
-    Candidates of preferences without texts are not counted.
-    """
-    return {
-        name: table["source"].to_numpy(np.int64)[(_plain(table["text"]) == "").to_numpy(bool)]
-        for name, table in (("candidate", dataset.candidates), ("reference", dataset.references))
-        if name == "reference" or has_texts(dataset)
-    }
-
-
 def counts(dataset: Dataset) -> list[str]:
-    """Return a line for whatever there is of `blank_texts` and `near_duplicate_sources`, with its first place."""
+    """Return a line for empty candidates, empty references and near-duplicate sources, with the first place of each.
+
+    Texts of nothing but white space are empty too. Candidates of preferences without texts are not counted.
+    """
+    tables = {"references": dataset.references, **({"candidates": dataset.candidates} if has_texts(dataset) else {})}
     problems = {
-        **{f"empty {name}s": sources.tolist() for name, sources in blank_texts(dataset).items()},
-        "sources that differ from another only by white space or a blank reference": [
-            source for source, _ in near_duplicate_sources(dataset)
-        ],
+        f"empty {name}": tables[name]["source"][(_plain(tables[name]["text"]) == "").to_numpy(bool)].tolist()
+        for name in sorted(tables)
     }
+    alike = "sources that differ from another only by white space or a blank reference"
+    problems[alike] = [source for source, _ in near_duplicate_sources(dataset)]
     return [
         f"{name}: {len(sources)} (first: {source_place(dataset, sources[0])})"
         for name, sources in problems.items()

@@ -7,6 +7,7 @@ call `assemble`. All formats share one set of checks.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,14 @@ def shown(value: object) -> str:
     except RecursionError:
         return "a deeply nested value"
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text is, NaN for what is none; Python would also read 1_000."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
 
 
 def first_repeated(names: Iterable[str]) -> str | None:

@@ -70,10 +70,14 @@ class Outputs:
         """Number of outputs of every group."""
         return np.bincount(self.group, minlength=len(self.names))
 
-    def shares(self, flagged: BoolArray) -> tuple[Int64Array, FloatArray]:
-        """Return how many outputs of every group are flagged, and what share of it."""
+    def shares(self, flagged: BoolArray) -> FloatArray:
+        """Return what share of every group is flagged."""
+        return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
+
+    def often(self, flagged: BoolArray, least: float) -> BoolArray:
+        """Return which groups have enough flagged outputs, and at least that share of them."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
-        return counts, counts / np.maximum(self.sizes, 1)
+        return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
 
 @view
@@ -124,29 +128,24 @@ def _place(dataset: Dataset, at: int) -> str:
     return f"{source_place(dataset, int(arrays.source[at]))}, {arrays.names[arrays.group[at]][1]}"
 
 
-def _of_systems(dataset: Dataset, flagged: BoolArray, groups: BoolArray, what: Callable[[int, str], str]) -> list[Note]:
-    """Return one note about the flagged outputs of the `groups` where they are too many, or none."""
-    arrays = outputs(dataset)
-    chosen = flagged & groups[arrays.group]
-    if not chosen.any():
+def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
+    """Return one note about the flagged outputs, or none."""
+    if not flagged.any():
         return []
-    names = [arrays.names[group] for group in np.unique(arrays.group[chosen]).tolist()]
+    arrays = outputs(dataset)
+    names = [arrays.names[group] for group in np.unique(arrays.group[flagged]).tolist()]
     several = len({pair for pair, _ in arrays.names}) > 1
     listed = [f"{system} ({pair})" if several else system for pair, system in names]
     shown = ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-    count = int(chosen.sum())
-    return [Note(count, _place(dataset, int(np.argmax(chosen))), what(count, shown))]
+    count = int(flagged.sum())
+    return [Note(count, _place(dataset, int(np.argmax(flagged))), f"{counted(count, 'output')} of {shown} {what}")]
 
 
 def equal_to_the_reference(dataset: Dataset) -> list[Note]:
     """Find systems whose outputs are the reference."""
     arrays = outputs(dataset)
     flagged = (arrays.text == arrays.reference_text) & (arrays.reference >= 0)
-    counts, shares = arrays.shares(flagged)
-    groups = (shares >= _EQUAL) & (counts >= _FEWEST)
-    return _of_systems(
-        dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} equal the reference"
-    )
+    return _of_systems(dataset, flagged & arrays.often(flagged, _EQUAL)[arrays.group], "equal the reference")
 
 
 def copies_of_the_source(dataset: Dataset) -> list[Note]:
@@ -154,11 +153,7 @@ def copies_of_the_source(dataset: Dataset) -> list[Note]:
     arrays = outputs(dataset)
     long = pc.greater(pc.utf8_length(arrow_text(dataset.sources["text"])), 20).to_numpy()[arrays.source]
     flagged = (arrays.text == arrays.source_text) & (arrays.text != arrays.reference_text) & long
-    counts, shares = arrays.shares(flagged)
-    groups = (shares >= _COPIED) & (counts >= _FEWEST)
-    return _of_systems(
-        dataset, flagged, groups, lambda count, names: f"{counted(count, 'output')} of {names} are copies of the source"
-    )
+    return _of_systems(dataset, flagged & arrays.often(flagged, _COPIED)[arrays.group], "are copies of the source")
 
 
 def shifted_lines(dataset: Dataset) -> list[Note]:
@@ -182,16 +177,8 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
             if not closer.any():
                 break
             flagged[at] = closer
-    groups = np.ones(len(arrays.names), dtype=bool)
-    return _of_systems(
-        dataset,
-        flagged,
-        groups,
-        lambda count, names: (
-            f"{counted(count, 'output')} of {names} agree with the reference of a neighbouring source, not with their "
-            "own: are lines shifted?"
-        ),
-    )
+    what = "agree with the reference of a neighbouring source, not with their own: are lines shifted?"
+    return _of_systems(dataset, flagged, what)
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
@@ -252,13 +239,7 @@ def one_sentence_repeated(dataset: Dataset) -> list[Note]:
     different = np.bincount(pairs[:, 0], minlength=len(keys))
     often = (counts >= np.maximum(_FEWEST, _REPEATED * arrays.sizes[keys // size])) & (2 * different > counts)
     flagged = often[inverse] & (arrays.text >= 0) & ~_blank(dataset)[arrays.rows]
-    groups = np.ones(len(arrays.names), dtype=bool)
-    return _of_systems(
-        dataset,
-        flagged,
-        groups,
-        lambda count, names: f"{counted(count, 'output')} of {names} repeat a sentence given for other sources",
-    )
+    return _of_systems(dataset, flagged, "repeat a sentence given for other sources")
 
 
 def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray], what: str) -> list[Note]:
@@ -266,15 +247,8 @@ def _styled(dataset: Dataset, has: Callable[[pa.ChunkedArray], pa.ChunkedArray],
     with_reference = arrays.reference >= 0
     own = _truth(has(arrow_text(dataset.candidates["text"])))[arrays.rows] & with_reference
     of_references = np.append(_truth(has(arrow_text(dataset.references["text"]))), False)[arrays.reference]
-    counts, shares = arrays.shares(own)
-    _, expected = arrays.shares(of_references & with_reference)
-    groups = (shares >= _STYLED) & (expected <= _UNSTYLED) & (counts >= _FEWEST)
-    return _of_systems(
-        dataset,
-        own & ~of_references,
-        groups,
-        lambda count, names: f"{counted(count, 'output')} of {names} {what}, unlike the references",
-    )
+    groups = arrays.often(own, _STYLED) & (arrays.shares(of_references & with_reference) <= _UNSTYLED)
+    return _of_systems(dataset, own & ~of_references & groups[arrays.group], f"{what}, unlike the references")
 
 
 def _truth(values: pa.ChunkedArray) -> BoolArray:
@@ -309,21 +283,11 @@ def other_language(dataset: Dataset) -> list[Note]:
     own, reference = _bytes_per_letter(dataset.candidates["text"]), _bytes_per_letter(dataset.references["text"])
     width, expected = own[arrays.rows], np.append(reference, np.nan)[arrays.reference]
     flagged = (np.maximum(width, expected) > 1.6) & (np.minimum(width, expected) < 1.2)
-    counts, shares = arrays.shares(flagged)
-    groups = (shares >= _FOREIGN) & (counts >= _FEWEST)
-    alike = _similarity(dataset)
-    flagged |= (alike < _LEAST_SIMILAR)[arrays.group]
-    groups |= alike < _LEAST_SIMILAR
+    flagged &= arrays.often(flagged, _FOREIGN)[arrays.group]
+    flagged |= (_similarity(dataset) < _LEAST_SIMILAR)[arrays.group]
     # copies of the source have a note of their own
     flagged &= arrays.text != arrays.source_text
-    return _of_systems(
-        dataset,
-        flagged,
-        groups,
-        lambda count, names: (
-            f"{counted(count, 'output')} of {names} look to be in another language than the references"
-        ),
-    )
+    return _of_systems(dataset, flagged, "look to be in another language than the references")
 
 
 def _bytes_per_letter(texts: pd.Series) -> FloatArray:
@@ -362,13 +326,8 @@ def _blank(dataset: Dataset) -> BoolArray:
 def empty(dataset: Dataset) -> list[Note]:
     """Find outputs without any text."""
     arrays = outputs(dataset)
-    groups = np.ones(len(arrays.names), dtype=bool)
-    return _of_systems(
-        dataset,
-        _blank(dataset)[arrays.rows],
-        groups,
-        lambda count, names: f"{counted(count, 'output')} of {names} {'is' if count == 1 else 'are'} empty",
-    )
+    flagged = _blank(dataset)[arrays.rows]
+    return _of_systems(dataset, flagged, f"{'is' if flagged.sum() == 1 else 'are'} empty")
 
 
 def short_or_long(dataset: Dataset) -> list[Note]:
@@ -378,14 +337,8 @@ def short_or_long(dataset: Dataset) -> list[Note]:
     expected = np.append(pc.utf8_length(arrow_text(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
     longer, shorter = np.maximum(own, expected), np.minimum(own, expected)
     flagged = (expected > 0) & (own > 0) & (longer > _LONG) & (longer > _TIMES * shorter)
-    counts, shares = arrays.shares(flagged)
-    groups = (shares >= _EXTREME) & (counts >= _FEWEST)
-    return _of_systems(
-        dataset,
-        flagged,
-        groups,
-        lambda count, names: f"{counted(count, 'output')} of {names} are much longer or shorter than the reference",
-    )
+    flagged &= arrays.often(flagged, _EXTREME)[arrays.group]
+    return _of_systems(dataset, flagged, "are much longer or shorter than the reference")
 
 
 def nearly_identical_systems(dataset: Dataset) -> list[Note]:

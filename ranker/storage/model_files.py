@@ -30,9 +30,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ranker import progress
 from ranker.errors import ModelError
-from ranker.files import display_name, document_kind, replacing, sha256
+from ranker.files import document_kind, replacing, sha256
 from ranker.storage.plain_data import parse_json
 
 FORMAT = 2
@@ -311,7 +310,6 @@ class _Files:
                             contents[name] = self.room.take(stream, most)
                 return contents
             _check_kind(path)
-            progress.report_file(display_name(path), path.stat().st_size, model=True)
             with zipfile.ZipFile(path) as archive:
                 entries = {entry.filename: entry for entry in archive.infolist()}
                 return {name: _unpacked(archive, entries[name], self.room, most) for name in names if name in entries}

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from ranker import progress
 from ranker.errors import DataError
-from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, is_device, reading, universal_line_ends
+from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
 
 _PART = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -43,15 +42,9 @@ def _parts(path: str | Path, name: str) -> Iterator[bytes]:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected text", file=name)
     source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
-    with reading(name):
-        if source is None and is_device(path):
-            raise DataError("this is a device, expected a file", file=name)
     with reading(name), source or Path(path).open("rb") as raw:
-        size = 0
         # either is buffered, though its type does not say so
         zipped = raw.peek(2).startswith(GZIP_MAGIC)  # type: ignore[union-attr]
         with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
             while part := stream.read(_PART):
-                size += len(part)
-                progress.report_file(name, size)
                 yield part

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ranker import progress
 from tests.cli.conftest import Refused
 from tests.command_line import Command
 
@@ -24,32 +23,12 @@ def test_one_candidate_is_ranked(folder: Path, command: Command) -> None:
     assert [(row["rank"], row["tied"], row["margin"]) for row in source["ranking"]] == [(1, False, None)]
 
 
-@pytest.mark.parametrize(
-    ("model", "says"),
-    [
-        (0, "good.json: out of memory: give fewer sources or fewer candidates at a time$"),
-        (10**9, "good.json: out of memory: give fewer .* at a time, or use a smaller model than x.model$"),
-    ],
-)
-def test_out_of_memory_names_the_file_that_was_worked_on(
-    model: int, says: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        if model:
-            progress.report_file("x.model", model, model=True)
         raise MemoryError
 
     monkeypatch.setattr("ranker.extractors.ngram.bleu.Bleu.statistics", fail)
-    refused("rank", "good.json", "-m", "bleu", says=says)
-
-
-def test_out_of_memory_without_a_file(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError
-
-    progress.report_file("earlier.json", 10**9)
-    monkeypatch.setattr("ranker.extractors.feature_sets.feature_set_files", fail)
-    refused("features", says="error: out of memory: give fewer")
+    refused("rank", "good.json", "-m", "bleu", says="error: out of memory: give fewer")
 
 
 def test_notes_are_as_short_as_errors(refused: Refused) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.dataset import concatenate
 from ranker.corpora.downloads import transfer
 from ranker.corpora.downloads.archives import is_archive
-from ranker.errors import DataError
 from ranker.files import safe_join
 from ranker.share import directory
 
@@ -115,8 +115,6 @@ def test_the_folder_for_corpora_is_the_users_unless_another_is_set(corpora, monk
 def test_several_corpora_become_one(corpora):
     Path("x.jsonl").write_text(LINE)
     shutil.copy("x.jsonl", "y.jsonl")
-    joined = catalogue.load_all(["x.jsonl", "y.jsonl"])
+    joined = concatenate([catalogue.load("x.jsonl"), catalogue.load("y.jsonl")])
     assert joined.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
     assert joined.candidates["text"].tolist() == ["a", "b"] * 2
-    with pytest.raises(DataError, match="no corpus named; give --data NAME or --data PATH"):
-        catalogue.load_all([])

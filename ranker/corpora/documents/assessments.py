@@ -8,29 +8,73 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated
 
-from ranker.corpora.records import shown
+import msgspec
+
+from ranker.corpora.records import number_in, shown
 from ranker.errors import DataError, nearest
 from ranker.files import printable
 
 PLACE = ("system", "doc", "segment")
 """Required columns, which identify the judged candidate."""
-
-WHITESPACE = "whitespace"
+_NAMES = (*PLACE, "judge", "kind", "value")
+"""Columns that are no kinds of judgement."""
+_SKIPPED = "-"
+_WHITESPACE = "whitespace"
 _QUOTING = (",", ";")
+Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What stands where in an assessment table."""
+class Layout(msgspec.Struct, forbid_unknown_fields=True):
+    """What stands where in an assessment table, as a manifest gives it; once made, `columns` are by name."""
 
-    columns: Mapping[str, int | str]
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    delimiter: str = "\t"
-    header: bool = False
+    columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
+    fixed: dict[str, Text] = {}
+    delimiter: Annotated[str, msgspec.Meta(min_length=1)] = "tab"
+    header: bool | None = None
     scale: tuple[float, float] | None = None
-    missing: frozenset[str] = frozenset()
+    missing: set[str | int | float] = set()
+
+    def __post_init__(self) -> None:
+        self.columns = _by_name(self.columns, self.fixed)
+        titled = any(isinstance(column, str) for column in self.columns.values())
+        if self.header is False and titled:
+            raise ValueError("header: expected true, because columns are given by title, found false")
+        if self.scale and not self.scale[0] < self.scale[1]:
+            what = f"expected the lowest and the highest score, such as [1, 5], found {shown(self.scale)}"
+            raise ValueError(f"scale: {what}")
+        self.header = titled if self.header is None else self.header
+        self.delimiter = "\t" if self.delimiter == "tab" else self.delimiter
+        self.missing = {str(entry).strip() for entry in self.missing}
+
+
+def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]) -> dict[str, int | str]:
+    """Return number or title of every column that is read, by its name, or say what is wrong with them."""
+    if isinstance(columns, list):
+        numbered: dict[str, int | str] = {name: number for number, name in enumerate(columns, 1) if name != _SKIPPED}
+    else:
+        numbered = {name: column.strip() if isinstance(column, str) else column for name, column in columns.items()}
+    declared = {*numbered, *fixed}
+    kinds = declared - {*_NAMES}
+    by_kind = bool(kinds) and not {"kind", "value"} & declared
+    what = None
+    if unknown := sorted({*fixed} - {*_NAMES[:-1]}):
+        what = f"{shown(unknown[0])} in fixed is unknown; expected one of {', '.join(_NAMES[:-1])}"
+    elif isinstance(columns, list) and len(numbered) < len(columns) - columns.count(_SKIPPED):
+        twice = next(name for name in numbered if columns.count(name) > 1)
+        what = f"expected every name once ({_SKIPPED!r} skips a column), found {shown(twice)} twice"
+    elif repeated := sorted({*numbered} & {*fixed}):
+        what = f"{shown(repeated[0])} is also in fixed; keep one of them"
+    elif lacking := [name for name in PLACE if name not in declared]:
+        what = f"{lacking[0]!r} is missing: expected its column here, or its constant value in fixed"
+    elif not by_kind and (kinds or not {"kind", "value"} <= declared):
+        listed = ", ".join(map(shown, numbered))
+        what = f"expected kinds of judgement such as 'fluency', or 'kind' and 'value'; found {listed}"
+    if what:
+        raise ValueError(f"columns: {what}")
+    return numbered
 
 
 @dataclass(frozen=True)
@@ -52,6 +96,7 @@ def parse_assessments(text: str, file: str, layout: Layout) -> Iterator[Assessme
     line, first = next(rows, (1, None))
     if first is None:
         raise DataError("is empty, expected an assessment table", file=file)
+    assert isinstance(layout.columns, dict)
     places = {name: _index(name, column, first, file, line) for name, column in layout.columns.items()}
     for row_line, row in [] if layout.header else [(line, first)]:
         yield from _assessments(row, places, layout, file, row_line)
@@ -66,7 +111,7 @@ def _rows(text: str, file: str, delimiter: str) -> Iterator[tuple[int, list[str]
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        if delimiter == WHITESPACE:
+        if delimiter == _WHITESPACE:
             fields = line.split()
         elif delimiter in _QUOTING:
             try:
@@ -114,11 +159,7 @@ def _assessments(
 
 
 def _number(kind: str, score: str, layout: Layout, file: str, line: int) -> float:
-    try:
-        # Python also reads 1_000
-        number = math.nan if "_" in score else float(score)
-    except ValueError:
-        number = math.nan
+    number = number_in(score)
     lowest, highest = layout.scale or (-math.inf, math.inf)
     if math.isfinite(number) and lowest <= number <= highest:
         return number

@@ -57,12 +57,6 @@ from ranker.errors import DataError, nearest, note_logger
 from ranker.files import display_name, printable, read_bytes, read_text
 
 _LOG = note_logger(__name__)
-# what a part may be in mteval's files, best first: a reference that is ranked too stands among the references
-_ROLES: dict[str, tuple[sgml.Role, ...]] = {
-    "source": ("source",),
-    "reference": ("reference", "system"),
-    "system": ("system", "reference"),
-}
 
 
 def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
@@ -186,7 +180,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
     """Return those documents of a file that are of `part`, where it holds several sets or systems."""
-    groups = [[document for document in documents if document.role in (role, None)] for role in _ROLES[part.role]]
+    groups = [[document for document in documents if document.role in (role, None)] for role in sgml.ROLES[part.role]]  # type: ignore[index]
     groups = [group for group in groups if group]
     if not groups:
         held = ", ".join(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from ranker.corpora.documents.assessments import PLACE, Layout
+from ranker.corpora.documents.assessments import Layout, Text
 from ranker.corpora.documents.encodings import is_encoding
 from ranker.corpora.documents.sgml import Role, key
 from ranker.corpora.records import shown
@@ -23,11 +23,6 @@ from ranker.storage.plain_data import parse_toml
 FILE_NAME = "manifest.toml"
 
 _LANGUAGE_PAIR = re.compile(r"[A-Za-z]{2,3}(_[A-Za-z]+)?-[A-Za-z]{2,3}(_[A-Za-z]+)?\Z")
-_DELIMITERS = {"tab": "\t"}
-_SKIPPED = "-"
-_NAMES = (*PLACE, "judge", "kind", "value")
-"""Columns of an assessment table that are no kinds of judgement."""
-Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 Paths = Text | Annotated[list[Text], msgspec.Meta(min_length=1)]
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -86,67 +81,15 @@ class _PartTable(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError("expected an encoding with undecodable = 'replace'")
 
 
-class _AssessmentTable(msgspec.Struct, forbid_unknown_fields=True):
+class _AssessmentTable(Layout, kw_only=True):
     """Where an assessment table is, and its layout."""
 
     path: Paths
-    columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
     encoding: str | None = None
-    delimiter: Annotated[str, msgspec.Meta(min_length=1)] = "tab"
-    header: bool | None = None
-    fixed: dict[str, Text] = {}
-    scale: tuple[float, float] | None = None
-    missing: list[str | int | float] = []
 
     def __post_init__(self) -> None:
         _check_encoding(self.encoding)
-        self.check_columns()
-        if self.header is False and self.titled:
-            raise ValueError("header: expected true, because columns are given by title, found false")
-        if self.scale and not self.scale[0] < self.scale[1]:
-            what = f"expected the lowest and the highest score, such as [1, 5], found {shown(self.scale)}"
-            raise ValueError(f"scale: {what}")
-
-    def check_columns(self) -> None:
-        declared = {*self.numbered, *self.fixed}
-        kinds = declared - {*_NAMES}
-        by_kind = bool(kinds) and not {"kind", "value"} & declared
-        what = None
-        if unknown := sorted({*self.fixed} - {*_NAMES[:-1]}):
-            what = f"{shown(unknown[0])} in fixed is unknown; expected one of {', '.join(_NAMES[:-1])}"
-        elif isinstance(self.columns, list) and len(self.numbered) < len(self.columns) - self.columns.count(_SKIPPED):
-            twice = next(name for name in self.numbered if self.columns.count(name) > 1)
-            what = f"expected every name once ({_SKIPPED!r} skips a column), found {shown(twice)} twice"
-        elif repeated := sorted({*self.numbered} & {*self.fixed}):
-            what = f"{shown(repeated[0])} is also in fixed; keep one of them"
-        elif lacking := [name for name in PLACE if name not in declared]:
-            what = f"{lacking[0]!r} is missing: expected its column here, or its constant value in fixed"
-        elif not by_kind and (kinds or not {"kind", "value"} <= declared):
-            listed = ", ".join(map(shown, self.numbered))
-            what = f"expected kinds of judgement such as 'fluency', or 'kind' and 'value'; found {listed}"
-        if what:
-            raise ValueError(f"columns: {what}")
-
-    @property
-    def numbered(self) -> dict[str, int | str]:
-        """Number or title of every column that is read, by its name."""
-        if isinstance(self.columns, list):
-            return {name: number for number, name in enumerate(self.columns, 1) if name != _SKIPPED}
-        return {name: column.strip() if isinstance(column, str) else column for name, column in self.columns.items()}
-
-    @property
-    def titled(self) -> bool:
-        return any(isinstance(column, str) for column in self.numbered.values())
-
-    def layout(self) -> Layout:
-        return Layout(
-            self.numbered,
-            dict(self.fixed),
-            _DELIMITERS.get(self.delimiter, self.delimiter),
-            self.titled if self.header is None else self.header,
-            self.scale,
-            frozenset(str(entry).strip() for entry in self.missing),
-        )
+        super().__post_init__()
 
 
 def parse_manifest(text: str, file: str) -> Manifest:
@@ -156,7 +99,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
     assessments = []
     for number, values in enumerate([tables.assessment] if isinstance(tables.assessment, dict) else tables.assessment):
         table = decoded(values, _AssessmentTable, file, f"assessment[{number}]" if several else "assessment")
-        assessments.append((ManifestPart("assessment", "", _listed(table.path), table.encoding), table.layout()))
+        assessments.append((ManifestPart("assessment", "", _listed(table.path), table.encoding), table))
     return Manifest(
         tables.language_pair,
         _part("source", "", tables.source, {}, file),

@@ -53,6 +53,13 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|([A-Za-z][A-Za-z0-9
 _HAN_OR_KANA = r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
 _BROKEN_CHINESE_LINE = re.compile(rf"(?<={_HAN_OR_KANA})[ \t]*\n\s*(?={_HAN_OR_KANA})")
 
+ROLES: dict[Role, tuple[Role, ...]] = {
+    "source": ("source",),
+    "reference": ("reference", "system"),
+    "system": ("system", "reference"),
+}
+"""What documents may pass for, best first: a reference that is scored as a system too is a reference in its file."""
+
 
 @dataclass(frozen=True)
 class Segment:

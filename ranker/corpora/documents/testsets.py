@@ -25,12 +25,6 @@ from ranker.files import STDIN, display_name, read_bytes, read_lines
 _LOG = note_logger(__name__)
 _START = re.compile(r"\ufeff?\s*<(\?xml\b|!doctype\s+(mteval|dataset)\b|(mteval|srcset|refset|tstset|dataset)\b)", re.I)
 _ENDINGS = (".sgm", ".sgml", ".xml")
-# what may stand in for documents of a role where a file has none, as in a reference that is scored as a system
-_ROLES: dict[sgml.Role, tuple[sgml.Role, ...]] = {
-    "source": ("source",),
-    "reference": ("reference", "system"),
-    "system": ("system", "reference"),
-}
 
 
 def looks_like_testset(text: str) -> bool:
@@ -63,7 +57,7 @@ def read_markup(path: str | Path) -> str:
 def parse_testset(text: str, file: str) -> list[Record]:
     r"""Parse a file that holds source, systems and perhaps references; `text` has lines that end in ``\n``."""
     documents = sgml.parse_documents(text, file)
-    by_role = {role: [document for document in documents if document.role == role] for role in _ROLES}
+    by_role = {role: [document for document in documents if document.role == role] for role in sgml.ROLES}
     for role in ("source", "system"):
         if not by_role[role]:
             held = (
@@ -134,7 +128,7 @@ def _without_source(like: _Part) -> _Part:
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
     """Return the documents of a file that are of `role`, or may pass for it."""
-    for accepted in _ROLES[role]:
+    for accepted in sgml.ROLES[role]:
         accepted_documents = [document for document in documents if document.role in (accepted, None)]
         if accepted_documents:
             return accepted_documents
@@ -169,9 +163,9 @@ def _aligned(role: sgml.Role, path: str | Path, name: str, like: _Part) -> _Part
 def _records(parts: Sequence[_Part], file: str) -> list[Record]:
     parts = _distinct(parts)
     notes = Notes()
-    names = {role: [testset_part.name for testset_part in parts if testset_part.role == role] for role in _ROLES}
+    names = {role: [testset_part.name for testset_part in parts if testset_part.role == role] for role in sgml.ROLES}
     corpus = DocumentCorpus(_language_pair(parts, file), frozenset(names["reference"]), tuple(names["system"]), notes)
-    for testset_part in sorted(parts, key=lambda part: list(_ROLES).index(part.role)):
+    for testset_part in sorted(parts, key=lambda part: list(sgml.ROLES).index(part.role)):
         part = ManifestPart(testset_part.role, testset_part.name, ())
         if testset_part.role == "source":
             for document in testset_part.documents:

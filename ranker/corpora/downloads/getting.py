@@ -7,11 +7,9 @@ that it is checked from then on. What a corpus consists of is put into its folde
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,12 +67,12 @@ def get(
             "give it with --sha256, or accept the file with --unverified; its digest is then recorded and checked later"
         )
         raise OptionError(f"{what}: {how}")
-    with _new_folder(downloads), _new_folder(card.folder):
-        rows = [
-            fetch_file(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
-            for part in card.download
-        ]
-        _put_in_place(card, downloads)
+    _make_folder(downloads)
+    rows = [
+        fetch_file(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
+        for part in card.download
+    ]
+    _put_in_place(card, downloads)
     return rows
 
 
@@ -123,21 +121,11 @@ def _record(part: Download, downloads: Path) -> Path:
     return safe_join(downloads, f"{part.file}.sha256")
 
 
-@contextlib.contextmanager
-def _new_folder(folder: Path) -> Iterator[None]:
-    """Make a folder if there is none; what fails does not leave an empty one."""
-    new = not folder.exists()
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
-    try:
-        yield
-    except BaseException:
-        if new:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
 
 
 def fetch_file(
@@ -168,21 +156,14 @@ def fetch_file(
 
 def _put_in_place(card: Card, downloads: Path) -> None:
     """Put all that has come into the folder of the corpus, replacing what it has of the same names at once."""
+    _make_folder(card.folder)
     with replacing_together(card.folder) as temporary:
         for part in card.download:
             path = downloads / part.file
             if is_archive(part.file):
                 unpack(path, temporary / part.into, below=part.below, only=part.only)
             else:
-                _copy(path, temporary / part.file)
+                shutil.copyfile(path, temporary / part.file)
     for part in card.download:
         if not is_archive(part.file):
             (downloads / part.file).unlink()
-
-
-def _copy(path: Path, target: Path) -> None:
-    """Give a file a second name, or where that is not possible a copy."""
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)

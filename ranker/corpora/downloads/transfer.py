@@ -1,8 +1,6 @@
 """Fetches one file over HTTP or HTTPS. No other module opens a connection to another computer.
 
-If a connection breaks off, the rest is asked for with ``Range`` and ``If-Range``, by the validator by which the server
-knows the file (a strong ``ETag``, else ``Last-Modified``). A proxy is taken from the environment (``http_proxy``,
-``https_proxy``, ``no_proxy``).
+A proxy is taken from the environment (``http_proxy``, ``https_proxy``, ``no_proxy``).
 """
 
 from __future__ import annotations
@@ -11,10 +9,9 @@ import hashlib
 import http.client
 import shutil
 import string
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
@@ -36,13 +33,7 @@ class DownloadLimits:
 
     size: int = 4_000 * _MEGABYTE
     timeout: float = 30.0
-    attempts: int = 5
-    pause: float = 2.0
     redirects: int = 5
-
-
-class _BrokenError(FetchError):
-    """A connection that ended early."""
 
 
 def in_bytes(size: int) -> str:
@@ -77,120 +68,78 @@ def check_address(address: str, before: str = "") -> None:
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
     """Fetch the file at `address` as `target`, which it replaces once it is complete, and return its SHA-256 digest."""
     check_address(address)
-    with replacing(target) as stream:
-        transfer = _Transfer(address, target, sha256, size, limits, stream)
-        for attempt in range(1, limits.attempts + 1):
-            before = transfer.have
-            try:
-                transfer.receive()
-                break
-            except _BrokenError:
-                if attempt == limits.attempts or transfer.have == before:
-                    raise
-                time.sleep(limits.pause)
-        digest: str = transfer.digest.hexdigest()
+    with replacing(target) as stream, _open(address, limits) as response:
+        if response.status != 200:
+            answer = f"{response.status} {printable(response.reason)[:60]}".strip()
+            what = "the file may have moved, or the server may be busy"
+            raise FetchError(f"{address}: the server answered {answer}, {what}")
+        total = _total(response, address, size, is_known=bool(sha256))
+        _check_room(address, target.parent, total or 0, limits)
+        host, told = urlsplit(address).hostname, in_bytes(response.length) if response.length else "size unknown"
+        _LOG.warning("ranker: note: downloading %s: %s from %s", target.name, told, host)
+        digest = _receive(response, stream, address, total, limits)
         if sha256 and digest != sha256:
             what = f"has the SHA-256 digest {digest}, expected {sha256}"
             raise FetchError(f"{address}: {what}: it is damaged or has changed, and was deleted")
     return digest
 
 
-@dataclass
-class _Transfer:
-    """A file of which a part may have come."""
+def _total(response: http.client.HTTPResponse, address: str, size: int | None, *, is_known: bool) -> int | None:
+    """Return the size that the server declares, which must be the expected `size`, or else that, if any."""
+    if response.length is not None and size and response.length != size:
+        raise FetchError(f"{address}: the file has {response.length:,} bytes, expected {size:,}: it has changed")
+    if response.length is None and not response.chunked and not is_known:
+        what = "the server does not report the file size, so completeness cannot be checked"
+        raise FetchError(f"{address}: {what}: give its digest with --sha256")
+    return response.length or size
 
-    address: str
-    target: Path
-    sha256: str | None
-    size: int | None
-    limits: DownloadLimits
-    stream: IO[bytes]
-    have: int = 0
-    """Bytes received."""
-    total: int | None = None
-    validator: str = ""
-    digest: Any = field(default_factory=hashlib.sha256)
 
-    def receive(self) -> None:
-        """Receive what has not come yet."""
-        headers = {"Accept-Encoding": "identity", "User-Agent": f"mt-ranker/{VERSION}"}
-        if self.have and self.total and self.validator:
-            headers |= {"Range": f"bytes={self.have}-", "If-Range": self.validator}
-        with _open(self.address, headers, self.limits) as response:
-            rest = f"bytes {self.have}-{(self.total or 0) - 1}/{self.total}"
-            if response.status == 200:
-                self._begin(response)
-            elif "Range" not in headers or response.status != 206 or response.headers.get("Content-Range") != rest:
-                answer = f"{response.status} {printable(response.reason)[:60]}".strip()
-                what = "the file may have moved, or the server may be busy"
-                raise FetchError(f"{self.address}: the server answered {answer}, {what}")
-            self._receive_body(response)
+def _check_room(address: str, folder: Path, size: int, limits: DownloadLimits) -> None:
+    if size > limits.size:
+        limit = f"more than the limit of {in_bytes(limits.size)}; raise it with --max-gb"
+        raise FetchError(f"{address}: the file has {in_bytes(size)}, {limit}")
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        needed = f"{in_bytes(size)} needed, {in_bytes(free)} free"
+        raise FetchError(f"{display_name(folder)}: not enough disk space: {needed}")
 
-    def _begin(self, response: http.client.HTTPResponse) -> None:
-        """Check the size that the server declares, and note what is about to come from its beginning."""
-        self.stream.seek(0)
-        self.stream.truncate()
-        self.have, self.digest = 0, hashlib.sha256()
-        declared = response.headers.get("Content-Length", "")
-        total = int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else None
-        if total is not None and self.size and total != self.size:
-            raise FetchError(f"{self.address}: the file has {total:,} bytes, expected {self.size:,}: it has changed")
-        if total is None and not response.chunked and not self.sha256:
-            what = "the server does not report the file size, so completeness cannot be checked"
-            raise FetchError(f"{self.address}: {what}: give its digest with --sha256")
-        self._check_room(total or self.size or 0)
-        tag = response.headers.get("ETag", "")
-        # a weak tag does not promise the same bytes
-        strong = tag and not tag.startswith("W/")
-        self.total, self.validator = total, tag if strong else response.headers.get("Last-Modified", "")
-        _LOG.warning(
-            "ranker: note: downloading %s: %s from %s",
-            self.target.name,
-            "size unknown" if total is None else in_bytes(total),
-            urlsplit(self.address).hostname,
-        )
 
-    def _check_room(self, size: int) -> None:
-        if size > self.limits.size:
-            limit = f"more than the limit of {in_bytes(self.limits.size)}; raise it with --max-gb"
-            raise FetchError(f"{self.address}: the file has {in_bytes(size)}, {limit}")
-        free = shutil.disk_usage(self.target.parent).free
-        if size > free:
-            needed = f"{in_bytes(size)} needed, {in_bytes(free)} free"
-            raise FetchError(f"{display_name(self.target.parent)}: not enough disk space: {needed}")
-
-    def _receive_body(self, response: http.client.HTTPResponse) -> None:
-        most = self.total or self.size or self.limits.size
-        while block := self._next_block(response):
-            self.have += len(block)
-            if self.have > most:
-                raise FetchError(f"{self.address}: received more than {most:,} bytes: the download was deleted")
-            self.stream.write(block)
-            self.digest.update(block)
-            report("MB", self.have // _MEGABYTE, most // _MEGABYTE)
-        if self.have < (self.total or self.size or 0):
-            raise self._broken("the connection was closed")
-
-    def _next_block(self, response: http.client.HTTPResponse) -> bytes:
+def _receive(
+    response: http.client.HTTPResponse, stream: IO[bytes], address: str, total: int | None, limits: DownloadLimits
+) -> str:
+    """Write the file to `stream`, and return its digest."""
+    received, digest, most = 0, hashlib.sha256(), total or limits.size
+    while True:
         try:
-            return response.read1(_BLOCK)
+            block = response.read1(_BLOCK)
         except TimeoutError:
-            raise self._broken(f"no data for {self.limits.timeout:g} s") from None
+            problem = f"no data for {limits.timeout:g} s"
+            break
         except (http.client.HTTPException, OSError, ValueError):
-            raise self._broken("the connection failed") from None
+            problem = "the connection failed"
+            break
+        if not block:
+            if received >= (total or 0):
+                return digest.hexdigest()
+            problem = "the connection was closed"
+            break
+        received += len(block)
+        if received > most:
+            raise FetchError(f"{address}: received more than {most:,} bytes: the download was deleted")
+        stream.write(block)
+        digest.update(block)
+        report("MB", received // _MEGABYTE, most // _MEGABYTE)
+    came = in_bytes(received) + (f" of {in_bytes(total)}" if total else "")
+    raise FetchError(f"{address}: {problem} after {came}: run the command again")
 
-    def _broken(self, what: str) -> _BrokenError:
-        total = self.total or self.size
-        came = in_bytes(self.have) + (f" of {in_bytes(total)}" if total else "")
-        return _BrokenError(f"{self.address}: {what} after {came}: run the command again")
 
-
-def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http.client.HTTPResponse:
+def _open(address: str, limits: DownloadLimits) -> http.client.HTTPResponse:
     """Ask for `address`, following redirections, and return the response."""
     # neither urllib's handlers of file:, ftp: and data:, nor its own redirections
     opener = OpenerDirector()
     for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
         opener.add_handler(handler)
+    headers = {"Accept-Encoding": "identity", "User-Agent": f"mt-ranker/{VERSION}"}
     current = address
     for _ in range(limits.redirects + 1):
         try:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.records import Candidate, Record, first_repeated, shown
 from ranker.errors import DataError
 
@@ -49,11 +50,11 @@ class _Segment:
 
 def parse_mqm(text: str, file: str) -> list[Record]:
     r"""Parse MQM errors; `text` has lines that end in ``\n``."""
-    lines = text.removesuffix("\n").split("\n")
-    header = [name.strip().lower() for name in lines[0].split("\t")]
+    rows = table_rows(text, file, "\t", quoted=False)
+    header = [name.strip().lower() for name in next(rows)[1]]
     for name in _REQUIRED:
         if name not in header:
-            what = f"column {name!r} is missing; expected {', '.join(_REQUIRED)} and seg_id, found {shown(lines[0])}"
+            what = f"column {name!r} is missing; expected {', '.join(_REQUIRED)} and seg_id, found {shown(header)}"
             raise DataError(what, file=file, line=1)
     twice = first_repeated(name for name in header if name)
     if twice is not None:
@@ -62,14 +63,8 @@ def parse_mqm(text: str, file: str) -> list[Record]:
     if segment_column is None:
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
     segments: dict[tuple[str, str], _Segment] = {}
-    for number, line in enumerate(lines[1:], 2):
-        fields = line.split("\t")
-        if len(fields) == 1 and not line.strip():
-            continue
-        if len(fields) != len(header):
-            what = f"expected {len(header)} fields as in the first line, found {len(fields)}"
-            raise DataError(what, file=file, line=number)
-        _add(segments, dict(zip(header, fields, strict=True)), segment_column, file, number)
+    for line, fields in rows:
+        _add(segments, dict(zip(header, fields, strict=True)), segment_column, file, line)
     return [_finished(segment) for segment in segments.values()]
 
 

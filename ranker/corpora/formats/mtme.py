@@ -43,21 +43,18 @@ def is_mtme(folder: str | Path) -> bool:
     return all((Path(folder) / name).is_dir() for name in ("sources", _OUTPUTS))
 
 
-def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[str] | None = None) -> Dataset:
+def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     """Read the test set in a directory of mt-metrics-eval."""
     root = Path(folder)
     file = display_name(root)
     available = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
-    for pair in pairs or ():
-        if pair not in available:
-            raise DataError(f"no outputs of language pair {shown(pair)}; available: {', '.join(available)}", file=file)
     if not available:
         raise DataError(
             "contains no language pair, expected directories such as en-de", file=display_name(root / _OUTPUTS)
         )
     name = name or printable(root.resolve().name)
-    tests = [_read_pair(root, pair, name) for pair in pairs or available]
-    left_out = sum(named["level"] != "seg" for pair in pairs or available for _, named in _score_files(root, pair))
+    tests = [_read_pair(root, pair, name) for pair in available]
+    left_out = sum(named["level"] != "seg" for pair in available for _, named in _score_files(root, pair))
     if left_out:
         _LOG.warning("ranker: note: %s: files of human scores not at segment level, ignored: %d", file, left_out)
     return replace(concatenate(tests), name=name)

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from ranker.corpora.records import shown
+from ranker.corpora.records import number_in, shown
 from ranker.errors import DataError
 
 MISSING = "None"
@@ -42,10 +42,7 @@ def parse_score(value: str, file: str, line: int) -> float | None:
     """Read one score, None where it is missing."""
     if value == MISSING:
         return None
-    try:
-        number = math.nan if "_" in value else float(value)
-    except ValueError:
-        number = math.nan
+    number = number_in(value)
     if not math.isfinite(number):
         raise DataError(f"expected a finite number or {MISSING}, found {shown(value)}", file=file, line=line)
     return number

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, describe_layout, from_columns
-from ranker.corpora.records import first_repeated, shown
+from ranker.corpora.records import first_repeated, number_in, shown
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 
@@ -78,10 +78,10 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
             (sources if kind == "S" else references)[int(sentence)] = rest
         elif kind in by_kind:
             score, _, hypothesis = rest.partition("\t")
-            if not np.isfinite(_number(score)):
+            if not np.isfinite(number_in(score)):
                 what = f"expected {kind}-{sentence}, a score and a hypothesis, separated by tabs, found {shown(rest)}"
                 raise DataError(what, file=file, line=number)
-            by_kind[kind].append((int(sentence), _number(score), hypothesis))
+            by_kind[kind].append((int(sentence), number_in(score), hypothesis))
     hypotheses = sorted(by_kind["D"] or by_kind["H"], key=itemgetter(0))
     sentence, score, texts = zip(*hypotheses, strict=True)
     none = np.zeros((len(texts), 0))
@@ -180,7 +180,7 @@ def _numbers(written: pa.Array, row: Int64Array, file: str, called: Callable[[in
         numbers = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         encoded = pc.dictionary_encode(written)
-        distinct = [_number(word) for word in encoded.dictionary.to_pylist()]
+        distinct = [number_in(word) for word in encoded.dictionary.to_pylist()]
         numbers = np.array(distinct, dtype=np.float64)[encoded.indices.to_numpy()]
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
@@ -188,11 +188,3 @@ def _numbers(written: pa.Array, row: Int64Array, file: str, called: Callable[[in
         what = f"{called(place)} is {shown(written[place].as_py())}, expected a finite number"
         raise DataError(what, file=file, line=int(row[place]) + 1)
     return np.asarray(numbers, dtype=np.float64)
-
-
-def _number(word: str) -> float:
-    """Return a number as Python reads it, NaN for what is none."""
-    try:
-        return float("nan" if "_" in word else word)
-    except ValueError:
-        return float("nan")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import Int64Array
+from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.tables import Columns, parse_table
 from ranker.corpora.languages import language_pair
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import table
 from ranker.errors import DataError
-from ranker.files import display_name, read_text
+from ranker.files import display_name, exists, read_text
 
 COLUMNS = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
 _REQUIRED = ["lp", "seg_id", "sysA", "sysB", "relation"]
@@ -36,15 +37,7 @@ def companion(path: str | Path) -> Path | None:
     path = Path(path)
     name = companion_name(path).removesuffix(".gz")
     candidates = (path.with_name(file_name) for file_name in (name, f"{name}.gz"))
-    return next((candidate for candidate in candidates if candidate != path and _is_file(candidate)), None)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # the name is too long
-        return False
+    return next((candidate for candidate in candidates if candidate != path and exists(candidate)), None)
 
 
 def companion_name(path: str | Path) -> str:
@@ -62,20 +55,13 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
 
     if is_rankings(text):
         return with_rankings(dataset, text, name)
-    columns = _columns(text, name)
-    if not len(columns["relation"]):
+    given = parse_table(text, name, "\t", quoted=False)
+    columns = _checked(given)
+    if not len(given.lines):
         return dataset
-    _check_values(columns, "relation", RELATIONS, name)
-    if "primary" in columns:
-        _check_values(columns, "primary", ("0", "1"), name)
-    first, second = (_candidates(columns, side, dataset, name) for side in ("sysA", "sysB"))
-    same = np.flatnonzero(first == second)
-    if len(same):
-        raise DataError(
-            f"system {shown(columns['sysA'][same[0]])} is compared with itself; expected two different systems",
-            file=name,
-            line=int(same[0]) + 2,
-        )
+    first, second = (_candidates(columns, side, dataset, given) for side in ("sysA", "sysB"))
+    what = "is compared with itself; expected two different systems"
+    _refuse(given, first == second, lambda row: f"system {shown(columns['sysA'][row])} {what}")
     optional = {
         key: [None if value == "-" else value for value in columns[header]]
         for key, header in (
@@ -128,66 +114,42 @@ def pairs_bytes(dataset: Dataset) -> bytes:
     return ("\n".join(["\t".join(COLUMNS), *rows]) + "\n").encode()
 
 
-def _columns(text: str, name: str) -> dict[str, npt.NDArray[np.object_]]:
-    """Return the columns by name; row ``i`` stands on line ``i + 2``."""
-    lines = text.removesuffix("\n").split("\n")
-    header = lines[0].split("\t")
-    missing = [column for column in _REQUIRED if column not in header]
+def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:
+    """Return the columns by name."""
+    missing = [column for column in _REQUIRED if column not in given.header]
     if missing:
-        raise DataError(
-            f"column {missing[0]!r} is missing; expected a first line with {' '.join(COLUMNS)}",
-            file=name,
-            line=1,
-        )
-    twice = first_repeated(header)
+        what = f"column {missing[0]!r} is missing; expected a first line with {' '.join(COLUMNS)}"
+        raise DataError(what, file=given.file, line=1)
+    twice = first_repeated(given.header)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=name, line=1)
-    for number, line in enumerate(lines, 1):
-        if line.count("\t") != len(header) - 1:
-            raise DataError(
-                f"expected {len(header)} fields as in the first line, found {line.count(chr(9)) + 1}",
-                file=name,
-                line=number,
-            )
-    fields = np.array("\t".join(lines[1:]).split("\t") if len(lines) > 1 else [], dtype=object)
-    return dict(zip(header, fields.reshape(-1, len(header)).T, strict=True))
+        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=given.file, line=1)
+    columns = {name: values.fill_null("").to_numpy() for name, values in zip(given.header, given.values, strict=True)}
+    for name, allowed in (("relation", RELATIONS), ("primary", ("0", "1"))):
+        for row in np.flatnonzero(~np.isin(columns.get(name, np.array([])).astype(str), allowed))[:1].tolist():
+            what = f"{name}: expected one of {' '.join(allowed)}, found {shown(columns[name][row])}"
+            raise DataError(what, file=given.file, line=int(given.lines[row]))
+    return columns
 
 
-def _check_values(
-    columns: Mapping[str, npt.NDArray[np.object_]], column: str, allowed: tuple[str, ...], name: str
-) -> None:
-    wrong = np.flatnonzero(~np.isin(columns[column].astype(str), allowed))
-    if len(wrong):
-        raise DataError(
-            f"{column}: expected one of {' '.join(allowed)}, found {shown(columns[column][wrong[0]])}",
-            file=name,
-            line=int(wrong[0]) + 2,
-        )
+def _refuse(given: Columns, wrong: BoolArray, what: Callable[[int], str]) -> None:
+    """Raise what is wrong with the first of the rows that are."""
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        raise DataError(what(row), file=given.file, line=int(given.lines[row]))
 
 
-def _candidates(columns: Mapping[str, npt.NDArray[np.object_]], side: str, dataset: Dataset, name: str) -> Int64Array:
+def _candidates(
+    columns: Mapping[str, npt.NDArray[np.object_]], side: str, dataset: Dataset, given: Columns
+) -> Int64Array:
     sources = dataset.sources
     source = _find(
         [sources["lp"].fillna("-").to_numpy(object), sources["seg_id"].to_numpy(object)],
         [np.array([*map(language_pair, columns["lp"])], dtype=object), columns["seg_id"]],
     )
-    unknown = np.flatnonzero(source < 0)
-    if len(unknown):
-        index = int(unknown[0])
-        raise DataError(
-            f"lp and seg_id: expected a source of {dataset.name}, found {_source(columns, index)}",
-            file=name,
-            line=index + 2,
-        )
+    what = f"lp and seg_id: expected a source of {dataset.name}, found"
+    _refuse(given, source < 0, lambda row: f"{what} {_source(columns, row)}")
     rows = _find([dataset.candidate_source, dataset.candidates["system"].to_numpy(object)], [source, columns[side]])
-    unknown = np.flatnonzero(rows < 0)
-    if len(unknown):
-        index = int(unknown[0])
-        raise DataError(
-            f"{side}: expected a system that translated {_source(columns, index)}, found {shown(columns[side][index])}",
-            file=name,
-            line=index + 2,
-        )
+    what = f"{side}: expected a system that translated"
+    _refuse(given, rows < 0, lambda row: f"{what} {_source(columns, row)}, found {shown(columns[side][row])}")
     return rows
 
 

@@ -43,7 +43,6 @@ def read_dataset(
     `systems` are the columns of a table with one column per system.
     """
     file = display_name(path)
-    before = _version(path)
     try:
         dataset = _read(path, name or _stem(path), file, systems)
     except MemoryError:
@@ -51,21 +50,7 @@ def read_dataset(
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=file)
     pairs = pairs or (None if str(path) == STDIN else companion(path))
-    if not pairs:
-        return dataset
-    complete = read_pairs(pairs, dataset)
-    if _version(path) != before:
-        raise DataError(f"was replaced before {display_name(pairs)} was read: run the command again", file=file)
-    return complete
-
-
-def _version(path: str | Path) -> tuple[int, int, int] | None:
-    """Return what changes when a file is replaced, None where there is no file."""
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    return read_pairs(pairs, dataset) if pairs else dataset
 
 
 def read_parallel(

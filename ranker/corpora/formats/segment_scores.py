@@ -8,33 +8,28 @@ of its system.
 
 from __future__ import annotations
 
-import csv
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
-from ranker.corpora.formats.json_lines import json_values
+from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
+from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows
 from ranker.corpora.languages import language_pair
 from ranker.corpora.records import shown
 from ranker.errors import DataError, counted, nearest
 from ranker.files import display_name, read_text, sha256
-from ranker.storage.escapes import csv_unescaped
 
 _KEYS = ("lp", "seg_id", "system")
 _TEXTS = ("mt", "hypothesis")
 """Names of the translation in the output of COMET and MetricX."""
-_LARGEST = sys.float_info.max
 _SCORES = ("score", "COMET", "prediction")
 """Names of scores besides the metric's own: general, COMET, MetricX."""
 _FORMS = "expected lines with a system and a score, lines with a score, columns lp, seg_id, system, score, or JSON"
@@ -226,12 +221,11 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         rows = list(_from_json(text, file, name))
     else:
         lines = text.removesuffix("\n").split("\n")
-        delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
-        table = _fields(lines, delimiter, file)
-        names = next(table)[1]
-        header = _header(names, name)
+        delimiter: Delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
+        quoted = delimiter != "\t"
+        header = _header(next(table_rows(text, file, delimiter, quoted=quoted))[1], name)
         if header is not None:
-            rows = list(_from_table(table, names, header, delimiter, file))
+            rows = list(_from_table(parse_table(text, file, delimiter, quoted=quoted), header))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in lines[0]:
@@ -277,83 +271,34 @@ def _header(fields: list[str], name: str) -> dict[str, int] | None:
     return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
 
 
-def _fields(lines: list[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of every row of a table, with the line on which it begins."""
-    csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(
-        lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
-    )
-    while True:
-        line = reader.line_num + 1
-        try:
-            yield line, next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(f"badly quoted row ({error})", file=file, line=line) from None
-
-
-def _from_table(
-    table: Iterator[tuple[int, list[str]]], names: list[str], header: Mapping[str, int], delimiter: str, file: str
-) -> Iterator[Row]:
-    rows: list[tuple[int, list[str]]] = []
-    for line, fields in table:
-        if not fields:
-            continue
-        if len(fields) != len(names):
-            what = f"expected {len(names)} fields as in the first line, found {len(fields)}"
-            raise DataError(what, file=file, line=line)
-        rows.append((line, fields))
-    if delimiter != "\t" and rows:
-        columns = [canonical(name) for name in names]
-        texts = [place for place, column in enumerate(columns) if column not in kinds_of(columns)]
-        columns_of_text = (
-            pa.chunked_array([[fields[place] for _, fields in rows]], pa.large_string()) for place in texts
-        )
-        cells = csv_unescaped(columns_of_text)
-        for place, column in zip(texts, cells, strict=True):
-            for (_, fields), text in zip(rows, column.to_pylist(), strict=True):
-                fields[place] = text
-    for line, fields in rows:
-        keys = {key: fields[header[key]] or None for key in _KEYS if key in header}
-        yield Row(_value(fields[header["score"]].strip(), file, line), line, **keys)
+def _from_table(table: Columns, header: Mapping[str, int]) -> Iterator[Row]:
+    cells = {key: table.values[place].to_pylist() for key, place in header.items()}
+    keys = [key for key in _KEYS if key in cells]
+    for at, line in enumerate(table.lines.tolist()):
+        score = _value((cells["score"][at] or "").strip(), table.file, line)
+        yield Row(score, line, **{key: cells[key][at] or None for key in keys})
 
 
 def _from_json(text: str, file: str, name: str) -> Iterator[Row]:
     for line, value in json_values(text, file):
-        if not isinstance(value, dict):
-            raise DataError(f"expected an object with a score, found {shown(value)}", file=file, line=line)
-        if value and all(isinstance(scores, list) for scores in value.values()):
-            for system, scores in value.items():
+        reader = RecordReader(file, line, {})
+        fields = reader.mapping(value, "record")
+        if fields and all(isinstance(scores, list) for scores in fields.values()):
+            for system, scores in fields.items():
                 for number, score in enumerate(scores):
-                    path = f"{shown(system)}[{number}]"
-                    yield _json_row(score, file, path, None, name, system)
+                    row = _json_row(reader, score, f"{shown(system)}[{number}]", name)
+                    yield row._replace(where=f"{shown(system)}[{number}]", system=system)
             continue
-        yield _json_row(value, file, "", line, name, None)
+        yield _json_row(reader, fields, "record", name)
 
 
-def _json_row(value: Any, file: str, path: str, line: int | None, name: str, system: str | None) -> Row:
-    def fail(what: str) -> DataError:
-        return DataError(f"{path}: {what}" if path else what, file=file, line=line)
-
-    if not isinstance(value, dict):
-        raise fail(f"expected an object with a score, found {shown(value)}")
-    key = next((key for key in (name, *_SCORES) if key in value), None)
+def _json_row(reader: RecordReader, value: object, path: str, name: str) -> Row:
+    fields = reader.mapping(value, path)
+    key = next((key for key in (name, *_SCORES) if key in fields), None)
     if key is None:
         wanted = ", ".join(dict.fromkeys(("score", "COMET", "prediction", name)))
-        raise fail(f"expected a score under one of the keys {wanted}, found {shown(sorted(value))}")
-    score = value[key]
-    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        raise fail(f"{key}: expected a number, found {shown(score)}")
-    if isinstance(score, int | float) and not abs(score) < _LARGEST:
-        raise fail(f"{key}: expected a finite number, found {shown(score)}")
-    keys: dict[str, str | None] = {}
-    for place in _KEYS:
-        entry = value.get(place)
-        if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | str)):
-            raise fail(f"{place}: expected text, found {shown(entry)}")
-        keys[place] = None if entry is None else str(entry)
-    if system is not None:
-        keys["system"] = system
-    text = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
-    return Row(math.nan if score is None else float(score), line if line is not None else path, **keys, text=text)
+        reader.fail(path, f"a score under one of the keys {wanted}", sorted(fields))
+    score = math.nan if fields[key] is None else reader.number(fields[key], f"{path}.{key}")
+    keys = {place: reader.optional_text(fields, place, f"{path}.{place}") for place in _KEYS}
+    text = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), None)
+    return Row(score, reader.line, **keys, text=text)

@@ -70,8 +70,8 @@ class Columns:
     header_line: int | None = None
 
 
-def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Columns:
-    """Parse CSV, which is `quoted`, or TSV with a header line."""
+def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the fields of every row of CSV, which is `quoted`, or TSV, all as many as in the first."""
     csv.field_size_limit(sys.maxsize)
     # a field of a quoted CSV may hold line breaks, so the csv module counts the lines
     reader = csv.reader(
@@ -80,31 +80,32 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
+    size = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            what = f"badly quoted row ({error}): expected a quote that closes it"
+            raise DataError(what, file=file, line=line) from None
+        if not row:
+            continue
+        size = size or len(row)
+        if len(row) != size:
+            raise DataError(f"expected {size} fields as in the first line, found {len(row)}", file=file, line=line)
+        yield line, row
 
-    def rows() -> Iterator[tuple[int, list[str]]]:
-        while True:
-            line = reader.line_num + 1
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise DataError(
-                    f"badly quoted row ({error}): expected a quote that closes it", file=file, line=line
-                ) from None
-            if row:
-                yield line, row
 
-    numbered = rows()
+def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Columns:
+    """Parse CSV, which is `quoted`, or TSV with a header line."""
+    numbered = table_rows(text, file, delimiter, quoted=quoted)
     header_line, header = next(numbered, (1, []))
     columns = [*map(names.canonical, header)]
     lines: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
     chunks: list[list[pa.Array]] = []
     while part := list(itertools.islice(numbered, _CHUNK)):
-        for line, row in part:
-            if len(row) != len(header):
-                expected = f"expected {len(header)} fields as in the first line, found {len(row)}"
-                raise DataError(expected, file=file, line=line)
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([_unless_empty(column, values) for column, values in zip(columns, cells, strict=True)])

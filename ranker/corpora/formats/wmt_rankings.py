@@ -13,9 +13,7 @@ counts its sources from 1.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import itertools
 import re
 import unicodedata
@@ -25,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import SCHEMA, table
@@ -61,42 +60,22 @@ def is_rankings(text: str) -> bool:
 
 def parse_rankings(text: str, file: str) -> Iterator[Ranking]:
     r"""Parse relative rankings; `text` has lines that end in ``\n``."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        columns = _columns(header, file)
-        for row in reader:
-            if row:
-                yield _ranking(dict(zip(header, row, strict=False)), len(row), columns, file, reader.line_num)
-    except csv.Error as error:
-        what = f"badly quoted row ({error}): expected a quote that closes it"
-        raise DataError(what, file=file, line=reader.line_num) from None
-
-
-@dataclass(frozen=True)
-class _RankingColumns:
-    count: int
-    systems: list[str]
-    ranks: list[str]
-
-
-def _columns(header: Sequence[str], file: str) -> _RankingColumns:
+    rows = table_rows(text, file, ",", quoted=True)
+    header = [name.strip().lower() for name in next(rows)[1]]
     numbers = sorted({int(match[1]) for match in map(_SYSTEM.match, header) if match})
-    systems, ranks = ([f"system{number}{part}" for number in numbers or (1, 2)] for part in ("id", "rank"))
-    for name in (*_REQUIRED, *systems, *ranks):
+    columns = [(f"system{number}id", f"system{number}rank") for number in numbers or (1, 2)]
+    for name in (*_REQUIRED, *itertools.chain(*columns)):
         if name not in header:
             what = f"column {name!r} is missing; expected srclang, trglang, srcIndex, system1Id, system1rank, ..."
             raise DataError(what, file=file, line=1)
     twice = first_repeated(header)
     if twice is not None:
         raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=file, line=1)
-    return _RankingColumns(len(header), systems, ranks)
+    for line, row in rows:
+        yield _ranking(dict(zip(header, row, strict=True)), columns, file, line)
 
 
-def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file: str, line: int) -> Ranking:
-    if length != columns.count:
-        what = f"expected {columns.count} fields as in the first line, found {length}"
-        raise DataError(what, file=file, line=line)
+def _ranking(row: Mapping[str, str], columns: Sequence[tuple[str, str]], file: str, line: int) -> Ranking:
     codes = []
     for name in ("srclang", "trglang"):
         code = language_code(row[name])
@@ -104,7 +83,7 @@ def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file
             raise DataError(f"{name}: expected a language, found {shown(row[name])}", file=file, line=line)
         codes.append(code)
     ranked: list[tuple[str, int]] = []
-    for system, rank in zip(columns.systems, columns.ranks, strict=True):
+    for system, rank in columns:
         value = row[rank].strip()
         if value in ("", str(_BLANK)):
             continue

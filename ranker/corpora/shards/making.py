@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import pyarrow.parquet
 
 from ranker import progress
 from ranker.corpora.dataset import Dataset
@@ -34,7 +33,6 @@ def make_shards(
         raise OptionError(f"--rows {rows}: expected a whole number from 1")
     _prepare(folder)
     shards: list[Shard] = []
-    columns: dict[str, str] = {}
     name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
@@ -45,15 +43,12 @@ def make_shards(
             name, count = chosen.name, count + len(chosen)
             path = folder / f"part-{len(shards):05d}{ending}"
             write_dataset(chosen, path)
-            if ending == ".parquet":
-                schema = pyarrow.parquet.read_schema(path)
-                columns |= {column: str(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
             shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(Shard(str(path)))))
             progress.report("candidates", count, 0)
     if not shards:
         raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
     sources = sum(shard.sources or 0 for shard in shards)
-    manifest = ShardManifest(FORMAT, VERSION, name, count, sources, columns, tuple(shards))
+    manifest = ShardManifest(FORMAT, VERSION, name, count, sources, tuple(shards))
     write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 

@@ -20,7 +20,7 @@ from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError, counted
-from ranker.files import display_name, read_text, reading, safe_join
+from ranker.files import display_name, exists, read_text, reading, safe_join
 
 MANIFEST = "shards.json"
 FORMAT, VERSION = "ranker-shards", 1
@@ -38,14 +38,13 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class ShardManifest(msgspec.Struct, frozen=True):
-    """The content of ``shards.json``; `columns` are those of the files, empty if these are no tables."""
+    """The content of ``shards.json``."""
 
     format: str
     version: int
     name: str
     rows: Count
     sources: Count
-    columns: dict[str, str]
     shards: tuple[Shard, ...]
 
 
@@ -100,12 +99,12 @@ class Shards:
 
 def is_pattern(data: str) -> bool:
     """Whether `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
-    return any(mark in data for mark in "*?") and not _exists(data)
+    return any(mark in data for mark in "*?") and not exists(data)
 
 
 def is_manifest(data: str) -> bool:
     """Whether `data` is a directory of shards, or its manifest."""
-    return Path(data).name == MANIFEST or _exists(str(Path(data) / MANIFEST))
+    return Path(data).name == MANIFEST or exists(str(Path(data) / MANIFEST))
 
 
 def matching(pattern: str) -> list[str]:
@@ -159,10 +158,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
     with reading(display_name(path)), path.open("rb") as stream:
         while block := stream.read(_BLOCK):
             yield block
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import pytest
 
 from ranker.corpora.documents.assessments import Assessment, Layout, parse_assessments
@@ -10,7 +11,7 @@ from ranker.errors import DataError
 from tests.corpora.stories import MANIFEST, SCORES, write_corpus
 
 NUMBERED = {"judge": 1, "system": 2, "doc": 3, "segment": 4, "fluency": 5, "adequacy": 6}
-LAYOUT = Layout(NUMBERED, scale=(1, 5), missing=frozenset({"NA", "-1"}))
+LAYOUT = Layout(NUMBERED, scale=(1, 5), missing={"NA", "-1"})
 
 
 def parsed(text: str, layout: Layout = LAYOUT) -> list[tuple[object, ...]]:
@@ -37,7 +38,7 @@ def test_a_row_gives_a_score_for_every_kind() -> None:
     ],
 )
 def test_delimiters(delimiter: str, row: str) -> None:
-    layout = dataclasses.replace(LAYOUT, delimiter=delimiter)
+    layout = msgspec.structs.replace(LAYOUT, delimiter=delimiter)
     assert parsed(f"{row}\n{row}", layout)[2:] == [
         ("E05", "d1", "1", "j 1", "fluency", 4.0, 2),
         ("E05", "d1", "1", "j 1", "adequacy", 2.0, 2),
@@ -61,7 +62,7 @@ def test_titles_in_any_case_and_order() -> None:
 
 
 def test_a_title_line_above_numbered_columns() -> None:
-    layout = dataclasses.replace(LAYOUT, header=True)
+    layout = msgspec.structs.replace(LAYOUT, header=True)
     assert len(parsed("a\tb\tc\td\te\tf\nj1\tE05\td1\t1\t4\t2\n", layout)) == 2
     assert parsed("a\tb\tc\td\te\tf\n", layout) == []
 
@@ -79,13 +80,13 @@ def test_one_score_a_row() -> None:
 
 
 def test_badly_quoted_rows_are_located() -> None:
-    layout = dataclasses.replace(LAYOUT, delimiter=",")
+    layout = msgspec.structs.replace(LAYOUT, delimiter=",")
     with pytest.raises(DataError, match=r"scores:2: badly quoted row \(.*\); expected fields quoted as in CSV"):
         parsed('j1,E05,d1,1,4,2\n"j1"x,E05,d1,1,4,2', layout)
 
 
 def test_without_a_scale_any_finite_number() -> None:
-    layout = dataclasses.replace(LAYOUT, scale=None)
+    layout = msgspec.structs.replace(LAYOUT, scale=None)
     assert [item[5] for item in parsed("j\tE05\td\t1\t-3e1\t100", layout)] == [-30.0, 100.0]
     with pytest.raises(DataError, match="scores:1: fluency: expected a finite number, found 'inf'"):
         parsed("j\tE05\td\t1\tinf\t1", layout)

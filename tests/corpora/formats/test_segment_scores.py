@@ -188,7 +188,7 @@ def test_hostile_names_are_shown_harmlessly(hostile: str, read: Write) -> None:
 def test_nothing_and_numbers_beyond_all_are_refused(read: Write) -> None:
     with pytest.raises(DataError, match=r"a\.txt: is empty, expected lines with a system and a score"):
         read("a.txt", " \n")
-    with pytest.raises(DataError, match=r"a\.jsonl:1: score: expected a finite number, found 10000"):
+    with pytest.raises(DataError, match=r"a\.jsonl:1: record\.score: expected a finite number, found 10000"):
         read("a.jsonl", f'{{"score": 1{"0" * 400}}}\n')
 
 

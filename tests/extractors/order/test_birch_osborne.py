@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ranker.extractors.order.birch_osborne import relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
-from ranker.links import make_links
 from tests.effort import examples
+from tests.made_links import make_links
 
 
 def parsed(text: str) -> list[tuple[int, int]]:

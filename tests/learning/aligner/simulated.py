@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array
-from ranker.links import Links, make_links
+from ranker.links import Links
+from tests.made_links import make_links
 
 _SPURIOUS = 8
 _LONGEST_PHRASE = 4
