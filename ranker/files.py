@@ -51,6 +51,7 @@ _DOCUMENTS = {
 _IN_ZIP = {b"word/": "text", b"opendocument.text": "text", b"xl/": "sheet", b"opendocument.spreadsheet": "sheet"}
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
+_GZIP_RATIO, _GZIP_FREE = 200, 1 << 26
 _LONGEST_NAME = 200
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
@@ -99,6 +100,12 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
         raise DataError(f"is not a valid file name ({error})", file=name) from None
 
 
+def check_no_device(path: str | Path) -> None:
+    """Refuse to read a device, which may never end."""
+    if Path(path).is_char_device() or Path(path).is_block_device():
+        raise DataError("this is a device, expected a file", file=display_name(path))
+
+
 def exists(path: str | Path) -> bool:
     """Return whether there is such a file or folder; what cannot be a name is none."""
     try:
@@ -113,10 +120,11 @@ def read_bytes(path: str | Path) -> bytes:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
     with reading(name):
+        if str(path) != STDIN:
+            check_no_device(path)
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
-    if raw.startswith(GZIP_MAGIC):
-        with reading(name):
-            raw = gzip.decompress(raw)
+        if raw.startswith(GZIP_MAGIC):
+            raw = _unzipped(raw, name)
     kind = document_kind(name, raw)
     if kind is not None:
         raise DataError(f"this is {kind.called}, which is not read: {kind.advice}", file=name)
@@ -133,6 +141,17 @@ def document_kind(name: str, raw: bytes = b"") -> _Document | None:
     # it may be UTF-16
     tag = _MARKUP.match(raw[:4000].replace(b"\0", b""))
     return _DOCUMENTS[tag[1].decode().lower()] if tag else None
+
+
+def _unzipped(raw: bytes, name: str) -> bytes:
+    """Undo gzip, but not of what expands as no text does."""
+    most = max(_GZIP_FREE, _GZIP_RATIO * len(raw))
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+        text = stream.read(most + 1)
+    if len(text) > most:
+        what = f"unpacks to more than {_GZIP_RATIO} times its size, which is unusual for text"
+        raise DataError(f"{what}; to read it anyway, unpack it first", file=name)
+    return text
 
 
 def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:

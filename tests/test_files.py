@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import os
 import stat
@@ -13,6 +14,18 @@ import ranker
 from ranker import errors, files
 from ranker.corpora.downloads.transfer import DownloadLimits, fetch
 from ranker.errors import DataError
+
+
+def test_what_expands_as_no_text_does_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_GZIP_FREE", 1 << 16)
+    bomb, text = tmp_path / "bomb.gz", tmp_path / "text.gz"
+    bomb.write_bytes(gzip.compress(bytes(1 << 20)))
+    with pytest.raises(DataError, match=r"bomb\.gz: unpacks to more than 200 times its size.*unpack it first"):
+        files.read_bytes(bomb)
+    # several members, as of concatenated files
+    written = b"".join(b"line %d\n" % number for number in range(50_000))
+    text.write_bytes(gzip.compress(written) + gzip.compress(b"end\n"))
+    assert files.read_bytes(text) == written + b"end\n"
 
 
 @pytest.mark.parametrize("name", ["de-en", "bleu-refA.seg.score", "combine[bleu,ter]-src.signature", "über", "名前"])

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from ranker.errors import DataError
-from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
+from ranker.files import GZIP_MAGIC, STDIN, check_no_device, decode_text, display_name, reading, universal_line_ends
 
 _PART = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -42,6 +42,9 @@ def _parts(path: str | Path, name: str) -> Iterator[bytes]:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected text", file=name)
     source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
+    with reading(name):
+        if source is None:
+            check_no_device(path)
     with reading(name), source or Path(path).open("rb") as raw:
         # either is buffered, though its type does not say so
         zipped = raw.peek(2).startswith(GZIP_MAGIC)  # type: ignore[union-attr]
