@@ -85,12 +85,11 @@ NETWORK = (
     "ftplib http.client imaplib nntplib poplib smtplib socket socketserver ssl telnetlib urllib.request webbrowser",
     "xmlrpc aiohttp dask distributed httpx huggingface_hub paramiko requests urllib3 websockets",
 )
-# opens connections when ranker data get asks for it; answers them; opens a finished report in a browser; uses a cluster
+# opens connections when ranker data get asks for it; answers them; uses a cluster
 MAY = {
     "ranker.corpora.downloads.transfer",
     "ranker.collect.web.connections",
     "ranker.collect.web.server",
-    "ranker.cli.pages",
     "ranker.scaling.cluster",
 }
 

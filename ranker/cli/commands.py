@@ -1,8 +1,8 @@
 """Commands: their help, and the options that they have in common.
 
-A parameter that is a record, such as `Input`, becomes one option per field. Every command takes ``--quiet`` and
-``--no-color``. The choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and
-``--output`` too. Data may be given without ``--data``, unless the command has other arguments.
+A parameter that is a record, such as `Input`, becomes one option per field. Every command takes ``--quiet``. The
+choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
+Data may be given without ``--data``, unless the command has other arguments.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from ranker.cli.completion import completion
 from ranker.cli.options import OUTPUT, listed_paths
-from ranker.cli.output import be_quiet, print_note, without_styles, write_long_signatures
+from ranker.cli.output import be_quiet, print_note, write_long_signatures
 from ranker.errors import OptionError
 
 _FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
-_NO_COLOR = "no_color"
 _DATA, _DATA_ARGUMENT = "data", "named_data"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
@@ -55,9 +53,6 @@ _LongOption = Annotated[
 ]
 QuietOption = Annotated[
     bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
-]
-NoColorOption = Annotated[
-    bool, Option("--no-color", help="Print tables without terminal styles, as with NO_COLOR.", rich_help_panel=OUTPUT)
 ]
 
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
@@ -167,15 +162,12 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
         parameters[_LONG] = _option(_LONG, _LongOption, False)
     parameters[_QUIET] = _option(_QUIET, QuietOption, False)
-    parameters[_NO_COLOR] = _option(_NO_COLOR, NoColorOption, False)
     shown = [_explained(parameter) for parameter in parameters.values()]
 
     @functools.wraps(function)
     def command(**values: Any) -> int | None:
         if values.pop(_QUIET):
             be_quiet()
-        if values.pop(_NO_COLOR):
-            without_styles()
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
         for name, (record, options) in records.items():
@@ -224,7 +216,7 @@ def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
 
 
 def _explained(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return an option with a name for its value: its choices, or what `_VALUES` says; a shell completes names."""
+    """Return an option with a name for its value: its choices, or what `_VALUES` says."""
     info = _info(parameter)
     if not isinstance(info, ParameterInfo):
         return parameter
@@ -232,7 +224,6 @@ def _explained(parameter: inspect.Parameter) -> inspect.Parameter:
     if isinstance(info, OptionInfo) and info.metavar is None:
         by_type = (_VALUES[part] for part in _parts(kind) if part in _VALUES)
         explained.metavar = "|".join(_allowed(kind)) or next(by_type, None)
-    explained.autocompletion = completion(explained.metavar) or info.autocompletion
     return parameter.replace(annotation=Annotated[kind, explained])
 
 

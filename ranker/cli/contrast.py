@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
 from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
+from ranker.cli.pages import HtmlOption, check_page, show_page, write_html
 from ranker.cli.scorer import print_notes, result_signature, single, supplied
 from ranker.errors import OptionError, counted
 
@@ -75,7 +75,6 @@ def command(
     jobs: JobsOption = None,
     form: OutputForm = "table",
     html: HtmlOption = None,
-    opened: OpenOption = False,
 ) -> None:
     """Show what each of two systems gets right and the other wrong.
 
@@ -95,7 +94,7 @@ def command(
         0
     ].for_systems()
     named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
-    check_page(html, opened=opened)
+    check_page(html)
     dataset = replace(inputs, data=inputs.data or named).read(scorer.members)
     first, second = map(inputs.system, names) if names else (None, None)
     from ranker.corpora.system_pairs import system_pair
@@ -136,7 +135,7 @@ def command(
         say_signatures(signature)
 
     emit(form, {"signature": signature, **asdict(result)}, _rows(result), show, _lines(result))
-    show_page(html, opened=opened)
+    show_page(html)
 
 
 def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:

@@ -38,9 +38,9 @@ from ranker.cli import (
     tune,
     warm_up,
 )
-from ranker.cli.commands import Commands, NoColorOption, QuietOption
+from ranker.cli.commands import Commands, QuietOption
 from ranker.cli.messages import usage_message
-from ranker.cli.output import be_quiet, begin, shortened, without_styles
+from ranker.cli.output import be_quiet, begin, shortened
 from ranker.errors import MissingError, RankerError
 from ranker.files import display_name
 from ranker.version import VERSION
@@ -92,12 +92,9 @@ def _options(
         bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     quiet: QuietOption = False,
-    no_color: NoColorOption = False,
 ) -> None:
     if quiet:
         be_quiet()
-    if no_color:
-        without_styles()
 
 
 def repeat_option(arguments: Sequence[str]) -> list[str]:

@@ -42,7 +42,6 @@ class _Wanted:
 
     quiet: bool = False
     long_signatures: bool = False
-    styles: bool = True
     notes: list[tuple[Iterable[str], str]] = field(default_factory=list)
 
 
@@ -106,18 +105,13 @@ def write_long_signatures() -> None:
 
 def color_system() -> Literal["auto"] | None:
     """Return which styles rich may use: those of the terminal, or none."""
-    return "auto" if _wanted.styles else None
-
-
-def without_styles() -> None:
-    """Print tables without terminal styles from now on."""
-    _wanted.styles = False
+    return None if os.environ.get("NO_COLOR") else "auto"
 
 
 def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
     global _wanted
-    _wanted = _Wanted(styles=not os.environ.get("NO_COLOR"))
+    _wanted = _Wanted()
     be_quiet(False)
     # what prints the notes of the library where a program sets up no logging of its own
     if logging.lastResort is not None:

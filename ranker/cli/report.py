@@ -9,7 +9,7 @@ from typer import Option
 
 from ranker.cli.options import Input, JobsOption, KindOption, ModelOption, ResamplesOption, SeedOption, working
 from ranker.cli.output import print_note, print_pending_notes, say
-from ranker.cli.pages import OpenOption, check_page, open_page, write_html
+from ranker.cli.pages import check_page, write_html
 from ranker.cli.scorer import files_for
 from ranker.errors import OptionError
 
@@ -32,7 +32,6 @@ def command(
         ),
     ] = 10,
     resamples: ResamplesOption = 1000,
-    opened: OpenOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
@@ -54,7 +53,7 @@ def command(
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots
 
-    check_page(html, plots, opened=opened)
+    check_page(html, plots)
     if comparison is not None:
         from ranker.evaluation.compare.result import Comparison
         from ranker.reports.comparison_page import comparison_report
@@ -83,5 +82,3 @@ def command(
     say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         say(f"written: {path}")
-    if opened:
-        open_page(html)

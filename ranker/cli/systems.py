@@ -31,7 +31,7 @@ from ranker.cli.output import (
     show,
     win_rows,
 )
-from ranker.cli.pages import HtmlOption, OpenOption, check_page, show_page, write_html
+from ranker.cli.pages import HtmlOption, check_page, show_page, write_html
 from ranker.cli.scorer import MetricsOption, given_scorers
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
@@ -95,7 +95,6 @@ def command(
     jobs: JobsOption = None,
     form: Form = "table",
     html: HtmlOption = None,
-    opened: OpenOption = False,
 ) -> int:
     """Compare systems and test whether differences are significant.
 
@@ -120,7 +119,7 @@ def command(
         raise OptionError("--difference: applies to --plan; give --plan too")
     if max_drop is not None and fail_if_worse is None:
         raise OptionError("--max-drop: applies to a metric or model; name it with --fail-if-worse")
-    check_page(html, opened=opened)
+    check_page(html)
     scorers, dataset = given_scorers(metric, model, inputs, systems=True, preferences=html is None)
     known = [*scorers] or ["preferences"]
     if fail_if_worse is not None and fail_if_worse not in known:
@@ -181,7 +180,7 @@ def command(
             print_note(note)
     if plan and level == "segment" and len(dataset.sources) and dataset.sources["doc"].notna().all():
         print_note("the documents are known: --level document plans for a number of documents")
-    show_page(html, opened=opened)
+    show_page(html)
     worse = _worse(result, fail_if_worse, max_drop or 0.0, percent) if fail_if_worse else []
     if worse:
         say(f"ranker: {'; '.join(worse)}", err=True)

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 import typer
 from rich.console import Console
 
@@ -41,12 +40,10 @@ def test_every_environment_variable_is_documented():
     assert read == described
 
 
-@pytest.mark.parametrize("how", ["variable", "option"])
-def test_without_colour_nothing_is_styled(command, monkeypatch, capsys, how):
+def test_without_colour_nothing_is_styled(command, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    if how == "variable":
-        monkeypatch.setenv("NO_COLOR", "1")
-    command(*(["help", "--no-color"] if how == "option" else ["help"]))
+    monkeypatch.setenv("NO_COLOR", "1")
+    command("help")
     assert output.color_system() is None
     Console(force_terminal=True, color_system=output.color_system()).print("[bold red]x[/]")
     assert "\x1b" not in capsys.readouterr().out

@@ -95,40 +95,16 @@ def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
     assert "ignored" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("words", "number", "completed"), [("ranker sc", "1", ["score"]), ("ranker score -m chr", "3", ["chrf"])]
-)
-def test_completion_completes_without_anything_heavy(words, number, completed):
+def test_completion_completes_without_anything_heavy():
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "ranker"],
-        env={"_RANKER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number, **_environment()},
+        env={"_RANKER_COMPLETE": "complete_bash", "COMP_WORDS": "ranker sc", "COMP_CWORD": "1", **_environment()},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.split() == completed
+    assert done.stdout.split() == ["score"]
     assert "numpy" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "incomplete", "names"),
-    [
-        ("score", "-m", "ble", ["bleu"]),
-        ("score", "-m", "bleu,ch", ["bleu,chrf"]),
-        ("train", "-F", "bleu1", ["bleu1-4"]),
-        ("rank", "-M", "full-", ["full-any", "full-lexical"]),
-        ("rank", "-d", "samp", ["sample"]),
-        ("rank", "named_data", "samp", ["sample"]),
-        ("rank", "named_data", "c", []),
-        ("data get", "name", "wmt25", ["wmt25", "wmt25-esa"]),
-        ("features", "names", "ter", ["ter", "terp"]),
-    ],
-)
-def test_completion_completes_names_where_no_file_begins_so(ranker, name, option, incomplete, names):
-    command = COMMANDS[name]
-    context = command.make_context(name, [], resilient_parsing=True)
-    param = next(param for param in command.params if option in (*param.opts, param.name))
-    assert [item.value for item in param.shell_complete(context, incomplete)] == names
 
 
 def _environment() -> dict[str, str]:
