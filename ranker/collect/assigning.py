@@ -20,7 +20,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return an item's position in the queue, lowest first, None if it needs no judge; `active` ones are below 0."""
+    """Return an item's position in the queue, lowest first, None if it needs no judge."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":

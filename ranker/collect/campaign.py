@@ -49,7 +49,7 @@ class CampaignSettings:
     """Settings of a campaign, which the options of ``ranker collect new`` describe.
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
-    of a judge's items.
+    of a judge's items. `features` is in campaign files but no longer used.
     """
 
     id: str
@@ -64,7 +64,7 @@ class CampaignSettings:
     repeat: float = 0.05
     quota: int | None = None
     min_seconds: float = 2.0
-    features: str = "bleu1-4"
+    features: str = ""
     seed: int = 0
     url: str = "http://127.0.0.1:8765"
 
