@@ -159,7 +159,7 @@ def _campaign(folder: Path) -> Format:
     new = ["collect", "new", str(path), "-d", str(folder / "corpus.jsonl"), "--kind", "fluency", "--judges", "2"]
     more = ["--gold", str(folder / "corpus.jsonl"), "--gold-share", "0.3", "--degraded-share", "0.3"]
     with contextlib.redirect_stdout(io.StringIO()):
-        run_command([*new, *more, "--repeat-share", "0.3", "-F", "bleu"], None)
+        run_command([*new, *more, "--repeat-share", "0.3"], None)
     with contextlib.closing(connect(path)) as connection:
         settings = settings_of(connection)
         people = [row[0] for row in connection.execute("SELECT id FROM person WHERE role = 'judge'")]

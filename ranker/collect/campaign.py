@@ -39,7 +39,6 @@ class CampaignProgress:
     wanted: int
     further: int
     judges: int
-    active: int
     rate: float | None
     left: float | None
 
@@ -206,11 +205,6 @@ def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
     wanted = count("SELECT coalesce(sum(wanted), 0) FROM item WHERE role = ?", PLAIN)
     judged, total, now = count_counted(connection), count_judgements(connection), time.time()
     judges = count("SELECT count(*) FROM person WHERE role = ?", JUDGE)
-    active = count(
-        "SELECT count(DISTINCT judge) FROM judgement JOIN assignment ON assignment.id = assignment "
-        "WHERE judgement.at > ? AND judgement.id > (SELECT coalesce(max(id), 0) FROM judgement) - 20000",
-        now - _RATE_WINDOWS[0],
-    )
     rate = None
     start = count("SELECT min(at) FROM judgement")
     for window in _RATE_WINDOWS:
@@ -220,4 +214,4 @@ def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
             break
     share = judged / total if total else 1.0
     left = max(wanted - judged, 0) / (rate * share) * 3600 if rate and share else None
-    return CampaignProgress(judged, wanted, total - judged, judges, active, rate, left)
+    return CampaignProgress(judged, wanted, total - judged, judges, rate, left)

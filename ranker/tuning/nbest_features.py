@@ -136,13 +136,9 @@ class _Maker:
         used = np.unique(self.dataset.candidate_source)
         return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[Int64Array, Int64Array]:
-        tokens = tokenise(texts, "13a", lowercase=True)
-        return tokens.values.astype(np.int64), tokens.offsets
-
     def _words(self) -> tuple[Layout, FloatArray]:
-        _, offsets = self._tokens(self.dataset.candidates["text"].tolist())
-        return (("words", 1),), np.diff(offsets)[:, np.newaxis].astype(np.float64)
+        tokens = tokenise(self.dataset.candidates["text"].tolist(), "13a", lowercase=True)
+        return (("words", 1),), np.diff(tokens.offsets)[:, np.newaxis].astype(np.float64)
 
     def _lm(self) -> tuple[Layout, FloatArray]:
         if not len(self.options.lm_text):
@@ -173,6 +169,7 @@ class _Maker:
             shown[name] = f"system_{clean}"
         columns = (system[:, np.newaxis] == np.array(names, dtype=object)).astype(np.float64)
         return tuple((shown[name], 1) for name in names), columns
+
 
 def lm_lines(path: str | Path) -> list[str]:
     """Read sentences to learn a language model from, one per line."""
