@@ -171,7 +171,7 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
 
     with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)
-        figures = figures_of(connection, settings).document(KINDS[settings.kind])
+        figures = figures_of(connection, settings)
     rows = [
         {
             "judge": judge["code"],

@@ -84,7 +84,7 @@ def test_a_connection_is_not_closed_while_its_answer_is_computed_nor_between_req
 
     async def slowly(self):
         await asyncio.sleep(1)
-        return 0, {"judges": [], "agreement": None, "rankings": []}
+        return {"judges": [], "agreement": None, "rankings": []}
 
     monkeypatch.setattr(connections, "WAITING_SECONDS", 0.4)
     monkeypatch.setattr(Site, "figures", slowly)

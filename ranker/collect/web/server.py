@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from ranker.collect import access, assigning
-from ranker.collect.campaign import connect, count_judgements, progress_of, settings_of, transaction
+from ranker.collect.campaign import connect, progress_of, settings_of, transaction
 from ranker.collect.tasks import KINDS, answer_of
 from ranker.collect.web.connections import BACKLOG, Listener
 from ranker.collect.web.pages import missing, people, render, static, task_page
@@ -177,7 +177,7 @@ class Site:
         return await self._dashboard(token)
 
     async def _dashboard(self, token: str, link: tuple[str, str] | None = None, error: str = "") -> Response:
-        count, figures = await self.figures()
+        figures = await self.figures()
         text = render(
             "owner.html",
             title=self.settings.title,
@@ -190,21 +190,19 @@ class Site:
             people=people(self.connection, time.time()),
             quality={judge["code"]: judge for judge in figures["judges"]},
             figures=figures,
-            as_of=count,
         )
         return HTMLResponse(text, 422 if error else 200)
 
-    async def figures(self) -> tuple[int, dict[str, Any]]:
-        """Return the statistics as JSON, and the number of judgements that they cover; computed in a thread."""
+    async def figures(self) -> dict[str, Any]:
+        """Return the statistics as JSON, computed in a thread."""
         async with self._turn:
             return await asyncio.to_thread(self._compute_figures)
 
-    def _compute_figures(self) -> tuple[int, dict[str, Any]]:
+    def _compute_figures(self) -> dict[str, Any]:
         from ranker.collect.figures import figures_of
 
         with closing(connect(self._path)) as connection:
-            count = count_judgements(connection)
-            return count, figures_of(connection, self.settings).document(KINDS[self.settings.kind])
+            return figures_of(connection, self.settings)
 
     async def links(self, request: Request) -> Response:
         """Create a new link for a judge, or revoke one."""
