@@ -1,7 +1,9 @@
-"""Commands in copies of this process, so that nothing is imported again; needs a system that can fork."""
+"""Commands in this process or in copies of it, so that nothing is imported again; copies need a system with fork."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 import traceback
@@ -39,3 +41,11 @@ def command(words: list[str]) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
     return 0
+
+
+def captured(words: list[str]) -> tuple[int, str, str]:
+    """Run a command of `ranker` in this process; return exit code, output and messages."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        code = command(words)
+    return code, stdout.getvalue(), stderr.getvalue()

@@ -25,8 +25,10 @@ import pandas as pd
 
 from ranker.corpora.selection import select_language_pairs
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.processes import captured
+
 COMMANDS = {
     "scores": ["score", "--metric", "bleu,chrf,ter,perp[model=shipped],meteor,rouge_l"],
     "ranks, full-any": ["rank", "--model", "full-any"],
@@ -67,18 +69,10 @@ class Comparison:
 
 def run(*words: str) -> str:
     """Run a command in this process, and return what it prints."""
-    from ranker.cli.main import run as run_command
-
-    printed, said = io.StringIO(), io.StringIO()
-    code: object = 0
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
-        try:
-            run_command(["--quiet", *words])
-        except SystemExit as error:
-            code = error.code
+    code, printed, said = captured(["--quiet", *words])
     if code:
-        raise RuntimeError(f"ranker {' '.join(words)}: {said.getvalue()[-500:]}")
-    return printed.getvalue()
+        raise RuntimeError(f"ranker {' '.join(words)}: {said[-500:]}")
+    return printed
 
 
 def result(kind: str, data: Sequence[str], more: Sequence[str] = (), out: Path | None = None) -> Values:

@@ -90,24 +90,13 @@ def _damage_group(group: dict[str, _Array], choose: random.Random) -> None:
 
 def _reshaped(array: _Array, choose: random.Random) -> _Array:
     flat = array.reshape(-1)
-    choice = choose.randrange(9)
-    if choice == 0:
-        return flat[:-1]
-    if choice == 1:
-        return flat[1:]
-    if choice == 2:
-        return flat[:0]
-    if choice == 3:
-        return np.concatenate([flat, flat[-1:]])
-    if choice == 4:
-        return np.concatenate([flat, flat])
-    if choice == 5:
-        return array.reshape(-1, 1)
-    if choice == 6:
-        return array.reshape(1, -1)
-    if choice == 7:
-        return flat[:1].reshape(()) if len(flat) else flat.reshape(0, 0)
-    return array.T
+    shapes = (
+        *(flat[:-1], flat[1:], flat[:0], np.concatenate([flat, flat[-1:]]), np.concatenate([flat, flat])),
+        *(array.reshape(-1, 1), array.reshape(1, -1)),
+        flat[:1].reshape(()) if len(flat) else flat.reshape(0, 0),
+        array.T,
+    )
+    return shapes[choose.randrange(9)]
 
 
 def _converted(array: _Array, dtype: str) -> _Array:

@@ -38,7 +38,7 @@ def test_the_server_of_a_campaign(hostile, tmp_path):
     from ranker.collect.making import make_campaign
 
     path, port = tmp_path / "x.campaign", free_port()
-    created = make_campaign(path, small(sources=4), settings("ranking", next="active"), ["judge1"])
+    created = make_campaign(path, small(sources=4), settings("ranking"), ["judge1"])
     command = [sys.executable, "-P", "-m", "ranker", "collect", "serve", str(path), "--port", str(port)]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:

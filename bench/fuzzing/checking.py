@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.fuzzing.formats import Format
-from bench.fuzzing.running import run_command
+from bench.processes import captured
 from ranker.extractors.lexical import wordnet
 
 MOST_BYTES = 2 << 30
@@ -51,7 +51,7 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
         try:
             with form.around():
-                code, printed, messages = run_command(words, None)
+                code, printed, messages = captured(words)
         except BaseException:  # anything that is no answer is a finding
             frames = traceback.format_exc()
             last = [line.strip() for line in frames.splitlines() if line.strip().startswith("File")][-1]

@@ -24,7 +24,7 @@ from unittest import mock
 import numpy as np
 
 from bench.fuzzing.formats import Format
-from bench.fuzzing.running import run_command
+from bench.processes import captured
 from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
 from ranker.extractors import registry
@@ -145,7 +145,7 @@ def _run_in(folder: Path, *commands: list[str]) -> None:
     os.chdir(folder)
     try:
         for command in commands:
-            code, _, messages = run_command(command, None)
+            code, _, messages = captured(command)
             assert code == 0, messages
     finally:
         os.chdir(before)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.fuzzing.running import run_command
+from bench.processes import captured
 
 _PARTS = ("noun", "verb", "adj", "adv")
 _SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
@@ -158,8 +158,7 @@ def _campaign(folder: Path) -> Format:
     path = folder / "x.campaign"
     new = ["collect", "new", str(path), "-d", str(folder / "corpus.jsonl"), "--kind", "fluency", "--judges", "2"]
     more = ["--gold", str(folder / "corpus.jsonl"), "--gold-share", "0.3", "--degraded-share", "0.3"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        run_command([*new, *more, "--repeat-share", "0.3", "-F", "bleu"], None)
+    captured([*new, *more, "--repeat-share", "0.3"])
     with contextlib.closing(connect(path)) as connection:
         settings = settings_of(connection)
         people = [row[0] for row in connection.execute("SELECT id FROM person WHERE role = 'judge'")]
@@ -202,15 +201,11 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     signed = ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole)
     sure = [Confidence(2.0, 0.3, 0.01) for _ in signed.weight_sets.weights]
     signed.with_confidence(sure).save(folder / "y.model")
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        run_command(
-            ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"],
-            folder / "c.json",
-        )
-        for name in ("s", "t"):
-            (folder / name).write_text("a b c\nb c d\na d\n" * 3)
-        train = ["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "--model", str(folder / "x.align")]
-        run_command(train, None)
+    compare = ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"]
+    (folder / "c.json").write_text(captured(compare)[1], encoding="utf-8")
+    for name in ("s", "t"):
+        (folder / name).write_text("a b c\nb c d\na d\n" * 3)
+    captured(["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "--model", str(folder / "x.align")])
     plain = {"s": b"a b\nc d\n", "t": b"b a\nd\n"}
     rank = ["rank", "c.json", "--model", "IN", "-f", "jsonl"]
     score = ["score", "c.json", "--model", "IN", "-f", "json"]

@@ -35,7 +35,7 @@ def new_command(
         Option(
             "--next",
             help="How the next item is chosen: uniform covers all items evenly, overlap gives some items to several "
-            "judges, active picks the items that the ranker learns most from.",
+            "judges.",
         ),
     ] = "uniform",
     judges_per_item: Annotated[
@@ -58,9 +58,6 @@ def new_command(
     min_seconds: Annotated[
         float, Option(help="Judgements faster than this are counted as too fast.", min=0, max=1e6)
     ] = 2.0,
-    features: Annotated[
-        str, Option("--features", "-F", help="Features of active selection.", metavar="FEATURES")
-    ] = "standard-any",
     title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
     url: Annotated[
         str, Option(help="Public address of the server, used in the judges' links.")
@@ -94,7 +91,6 @@ def new_command(
         repeat=repeat_share,
         quota=quota,
         min_seconds=min_seconds,
-        features=features,
         seed=seed,
         url=url,
     )
@@ -176,7 +172,7 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
 
     with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)
-        figures = figures_of(connection, settings).document(KINDS[settings.kind])
+        figures = figures_of(connection, settings)
     rows = [
         {
             "judge": judge["code"],

@@ -27,7 +27,7 @@ def from_dataset_command(
         Option(
             "--features",
             "-F",
-            help="Among words, lm, systems, parser, and metrics: agreement with the other outputs. By default "
+            help="Among words, lm, systems and metrics: agreement with the other outputs. By default "
             "words,chrf,bleu[smoothing=add-one],systems, and lm where there is text for it.",
             metavar="FEATURES",
         ),
@@ -39,7 +39,6 @@ def from_dataset_command(
         list[str] | None, Option(help="Another corpus whose references train the language model.", metavar="NAME|PATH")
     ] = None,
     lm_order: Annotated[int, Option(help="Order of the language model.", min=1, max=6)] = 3,
-    parser: Annotated[str | None, Option(help="Parser for the parser feature, as for ds.")] = None,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
@@ -61,7 +60,7 @@ def from_dataset_command(
         text += catalogue.load(name).references["text"].tolist()
     wanted = features if features is not None else making.WITH_LM if lm_text or lm_data else making.WITHOUT_LM
     with working("creating the n-best list"):
-        selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
+        selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order))
         written = making.write_selection(selection, target)
     if selection.left_out:
         print_note(

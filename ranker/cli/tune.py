@@ -52,7 +52,6 @@ def command(
     decoder: Annotated[
         str | None, Option(help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD")
     ] = None,
-    time_limit: Annotated[float, Option(help="Time limit per decoder call, in seconds.")] = 86_400.0,
     iterations: Annotated[
         int | None,
         Option(help="Maximum number of iterations (default 1, or 25 with --decoder).", min=1, max=MOST_SEARCHES),
@@ -105,7 +104,7 @@ def command(
     objective = make_scorer(single(metric), model)
     further = (make_scorer(name, None) for name in listed(report))
     reported = list({scorer.name: scorer for scorer in (objective, *further)}.values())
-    called = Decoder(decoder, time_limit) if decoder is not None else None
+    called = Decoder(decoder) if decoder is not None else None
     references = read_references(refs or [], source)
     print_notes(reported, references)
     test = None

@@ -28,11 +28,6 @@ class Person:
     role: str
 
 
-def new_token() -> str:
-    """Return 256 random bits as 43 URL-safe characters."""
-    return secrets.token_urlsafe(32)
-
-
 def token_hash(token: str) -> str:
     """Return the stored hash of a token. With 256 random bits, a plain hash cannot be reversed by search."""
     return hashlib.sha256(token.encode()).hexdigest()
@@ -52,7 +47,8 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
     """Return a new token for a judge or the owner and revoke the previous one. An unknown code adds a judge."""
     if code != OWNER:
         check_code(code)
-    token = new_token()
+    # 256 random bits as 43 URL-safe characters
+    token = secrets.token_urlsafe(32)
     connection.execute(
         "INSERT INTO person (code, role, token, expires) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (code) DO UPDATE SET token = excluded.token, expires = excluded.expires",

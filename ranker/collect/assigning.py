@@ -20,7 +20,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return an item's position in the queue, lowest first, None if it needs no judge; `active` ones are below 0."""
+    """Return an item's position in the queue, lowest first, None if it needs no judge."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":
@@ -175,7 +175,9 @@ def save(
     """Store an answer of a judge to one of the judge's assignments, once; earlier answers stay in the history."""
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))
-    last = _last(connection, assignment)
+    last = connection.execute(
+        "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1", (assignment,)
+    ).fetchone()
     if last is not None and (last["form"], last["answer"]) == (form, text):
         return
     seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
@@ -210,10 +212,3 @@ def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int]
         (assignment,),
     ).fetchone()
     return None if row is None else list(json.loads(row["answer"]))
-
-
-def _last(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:
-    row: sqlite3.Row | None = connection.execute(
-        "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1", (assignment,)
-    ).fetchone()
-    return row

@@ -39,7 +39,6 @@ class CampaignProgress:
     wanted: int
     further: int
     judges: int
-    active: int
     rate: float | None
     left: float | None
 
@@ -49,7 +48,7 @@ class CampaignSettings:
     """Settings of a campaign, which the options of ``ranker collect new`` describe.
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
-    of a judge's items.
+    of a judge's items. `features` is in campaign files but no longer used.
     """
 
     id: str
@@ -64,7 +63,7 @@ class CampaignSettings:
     repeat: float = 0.05
     quota: int | None = None
     min_seconds: float = 2.0
-    features: str = "bleu1-4"
+    features: str = ""
     seed: int = 0
     url: str = "http://127.0.0.1:8765"
 
@@ -206,11 +205,6 @@ def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
     wanted = count("SELECT coalesce(sum(wanted), 0) FROM item WHERE role = ?", PLAIN)
     judged, total, now = count_counted(connection), count_judgements(connection), time.time()
     judges = count("SELECT count(*) FROM person WHERE role = ?", JUDGE)
-    active = count(
-        "SELECT count(DISTINCT judge) FROM judgement JOIN assignment ON assignment.id = assignment "
-        "WHERE judgement.at > ? AND judgement.id > (SELECT coalesce(max(id), 0) FROM judgement) - 20000",
-        now - _RATE_WINDOWS[0],
-    )
     rate = None
     start = count("SELECT min(at) FROM judgement")
     for window in _RATE_WINDOWS:
@@ -220,4 +214,4 @@ def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
             break
     share = judged / total if total else 1.0
     left = max(wanted - judged, 0) / (rate * share) * 3600 if rate and share else None
-    return CampaignProgress(judged, wanted, total - judged, judges, active, rate, left)
+    return CampaignProgress(judged, wanted, total - judged, judges, rate, left)

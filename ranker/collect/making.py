@@ -46,7 +46,6 @@ def make_campaign(
     """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items."""
     kind = KINDS[settings.kind]
     _check(dataset, settings, kind)
-    _check_features(dataset, settings)
     for code in judges:
         access.check_code(code)
     gold_answers = None if gold is None else _gold_answers(gold, kind)
@@ -80,15 +79,6 @@ def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None
         raise DataError(
             f"has sources without a reference, required by --show {settings.show}{advice}", file=dataset.name
         )
-
-
-def _check_features(dataset: Dataset, settings: CampaignSettings) -> None:
-    """Refuse active selection by features that need references, where there are none."""
-    from ranker.extractors.feature_sets import FeatureSet
-
-    features = FeatureSet.parse(settings.features)
-    if settings.next == "active":
-        features.check_references(dataset)
 
 
 def _fill(

@@ -11,7 +11,7 @@ from ranker.errors import OptionError
 
 KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score"]
 Show = Literal["source", "reference", "both", "none"]
-Next = Literal["uniform", "overlap", "active"]
+Next = Literal["uniform", "overlap"]
 RANKED = 5
 """Outputs ranked at a time, as in the WMT campaigns."""
 

@@ -205,7 +205,10 @@ def cross_year(
 
     def per_document() -> list[Table]:
         data = prepared()
-        correlations = _per_document(data.dataset, scores(), data.human_of_outputs)
+        correlations = {
+            name: _document_correlations(data.dataset, values, data.human_of_outputs)
+            for name, values in scores().items()
+        }
         return [_table("document level", by_document, correlations, settings, published=published(), items="documents")]
 
     title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
@@ -306,10 +309,6 @@ def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArr
         )
         for name, values in scores.items()
     }
-
-
-def _per_document(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
-    return {name: _document_correlations(dataset, values, human) for name, values in scores.items()}
 
 
 def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArray) -> Correlations:

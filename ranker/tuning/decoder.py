@@ -21,18 +21,15 @@ class Decoder:
     """A command that is called with two more words: the file of weights, and the n-best list to write."""
 
     command: str
-    time_limit: float = 86_400.0
 
     def __post_init__(self) -> None:
-        """Refuse a command without words, and a time limit that is none."""
+        """Refuse a command without words."""
         try:
             words = shlex.split(self.command)
         except ValueError as error:
             raise OptionError(f"--decoder {self.command}: {error}") from None
         if not words:
             raise OptionError("--decoder: expected a command, found nothing")
-        if not self.time_limit > 0:
-            raise OptionError(f"--time-limit {self.time_limit:g}: expected a positive number of seconds")
 
     def run(self, weights: Path, output: Path, log: Path) -> None:
         """Decode with the file of `weights`; what the command prints goes to `log`."""
@@ -46,12 +43,7 @@ class Decoder:
             except OSError as error:
                 raise ProcessError(f"decoder {self._called} cannot be started: {error.strerror or error}") from None
             try:
-                code = process.wait(self.time_limit if self.time_limit < float("inf") else None)
-            except subprocess.TimeoutExpired:
-                what = f"exceeded the time limit of {self.time_limit:g} s and was stopped"
-                raise ProcessError(
-                    f"decoder {self._called} {what}; see {display_name(log)}, or raise --time-limit"
-                ) from None
+                code = process.wait()
             finally:
                 # the whole group: a decoder is often a script that waits for others
                 with suppress(ProcessLookupError, PermissionError):

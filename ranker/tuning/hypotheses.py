@@ -44,7 +44,10 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
         if number == 1 or lines[index].strip()
     ]
     return references_of(
-        sources, [index for index, _ in indexed_lines], [text for _, text in indexed_lines], _name(files[0])
+        sources,
+        [index for index, _ in indexed_lines],
+        [text for _, text in indexed_lines],
+        display_name(Path(files[0]).name),
     )
 
 
@@ -71,10 +74,6 @@ def _lines(path: str | Path) -> list[str]:
     if not text:
         raise DataError("is empty, expected one sentence per line", file=display_name(path))
     return text.removesuffix("\n").split("\n")
-
-
-def _name(path: str | Path) -> str:
-    return display_name(Path(path).name)
 
 
 def check_sentences(nbest: NBestList, references: Dataset) -> None:

@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, nbest_bytes
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.tokens import distinct_sentences, tokenise
+from ranker.extractors.text.tokens import tokenise
 from ranker.files import display_name, write_together
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
@@ -33,7 +33,6 @@ class FeatureOptions:
     features: str = WITHOUT_LM
     lm_text: Sequence[str] = ()
     lm_order: int = 3
-    parser: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,6 @@ class _Maker:
             "words": self._words,
             "lm": self._lm,
             "systems": self._systems,
-            "parser": self._parser,
         }
         if name in makers:
             return makers[name]()
@@ -138,13 +136,9 @@ class _Maker:
         used = np.unique(self.dataset.candidate_source)
         return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[Int64Array, Int64Array]:
-        tokens = tokenise(texts, "13a", lowercase=True)
-        return tokens.values.astype(np.int64), tokens.offsets
-
     def _words(self) -> tuple[Layout, FloatArray]:
-        _, offsets = self._tokens(self.dataset.candidates["text"].tolist())
-        return (("words", 1),), np.diff(offsets)[:, np.newaxis].astype(np.float64)
+        tokens = tokenise(self.dataset.candidates["text"].tolist(), "13a", lowercase=True)
+        return (("words", 1),), np.diff(tokens.offsets)[:, np.newaxis].astype(np.float64)
 
     def _lm(self) -> tuple[Layout, FloatArray]:
         if not len(self.options.lm_text):
@@ -175,17 +169,6 @@ class _Maker:
             shown[name] = f"system_{clean}"
         columns = (system[:, np.newaxis] == np.array(names, dtype=object)).astype(np.float64)
         return tuple((shown[name], 1) for name in names), columns
-
-    def _parser(self) -> tuple[Layout, FloatArray]:
-        from ranker.extractors.dependency.cache import SHIPPED, parse
-        from ranker.extractors.dependency.triplets import TYPES, triplets
-
-        distinct = distinct_sentences(self.dataset)
-        parsed = triplets(parse(distinct.texts, self.options.parser or SHIPPED))
-        sentence = np.repeat(np.arange(len(distinct.texts)), np.diff(parsed.offsets))
-        counts = np.zeros((len(distinct.texts), len(TYPES)))
-        np.add.at(counts, (sentence, parsed.type.astype(np.int64)), 1.0)
-        return (("triplets", len(TYPES)),), counts[distinct.candidate]
 
 
 def lm_lines(path: str | Path) -> list[str]:

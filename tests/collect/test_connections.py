@@ -80,14 +80,14 @@ def test_of_too_many_connections_the_one_that_waited_longest_is_closed(campaign,
 @pytest.mark.parametrize("proxy", [{}, {"X-Forwarded-For": "203.0.113.7"}])
 def test_a_connection_is_not_closed_while_its_answer_is_computed_nor_between_requests(campaign, monkeypatch, proxy):
     from ranker.collect.web import connections
-    from ranker.collect.web.background import Background
+    from ranker.collect.web.server import Site
 
     async def slowly(self):
         await asyncio.sleep(1)
-        return 0, {"judges": [], "agreement": None, "rankings": []}
+        return {"judges": [], "agreement": None, "rankings": []}
 
     monkeypatch.setattr(connections, "WAITING_SECONDS", 0.4)
-    monkeypatch.setattr(Background, "figures", slowly)
+    monkeypatch.setattr(Site, "figures", slowly)
     path, created = campaign("ranking", data=small())
     with serving(path) as address:
         owner = Client(address)

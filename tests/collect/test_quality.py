@@ -41,6 +41,10 @@ def judge_in_file(path, judges, count):
     return connection, settings
 
 
+def qualities(connection, settings):
+    return [JudgeQuality(**judge) for judge in figures_of(connection, settings)["judges"]]
+
+
 @pytest.fixture(scope="module")
 def quality(sample):
     return dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
@@ -79,7 +83,7 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
         "judge3": (careless(kind), 1.0),
     }
     connection, settings = judge_in_file(path, judges, 120)
-    result = {judge.code: judge for judge in figures_of(connection, settings).judges}
+    result = {judge.code: judge for judge in qualities(connection, settings)}
     connection.close()
     for code in ("judge1", "judge2"):
         assert result[code].checks > 0.85, result[code]
@@ -114,7 +118,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
         return [2 if text.startswith("good") else 1 for text in texts]
 
     connection, settings = judge_in_file(path, {"judge1": (right, 9), "judge2": (wrong, 9)}, 30)
-    result = {judge.code: judge for judge in figures_of(connection, settings).judges}
+    result = {judge.code: judge for judge in qualities(connection, settings)}
     assert result["judge1"].gold >= 5
     assert result["judge1"].checks == 1
     assert result["judge2"].checks == 0
@@ -126,7 +130,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
 def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
     path, _ = campaign("fluency", data=small(sources=20), repeat=0.3)
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [len(texts[0]) % 5 + 1], 9)}, 30)
-    result = figures_of(connection, settings).judges[0]
+    result = qualities(connection, settings)[0]
     assert result.repeats >= 5
     assert result.self_agreement == 1
     dataset = dataset_of(connection, settings)
@@ -183,5 +187,5 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
 def test_one_answer_for_everything_is_flagged(campaign):
     path, _ = campaign("fluency", data=small(sources=20))
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
-    assert figures_of(connection, settings).judges[0].flags == ("100% of the answers are identical",)
+    assert qualities(connection, settings)[0].flags == ("100% of the answers are identical",)
     connection.close()

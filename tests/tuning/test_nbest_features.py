@@ -70,15 +70,6 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
         from_dataset(dataset, FeatureOptions("lm"))
 
 
-def test_parser_counts_are_the_triplets_of_each_type():
-    texts = ["The dog chased the black cat.", "It quickly ran to the house."]
-    dataset = dataset_of([(["x"], texts)])
-    nbest = from_dataset(dataset, FeatureOptions("parser")).nbest
-    assert nbest.columns[0] == "triplets.1"
-    assert nbest.features[0].tolist() == [1, 1, 1, 0, 0]
-    assert nbest.features[1, [0, 3, 4]].tolist() == [1, 1, 1]
-
-
 def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
     selection = from_dataset(corpus())
     written = write_selection(selection, tmp_path / "dev.nbest.gz")

@@ -9,15 +9,14 @@ import socket
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from ranker.collect import access, assigning
-from ranker.collect.campaign import connect, count_judgements, progress_of, settings_of, transaction
+from ranker.collect.campaign import connect, progress_of, settings_of, transaction
 from ranker.collect.tasks import KINDS, answer_of
-from ranker.collect.web.background import Background
 from ranker.collect.web.connections import BACKLOG, Listener
 from ranker.collect.web.pages import missing, people, render, static, task_page
 from ranker.errors import OptionError, note_logger
@@ -73,7 +72,7 @@ class Site:
     def __init__(self, path: str | Path) -> None:
         self.connection = connect(path)
         self.settings = settings_of(self.connection)
-        self.background = Background(path, self.settings)
+        self._path, self._turn = path, asyncio.Lock()
         self.by_person = access.Limiter(rate=20, burst=120)
         self.by_address = access.Limiter(rate=1, burst=30)
 
@@ -145,7 +144,6 @@ class Site:
         with transaction(self.connection):
             assigning.save(self.connection, person.id, assignment, answer, fields.get("form", "")[:32], now)
             following = assigning.next_assignment(self.connection, self.settings, person.id, now)
-        self.background.judged(count_judgements(self.connection))
         return _see("/done" if following is None else f"/item/{following}")
 
     async def undo(self, request: Request) -> Response:
@@ -179,7 +177,7 @@ class Site:
         return await self._dashboard(token)
 
     async def _dashboard(self, token: str, link: tuple[str, str] | None = None, error: str = "") -> Response:
-        count, figures = await self.background.figures()
+        figures = await self.figures()
         text = render(
             "owner.html",
             title=self.settings.title,
@@ -192,9 +190,19 @@ class Site:
             people=people(self.connection, time.time()),
             quality={judge["code"]: judge for judge in figures["judges"]},
             figures=figures,
-            as_of=count,
         )
         return HTMLResponse(text, 422 if error else 200)
+
+    async def figures(self) -> dict[str, Any]:
+        """Return the statistics as JSON, computed in a thread."""
+        async with self._turn:
+            return await asyncio.to_thread(self._compute_figures)
+
+    def _compute_figures(self) -> dict[str, Any]:
+        from ranker.collect.figures import figures_of
+
+        with closing(connect(self._path)) as connection:
+            return figures_of(connection, self.settings)
 
     async def links(self, request: Request) -> Response:
         """Create a new link for a judge, or revoke one."""
@@ -269,7 +277,6 @@ class Site:
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            self.background.judged(count_judgements(self.connection))
             ready()
             yield
             self.connection.close()

@@ -51,12 +51,6 @@ class AlignmentModel:
     target_vocabulary: tuple[str, ...]
     text: Mapping[str, str | bool]
 
-    def __repr__(self) -> str:
-        """Return the sizes."""
-        tables = self.tables
-        words = f"{len(tables.null_source):,} and {len(tables.null_target):,} words"
-        return f"<AlignmentModel: {words}, {len(tables.columns):,} entries, from {self.pairs:,} sentence pairs>"
-
     def align(
         self,
         source_values: npt.ArrayLike,

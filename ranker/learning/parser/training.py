@@ -45,7 +45,7 @@ def train(
     language: str = "en",
     seed: int = 0,
     options: ParserOptions = _DEFAULTS,
-    report: Callable[[str], None] | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, dict[str, ParserScores]]:
     """Train a parser and write it to a directory with its card, licence and scores."""
     check_folder(Path(output), "parser", ["meta.json"])
@@ -61,7 +61,7 @@ def train(
         pipeline = _new_pipeline(language, sum(len(sentence) for sentence in sentences), options)
         # seeded only now: importing spaCy draws random numbers
         with _seeded(seed):
-            _fit(pipeline, sentences, random.Random(seed), options, report or _silent)
+            _fit(pipeline, sentences, random.Random(seed), options, report)
     table = LemmaTable.learn(_lemma_words(sentences))
     parser = DependencyParser(pipeline, lemma_table=table)
     scores = {
@@ -77,10 +77,6 @@ def train(
         Path(output), pipeline, table, treebank=source, scores=scores, language=language, seed=seed, options=options
     )
     return scores
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 @contextmanager
