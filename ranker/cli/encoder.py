@@ -14,11 +14,6 @@ from ranker.cli.output import emit, print_table, say, say_progress
 app = Commands("Train sentence encoders.")
 
 
-@app.callback()
-def _group() -> None:
-    pass
-
-
 @app.command()
 def train(
     corpora: Corpora,

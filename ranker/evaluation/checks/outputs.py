@@ -269,9 +269,7 @@ def _kept(texts: Texts, name: str) -> Failures:
         return Counter(f"{item.split()[0]}>" if item[0] == "<" and " " in item else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
-    return _compared(
-        texts, suspect, find, lambda _, __, wanted, given: ([*(wanted - given)], [*(given - wanted)]), lambda *_: True
-    )
+    return _compared(texts, suspect, find, lambda _, __, wanted, given: ([*(wanted - given)], [*(given - wanted)]))
 
 
 CHECKS: dict[str, Callable[[Texts], Failures]] = {

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -238,13 +239,9 @@ class Comparison(TableResult):
         """The scope that sums everything up: the widest mean, or the only language pair."""
         return self.scopes[-1]
 
-    @property
+    @cached_property
     def _index(self) -> dict[tuple[str, str, str], Cell]:
-        index: dict[tuple[str, str, str], Cell] | None = self.__dict__.get("_cells")
-        if index is None:
-            index = {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
-            object.__setattr__(self, "_cells", index)
-        return index
+        return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
 
     def values(self, statistic: str, scope: str) -> FloatArray:
         """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
