@@ -199,13 +199,6 @@ def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
     say_signatures(comparison.signature)
 
 
-def _order(comparison: Comparison, statistic: str, scope: str) -> list[str]:
-    """Return the metrics, best first."""
-    cells = [comparison.cell(statistic, scope, metric.name) for metric in comparison.metrics]
-    ranked = sorted((cell.rank or len(cells) + 1, place) for place, cell in enumerate(cells) if cell is not None)
-    return [comparison.metrics[place].name for _, place in ranked]
-
-
 def _print_figures(comparison: Comparison, scope: Scope, statistics: list[Statistic]) -> None:
     if not statistics:
         return
@@ -216,7 +209,7 @@ def _print_figures(comparison: Comparison, scope: Scope, statistics: list[Statis
             "metric": name,
             **{statistic.title: _figure(comparison, statistic.id, scope.id, name) for statistic in statistics},
         }
-        for name in _order(comparison, statistics[-1 if level == "system" else 0].id, scope.id)
+        for name in comparison.in_order(statistics[-1 if level == "system" else 0].id, scope.id)
     ]
     print_table(rows, f"{scope.title}, {level} level, {counted(*size.get(level, (scope.systems, 'system')))}")
     typer.echo("")
@@ -235,9 +228,7 @@ def _print_wins(comparison: Comparison, statistic: str) -> None:
     tests = comparison.tests_of(statistic, scope.id)
     if tests is None:
         return
-    place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
-    names = _order(comparison, statistic, scope.id)
-    rows = win_rows(names, lambda row, column: tests.ahead[place[row]][place[column]], "metric")
+    rows = win_rows(comparison.in_order(statistic, scope.id), comparison.ahead(tests), "metric")
     settings = comparison.settings
     print_table(
         rows,
@@ -251,11 +242,9 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return one row a figure."""
     scopes = {scope.id: scope for scope in comparison.scopes}
     rows = []
-    place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
-    pairwise_tests = {(tests.statistic, tests.scope): tests for tests in comparison.pairwise_tests}
+    ahead = {(tests.statistic, tests.scope): comparison.ahead(tests) for tests in comparison.pairwise_tests}
     for cell in comparison.cells:
-        tests = pairwise_tests.get((cell.statistic, cell.scope))
-        ahead = tests.ahead[place[cell.metric]] if tests else ()
+        won = ahead.get((cell.statistic, cell.scope), set())
         rows.append(
             {
                 "scope": cell.scope,
@@ -264,7 +253,7 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
                 **{name: value for name, value in vars(cell).items() if name != "detail"},
                 "epsilon": cell.detail.get("epsilon"),
                 "ahead_of": "; ".join(
-                    metric.name for metric, won in zip(comparison.metrics, ahead, strict=False) if won
+                    metric.name for metric in comparison.metrics if (cell.metric, metric.name) in won
                 ),
             }
         )

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -273,12 +273,12 @@ def source_title(facts: Mapping[str, Any]) -> str:
     return f"{' '.join(facts[name] for name in ('lp', 'seg_id') if name in facts)}  {facts['source']}".rstrip()
 
 
-def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str) -> list[dict[str, str]]:
+def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str) -> list[dict[str, str]]:
     """Return the rows of a win matrix, whose columns are the numbers of its rows."""
     rows = []
     for number, name in enumerate(names, 1):
         marks = {
-            str(column): ">" if ahead(name, opponent) else "<" if ahead(opponent, name) else "."
+            str(column): ">" if (name, opponent) in ahead else "<" if (opponent, name) in ahead else "."
             for column, opponent in enumerate(names, 1)
         }
         won = sum(mark == ">" for mark in marks.values())

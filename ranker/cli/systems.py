@@ -400,9 +400,7 @@ def _print_details(comparison: SystemComparison) -> None:
 
 
 def _print_wins(comparison: SystemComparison, alpha: float) -> None:
-    ahead = comparison.ahead(alpha)
-    names = [each.system for each in comparison.systems]
-    rows = win_rows(names, lambda first, second: (first, second) in ahead, "system")
+    rows = win_rows([each.system for each in comparison.systems], comparison.ahead(alpha), "system")
     print_table(rows, "> significantly better, < worse")
     typer.echo("")
 

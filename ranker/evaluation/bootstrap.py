@@ -32,6 +32,9 @@ class Estimate:
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
+UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
+
+
 def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
     """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,); NaN is left out."""
     known = sample[~np.isnan(sample)]

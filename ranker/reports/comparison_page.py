@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.compare.result import ComparedMetric, Comparison, PairwiseTests, Scope, Statistic
+from ranker.evaluation.compare.result import Comparison, PairwiseTests, Scope, Statistic
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require, shortened
 from ranker.reports.plots.forms import Series, rows_plot, wins_plot
 
-_NAN = float("nan")
 LEADING = 3
 """Number of metrics in the plot of all language pairs."""
 
@@ -29,7 +27,7 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
             (cell := comparison.cell(statistic.id, main.id, metric.name)) and cell.rank for metric in comparison.metrics
         )
     ]
-    values: dict[str, Any] = {"comparison": comparison, "main": main, "in_order": in_order}
+    values: dict[str, Any] = {"comparison": comparison, "main": main}
     several = len(comparison.scopes) > 1 and shown[0] in drawn
     sections = [
         section("table.html", "table", "Table", shown=shown, **values),
@@ -67,26 +65,15 @@ def _statistic(comparison: Comparison, statistic: Statistic, number: int) -> Sec
     )
 
 
-def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list[ComparedMetric]:
-    """Return the metrics, best first; those without a value last, in the given order."""
-
-    def place(metric: ComparedMetric) -> int:
-        cell = comparison.cell(statistic.id, scope.id, metric.name)
-        return cell.rank if cell and cell.rank else len(comparison.metrics) + 1
-
-    return sorted(comparison.metrics, key=place)
-
-
 def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number: int) -> Plot:
     """Draw the values of all metrics with their intervals, best first."""
-    metrics = in_order(comparison, statistic, scope)
     labels, estimates, listed = [], [], []
-    for metric in metrics:
-        cell = comparison.cell(statistic.id, scope.id, metric.name)
-        value = Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
-        labels.append(f"({cell.cluster}) {metric.name}" if cell and cell.cluster else metric.name)
+    for name in comparison.in_order(statistic.id, scope.id):
+        cell = comparison.cell(statistic.id, scope.id, name)
+        value = comparison.estimate(statistic.id, scope.id, name)
+        labels.append(f"({cell.cluster}) {name}" if cell and cell.cluster else name)
         estimates.append(value)
-        listed.append(f"{metric.name} {value.value:.3f}")
+        listed.append(f"{name} {value.value:.3f}")
     return rows_plot(
         f"standings-{number}",
         f"{statistic.title}, {scope.title}",
@@ -101,18 +88,18 @@ def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number
 
 def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
     """Draw the figures of the `LEADING` best metrics for every language pair and mean."""
-    leading = in_order(comparison, statistic, comparison.main_scope)[:LEADING]
-    series = []
-    for metric in leading:
-        cells = [comparison.cell(statistic.id, scope.id, metric.name) for scope in comparison.scopes]
-        estimates = (
-            Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN) for cell in cells
+    leading = comparison.in_order(statistic.id, comparison.main_scope.id)[:LEADING]
+    series = [
+        Series(
+            shortened(name, 24),
+            tuple(comparison.estimate(statistic.id, scope.id, name) for scope in comparison.scopes),
         )
-        series.append(Series(shortened(metric.name, 24), tuple(estimates)))
+        for name in leading
+    ]
     return rows_plot(
         "scopes",
         f"{statistic.title} by language pair and data set",
-        f"Bars with intervals for {', '.join(metric.name for metric in leading)}.",
+        f"Bars with intervals for {', '.join(leading)}.",
         [scope.title for scope in comparison.scopes],
         series,
         axis=statistic.title,
@@ -122,13 +109,10 @@ def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
 
 def win_matrix(comparison: Comparison, tests: PairwiseTests, statistic: Statistic, scope: Scope, number: int) -> Plot:
     """Draw significant differences between metrics, best first."""
-    places = {metric.name: place for place, metric in enumerate(comparison.metrics)}
-    names = [metric.name for metric in in_order(comparison, statistic, scope)]
-    ahead = [[tests.ahead[places[first]][places[second]] for second in names] for first in names]
     return wins_plot(
         f"wins-{number}",
         f"Significant differences, {statistic.title}",
         "A filled square: the row's metric is significantly better than the column's.",
-        names,
-        ahead,
+        comparison.in_order(statistic.id, scope.id),
+        comparison.ahead(tests),
     )

@@ -33,7 +33,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError, counted
-from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.table_result import TableResult
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 FORMAT = "ranker-comparison/1"
 ScopeType = Literal["language-pair", "mean"]
-_NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -220,11 +219,22 @@ class Comparison(TableResult):
     def estimate(self, statistic: str, scope: str | None = None, metric: str | None = None) -> Estimate:
         """Return one figure with its interval, NaN if there is none; by default of the main scope and first metric."""
         cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
-        return Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
+        return Estimate(cell.value, cell.low, cell.high) if cell else UNKNOWN
 
     def tests_of(self, statistic: str, scope: str) -> PairwiseTests | None:
         """Return the p-values for one statistic in one scope, or None."""
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
+
+    def in_order(self, statistic: str, scope: str) -> list[str]:
+        """Return the names of the metrics, best first; those without a figure last, in the given order."""
+        names = [metric.name for metric in self.metrics]
+        ranks = {name: cell.rank for name in names if (cell := self.cell(statistic, scope, name)) and cell.rank}
+        return sorted(names, key=lambda name: ranks.get(name, len(names) + 1))
+
+    def ahead(self, tests: PairwiseTests) -> set[tuple[str, str]]:
+        """Return all pairs of names of metrics of which the first is significantly better than the second."""
+        names = [metric.name for metric in self.metrics]
+        return {(names[row], names[column]) for row, column in np.argwhere(tests.ahead)}
 
     def statistic(self, identity: str) -> Statistic:
         """Return the statistic of that id."""

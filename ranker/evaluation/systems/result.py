@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
 from ranker.evaluation.systems.pair_tests import PairTest
@@ -206,9 +206,9 @@ class SystemsResult(TableResult):
                 row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": system.system}
                 row |= system.score.columns("score")
                 row |= {key: getattr(system, key) for key in ("rank", "low", "high", "cluster")}
-                row |= (system.difference or _UNKNOWN).columns("difference")
+                row |= (system.difference or UNKNOWN).columns("difference")
                 row |= {key: getattr(system, key) for key in ("p", "adjusted", "needed")}
-                rows.append(row | (system.agree or _UNKNOWN).columns("agree"))
+                rows.append(row | (system.agree or UNKNOWN).columns("agree"))
         return pd.DataFrame(rows)
 
     def _brief(self) -> pd.DataFrame:
@@ -243,7 +243,6 @@ class SystemsResult(TableResult):
         return {"format": FORMAT, **asdict(self)}
 
 
-_UNKNOWN = Estimate(*[float("nan")] * 3)
 _TITLES: Mapping[PairTest, str] = {
     "bs": "paired bootstrap",
     "ar": "approximate randomisation",

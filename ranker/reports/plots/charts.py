@@ -9,7 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
@@ -63,9 +63,8 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     sets = judged[:3]
     values_of_sets = [statistics(agreement, agreement.headline[1]) for _, agreement in sets]
     names = list(dict.fromkeys(name for values in values_of_sets for name in values))
-    missing = Estimate(_NAN, _NAN, _NAN)
     series = [
-        Series(dataset.name, tuple(values.get(name, missing) for name in names))
+        Series(dataset.name, tuple(values.get(name, UNKNOWN) for name in names))
         for (dataset, _), values in zip(sets, values_of_sets, strict=True)
     ]
     return rows_plot(
@@ -95,10 +94,9 @@ def _data_sets(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
 
 
 def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]]) -> Plot:
-    missing = Estimate(_NAN, _NAN, _NAN)
     labels = [label for label, _ in shown]
     series = [
-        Series(title, tuple(figures.get(figure, missing) for _, figures in shown))
+        Series(title, tuple(figures.get(figure, UNKNOWN) for _, figures in shown))
         for figure, title in (("Spearman", "Spearman"), ("primary", "tau"))
         if any(figure in figures for _, figures in shown)
     ]

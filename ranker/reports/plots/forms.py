@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,15 +92,15 @@ def rows_plot(
     )
 
 
-def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Sequence[Sequence[bool]]) -> Plot:
+def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Container[tuple[str, str]]) -> Plot:
     """Draw significant differences: a filled square where the row is significantly better than the column."""
     size = len(names)
+    won = [[column for column, other in enumerate(names) if (name, other) in ahead] for name in names]
 
     def paint(axes: Any) -> None:
         for row in range(size):
             axes.broken_barh([(row, 1)], (row, 1), color=GRID, linewidth=0)
-            won = [(column, 1) for column in range(size) if ahead[row][column]]
-            axes.broken_barh(won, (row, 1), color=SERIES[0], linewidth=0)
+            axes.broken_barh([(column, 1) for column in won[row]], (row, 1), color=SERIES[0], linewidth=0)
         lines = range(1, size)
         axes.hlines(lines, 0, size, color=PAPER, linewidth=1.4)
         axes.vlines(lines, 0, size, color=PAPER, linewidth=1.4)
@@ -117,7 +117,7 @@ def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahe
             side.set_color(INK)
             side.set_linewidth(0.6)
 
-    wins = "; ".join(f"{system} beats {sum(row)}" for system, row in zip(names, ahead, strict=True))
+    wins = "; ".join(f"{system} beats {len(row)}" for system, row in zip(names, won, strict=True))
     return Plot(name, title, f"{description} {wins}.", 0.5 + 0.24 * size, paint)
 
 

@@ -155,13 +155,12 @@ def _against_people(result: SystemsResult, comparison: SystemComparison, number:
 
 def _wins(result: SystemsResult, comparison: SystemComparison, number: int) -> Plot:
     """Draw which system is significantly better than which."""
-    ahead, names = comparison.ahead(result.settings.alpha), [each.system for each in comparison.systems]
     return wins_plot(
         f"wins-{number}",
         _titled(f"Significant differences, {comparison.metric}", comparison),
         "A filled square: the system of the row is significantly better than that of the column.",
-        names,
-        [[(first, second) in ahead for second in names] for first in names],
+        [each.system for each in comparison.systems],
+        comparison.ahead(result.settings.alpha),
     )
 
 
