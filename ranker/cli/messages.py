@@ -7,8 +7,6 @@ from typing import Any
 
 from ranker.errors import nearest
 
-_RENAMED = {"--arpa": "--output", "--out": "--output", "--to": "--output", "--write": "--output"}
-"""Options of earlier versions that no nearest name leads to."""
 _WORDS = (
     (r"Value error, ", ""),
     (r"Input should be a valid integer.*", "expected a whole number"),
@@ -36,10 +34,7 @@ def _with_suggestion(message: str) -> str:
 
 
 def usage_message(error: Any) -> str:
-    """Return the message of a usage error of typer, with the new name of what was called otherwise."""
-    renamed = _RENAMED.get(getattr(error, "option_name", ""))
-    if renamed:
-        return f"No such option: {error.option_name}. Use {renamed} instead."
+    """Return the message of a usage error of typer."""
     text: str = error.format_message()
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)

@@ -224,7 +224,8 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
     if missing:
         print_note(f"{counted(missing, 'sentence')} without hypotheses")
     texts = iter(nbest.text_of(chosen[chosen >= 0]))
-    numbers = _places(nbest, chosen)
+    # among the hypotheses of its sentence, from 0
+    numbers = (chosen - nbest.offsets(len(chosen))[:-1]).tolist()
     rows: list[dict[str, Any]] = [
         {
             "sentence": sentence,
@@ -235,9 +236,3 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
     emit(form, rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows)))
-
-
-def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:
-    """Return the place of every chosen hypothesis among those of its sentence, from 0."""
-    positions: list[int] = (chosen - nbest.offsets(len(chosen))[:-1]).tolist()
-    return positions

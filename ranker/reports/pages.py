@@ -94,7 +94,7 @@ def _policy_hash(text: str) -> str:
 
 
 def check_targets(page: Path, plots: Path | None) -> None:
-    """Check that a report can be written and does not replace another kind of file."""
+    """Check that a report can be written and does not replace another kind of file, and create the `plots`."""
     name = display_name(page)
     try:
         if page.is_dir():
@@ -105,27 +105,22 @@ def check_targets(page: Path, plots: Path | None) -> None:
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
     if plots is not None:
-        _check_folder(plots)
+        _create(plots)
 
 
-def _check_folder(plots: Path) -> None:
-    name = display_name(plots)
+def _create(plots: Path) -> None:
+    """Create the directory for plots, unless there is one."""
     try:
-        if plots.exists() and not plots.is_dir():
-            raise DataError("is not a directory; choose another directory for the plots", file=name)
-        if not plots.parent.is_dir():
-            raise DataError(f"cannot be created: the directory {display_name(plots.parent)} does not exist", file=name)
+        plots.mkdir(exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be created: {error.strerror or error}", file=name) from None
+        what = f"cannot be created: {error.strerror or error}; choose another directory for the plots"
+        raise DataError(what, file=display_name(plots)) from None
 
 
 def write_plots(plots: Mapping[str, Plot], directory: str | Path) -> list[Path]:
     """Write every plot as ``NAME.svg`` and ``NAME.png`` to a directory, created if necessary; return the files."""
     folder = Path(directory)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
+    _create(folder)
     files: dict[Path, bytes] = {}
     for name, plot in plots.items():
         files |= {folder / f"{name}.svg": plot.svg(), folder / f"{name}.png": plot.png()}
@@ -148,7 +143,7 @@ def _environment() -> Environment:
     environment.globals.update(LONG=LONG, START=START)
     environment.filters.update(
         number=_number,
-        signed=_signed,
+        signed=functools.partial(_number, sign="+"),
         percent=_percent,
         estimate=_estimate,
         breakable=_breakable,
@@ -179,21 +174,12 @@ def _address(key: str) -> str:
     return f"#s={quote(key, safe='/')}"
 
 
-def _number(value: float | None, decimals: int = 3) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value + 0.0:.{decimals}f}"
-
-
-def _signed(value: float | None, decimals: int = 3) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value + 0.0:+.{decimals}f}"
+def _number(value: float | None, decimals: int = 3, *, sign: str = "") -> str:
+    return "–" if value is None or not math.isfinite(value) else f"{value + 0.0:{sign}.{decimals}f}"
 
 
 def _percent(value: float) -> str:
     return "–" if not math.isfinite(value) else f"{100 * value:.1f}%"
-
-
-def _interval(estimate: Estimate, decimals: int, sign: str) -> str:
-    known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    return f"[{estimate.low + 0.0:{sign}.{decimals}f}, {estimate.high + 0.0:{sign}.{decimals}f}]" if known else ""
 
 
 def _breakable(name: object) -> Markup:
@@ -208,9 +194,11 @@ def _estimate(estimate: Estimate, decimals: int = 3, *, signed: bool = False) ->
     """Write a figure and its interval on a line below."""
     from markupsafe import Markup
 
-    interval = _interval(estimate, decimals, "+" if signed else "")
-    below = f' <span class="interval">{interval}</span>' if interval else ""
-    return Markup(f"{(_signed if signed else _number)(estimate.value, decimals)}{below}")
+    value, low, high = (
+        _number(each, decimals, sign="+" if signed else "") for each in (estimate.value, estimate.low, estimate.high)
+    )
+    known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
+    return Markup(f'{value} <span class="interval">[{low}, {high}]</span>' if known else value)
 
 
 def _largest(values: Sequence[float]) -> float:

@@ -61,9 +61,9 @@ class CandidateScores:
 
     def standardise(self) -> CandidateScores:
         """Return the scores with mean 0 and deviation 1, without statistics."""
-        scores, for_systems = _standardised(self.scores), self.for_systems
+        scores, for_systems = standardised(self.scores), self.for_systems
         if for_systems is not None:
-            for_systems = _standardised(for_systems)
+            for_systems = standardised(for_systems)
         return CandidateScores(self.name, scores, for_systems=for_systems, standardised=True)
 
     @property
@@ -72,7 +72,8 @@ class CandidateScores:
         return self.scores if self.for_systems is None else self.for_systems
 
 
-def _standardised(scores: FloatArray) -> FloatArray:
+def standardised(scores: FloatArray) -> FloatArray:
+    """Return scores with mean 0 and standard deviation 1; NaN stays, and what is constant becomes 0."""
     known = scores[~np.isnan(scores)]
     spread = known.std() if len(known) else 0.0
     return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)

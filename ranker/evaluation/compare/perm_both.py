@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
-from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, standardised
 from ranker.evaluation.compare.statistics import StatisticValues
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
@@ -69,17 +69,11 @@ def perm_both_systems(
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5
     differences: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}
-    for first, second in combinations([_standardised(values) for values in metric], 2):
+    for first, second in combinations([standardised(values) for values in metric], 2):
         left, right = np.where(swap, second, first), np.where(swap, first, second)
         differences["system.accuracy"].append(pairwise_accuracy(human, left) - pairwise_accuracy(human, right))
         differences["system.pearson"].append(pearson_rows(human, left) - pearson_rows(human, right))
     return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
-
-
-def _standardised(values: FloatArray) -> FloatArray:
-    """Return values with mean 0 and standard deviation 1; what is constant becomes 0."""
-    spread = values.std() if len(values) else 0.0
-    return np.asarray((values - values.mean()) / spread if spread > 0 else np.zeros_like(values))
 
 
 def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:

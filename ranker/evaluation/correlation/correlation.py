@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.evaluation.correlation.pair_counts import distinct
 from ranker.ranks import merge_ties
 
 
@@ -25,7 +26,7 @@ def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.Arra
     centred, constant = [], np.zeros(size, dtype=bool)
     for side in (first, second):
         values = np.asarray(side, dtype=np.float64)
-        constant |= _distinct(values, bounds) < 2
+        constant |= distinct(values, group, size) < 2
         with np.errstate(invalid="ignore"):
             mean = np.bincount(group, weights=values, minlength=size) / np.diff(bounds)
         centred.append(values - mean[group])
@@ -73,13 +74,3 @@ def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
         correlation = (centred[0] * centred[1]).sum(axis=-1) / spread[0] / spread[1]
     constant = (spread[0] <= 1e-12 * scale[0]) | (spread[1] <= 1e-12 * scale[1]) | (count[..., 0] < 2)
     return np.asarray(np.where(constant, np.nan, np.clip(correlation, -1.0, 1.0)))
-
-
-def _distinct(values: npt.ArrayLike, offsets: Int64Array) -> Int64Array:
-    """Return the number of different values in every group."""
-    rows = np.asarray(values, dtype=np.float64)
-    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    rows = rows[np.lexsort((rows, group))]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]) | (group[1:] != group[:-1])
-    return np.bincount(group, weights=new, minlength=len(offsets) - 1).astype(np.int64)

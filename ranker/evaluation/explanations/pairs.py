@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
 from ranker.evaluation.table_result import TableResult
-from ranker.extractors.base import Extractor, FeatureFamily
+from ranker.extractors.base import FeatureFamily
 from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
 from ranker.ranks import TIE
@@ -115,9 +115,9 @@ def explain_pairs(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, rows: Int64Array
 ) -> Iterator[PairExplanation]:
     """Explain the differences between two candidates, for every source that has both."""
-    features = _Features.of(ranker, dataset)
+    explainer = _Explainer(ranker, dataset, contributions)
     for first, second in rows[(rows >= 0).all(axis=1)].tolist():
-        yield _explain(features, dataset, contributions, (first, second), STRONGEST)
+        yield explainer.explain((first, second), STRONGEST)
 
 
 def left_out(rows: Int64Array) -> int:
@@ -142,83 +142,59 @@ def explain_pair(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: int, second: int, *, strongest: int = STRONGEST
 ) -> PairExplanation:
     """Explain the difference between the scores of two candidates of one source."""
-    return _explain(_Features.of(ranker, dataset), dataset, contributions, (first, second), strongest)
+    return _Explainer(ranker, dataset, contributions).explain((first, second), strongest)
 
 
-@dataclass(frozen=True, eq=False)
-class _Features:
-    """The columns of a ranker, and the extractors whose variants and options are one figure."""
+class _Explainer:
+    """Explains pairs of candidates; the variants and options of an extractor are one figure."""
 
-    columns: tuple[str, ...]
-    families: tuple[FeatureFamily, ...]
-    group: Int64Array
-    groups: list[tuple[FeatureFamily, str]]
-    extractors: tuple[Extractor, ...]
-    members: list[list[int]]
-    known: BoolArray
+    def __init__(self, ranker: Ranker, dataset: Dataset, contributions: FloatArray) -> None:
+        self.features, self.dataset, self.contributions = ranker.feature_set, dataset, contributions
+        extractors = self.features.extractors
+        # rouge_l and rouge_w are variants of one metric, consensus.mean and consensus.near columns of one extractor
+        named = [(each.family, each.name.partition(".")[0].partition("_")[0]) for each in extractors]
+        self.groups = list(dict.fromkeys(named))
+        self.group = [self.groups.index(name) for name in named]
+        self.group_of_column = np.repeat(self.group, [len(each.columns) for each in extractors])
+        self.usable = usable(extractors, dataset)
 
-    @classmethod
-    def of(cls, ranker: Ranker, dataset: Dataset) -> _Features:
-        features = ranker.feature_set
-        places: dict[tuple[FeatureFamily, str], int] = {}
-        members: list[list[int]] = []
-        group = []
-        for number, extractor in enumerate(features.extractors):
-            # rouge_l and rouge_w are variants of one metric, consensus.mean and consensus.near columns of one extractor
-            name = extractor.name.partition(".")[0].partition("_")[0]
-            place = places.setdefault((extractor.family, name), len(places))
-            group.extend([place] * len(extractor.columns))
-            members.extend([[]] * (place == len(members)))
-            members[place] = [*members[place], number]
-        known = usable(features.extractors, dataset)
-        return cls(
-            features.columns,
-            features.families,
-            np.array(group, dtype=np.int64),
-            list(places),
-            features.extractors,
-            members,
-            known,
+    def explain(self, rows: tuple[int, int], strongest: int) -> PairExplanation:
+        """Explain the difference between the scores of two candidates of one source."""
+        first, second = (self.contributions[row] for row in rows)
+        scores = float(first.sum()), float(second.sum())
+        source = int(self.dataset.candidate_source[rows[0]])
+        systems, texts = (self.dataset.candidates[name].iloc[[*rows]].tolist() for name in ("system", "text"))
+        sums = np.bincount(self.group_of_column, weights=first - second)
+        sizes = np.bincount(self.group_of_column)
+        largest = [place for place in np.argsort(-np.abs(sums), kind="stable").tolist() if abs(sums[place]) > TIE]
+
+        def evidence(place: int) -> Evidence:
+            known = zip(self.features.extractors, self.group, self.usable[source], strict=True)
+            extractors = [extractor for extractor, group, has_all in known if group == place and has_all]
+            return evidence_of(extractors, self.dataset, rows, (systems[0], systems[1]))
+
+        return PairExplanation(
+            source=source,
+            first=systems[0],
+            second=systems[1],
+            first_text=texts[0],
+            second_text=texts[1],
+            first_score=scores[0],
+            second_score=scores[1],
+            difference=scores[0] - scores[1],
+            families={name: float(value) for name, value in by_family(first - second, self.features.families).items()},
+            strongest=tuple(
+                ExtractorDifference(
+                    extractor=self.groups[place][1],
+                    family=self.groups[place][0],
+                    features=int(sizes[place]),
+                    difference=float(sums[place]),
+                    evidence=evidence(place),
+                )
+                for place in largest[:strongest]
+            ),
+            features=dict(zip(self.features.columns, (first - second).tolist(), strict=True)),
         )
-
-    def usable(self, place: int, source: int) -> list[Extractor]:
-        """Return the extractors of a group that have what they need of a source."""
-        return [self.extractors[number] for number in self.members[place] if self.known[source, number]]
-
-
-def _explain(
-    features: _Features, dataset: Dataset, contributions: FloatArray, rows: tuple[int, int], strongest: int
-) -> PairExplanation:
-    first, second = rows
-    difference = contributions[first] - contributions[second]
-    scores = float(contributions[first].sum()), float(contributions[second].sum())
-    source = int(dataset.candidate_source[first])
-    systems, texts = (dataset.candidates[name].iloc[[first, second]].tolist() for name in ("system", "text"))
-    sums = np.bincount(features.group, weights=difference, minlength=len(features.groups))
-    sizes = np.bincount(features.group, minlength=len(features.groups))
-    largest = [place for place in np.argsort(-np.abs(sums), kind="stable").tolist() if abs(sums[place]) > TIE]
-    return PairExplanation(
-        source=source,
-        first=systems[0],
-        second=systems[1],
-        first_text=texts[0],
-        second_text=texts[1],
-        first_score=scores[0],
-        second_score=scores[1],
-        difference=scores[0] - scores[1],
-        families={name: float(value) for name, value in by_family(difference, features.families).items()},
-        strongest=tuple(
-            ExtractorDifference(
-                extractor=features.groups[place][1],
-                family=features.groups[place][0],
-                features=int(sizes[place]),
-                difference=float(sums[place]),
-                evidence=evidence_of(features.usable(place, source), dataset, rows, (systems[0], systems[1])),
-            )
-            for place in largest[:strongest]
-        ),
-        features=dict(zip(features.columns, difference.tolist(), strict=True)),
-    )
 
 
 def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
-from ranker.errors import OptionError
 
 Weights = Literal["none", "linear", "quadratic"]
 Distance = Literal["nominal", "ordinal", "interval"]
@@ -37,8 +36,6 @@ def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
 def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights) -> FloatArray:
     step = np.abs(np.subtract.outer(np.arange(table.shape[-1]), np.arange(table.shape[-1]))).astype(np.float64)
     costs = {"none": (step > 0).astype(np.float64), "linear": step, "quadratic": step**2}
-    if weights not in costs:
-        raise OptionError(f"kappa: unknown weights {weights!r}; expected one of: {', '.join(costs)}")
     total = table.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         by_chance = (costs[weights] * expected).sum(axis=(-2, -1)) / total
@@ -99,14 +96,10 @@ def krippendorff_alpha_of(
     elif distance == "interval":
         values = np.arange(size) if categories is None else np.asarray(categories, dtype=np.float64)
         apart = np.subtract.outer(values, values) ** 2
-    elif distance == "ordinal":
+    else:
         # judgements from the middle of one category to the middle of the other
         middle = np.cumsum(totals, axis=-1) - totals / 2
         apart = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
-    else:
-        raise OptionError(
-            f"Krippendorff's alpha: unknown distance {distance!r}; expected one of: {', '.join(DISTANCES)}"
-        )
     number = totals.sum(axis=-1)
     expected = (totals[..., :, np.newaxis] * totals[..., np.newaxis, :] * apart).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -330,41 +330,34 @@ def _comparison(
     cluster = rank_clusters(low[order], high[order])
     base = names.index(baseline)
 
-    def difference(left: int, right: int) -> Estimate:
-        return estimate(tests.scores[left] - tests.scores[right], tests.sample[:, left] - tests.sample[:, right])
+    def difference(left: int, right: int) -> dict[str, Any]:
+        """Return the fields that `ComparedSystem` and `SystemPair` have in common."""
+        apart = tests.scores[left] - tests.scores[right]
+        return {
+            "difference": estimate(apart, tests.sample[:, left] - tests.sample[:, right]),
+            "p": float(p[left, right]),
+            "adjusted": float(adjusted[left, right]),
+            "needed": int(needed[left, right]) if math.isfinite(needed[left, right]) else None,
+            "error": float(error[left, right]),
+            "agree": curve.at(apart) if curve else None,
+        }
 
-    systems = []
-    for place, group in zip(order.tolist(), cluster.tolist(), strict=True):
-        is_other = place != base
-        systems.append(
-            ComparedSystem(
-                names[place],
-                estimate(tests.scores[place], tests.sample[:, place]),
-                int((gain > gain[place]).sum()) + 1,
-                int(low[place]),
-                int(high[place]),
-                group,
-                difference(place, base) if is_other else None,
-                float(p[place, base]) if is_other else None,
-                float(adjusted[place, base]) if is_other else None,
-                _count(needed[place, base]) if is_other else None,
-                float(error[place, base]) if is_other else None,
-                curve.at(tests.scores[place] - tests.scores[base]) if is_other and curve else None,
-                {key: float(values[place]) for key, values in details.items()},
-                controlled[place] if controlled else None,
-            )
+    systems = [
+        ComparedSystem(
+            names[place],
+            estimate(tests.scores[place], tests.sample[:, place]),
+            int((gain > gain[place]).sum()) + 1,
+            int(low[place]),
+            int(high[place]),
+            group,
+            details={key: float(values[place]) for key, values in details.items()},
+            people=controlled[place] if controlled else None,
+            **(difference(place, base) if place != base else {}),
         )
+        for place, group in zip(order.tolist(), cluster.tolist(), strict=True)
+    ]
     pairs = [
-        SystemPair(
-            names[left],
-            names[right],
-            difference(left, right),
-            float(p[left, right]),
-            float(adjusted[left, right]),
-            _count(needed[left, right]),
-            float(error[left, right]),
-            curve.at(tests.scores[left] - tests.scores[right]) if curve else None,
-        )
+        SystemPair(names[left], names[right], **difference(left, right))
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
@@ -424,10 +417,6 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     return SystemsResult(
         dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))
     )
-
-
-def _count(number: float) -> int | None:
-    return int(number) if math.isfinite(number) else None
 
 
 def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...]]:
