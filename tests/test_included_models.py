@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import zipfile
-
 import numpy as np
 import pytest
 
@@ -123,36 +118,6 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
     (tmp_path / "full").write_text("mine")
     with pytest.raises(ModelError, match="is not a model file"):
         Ranker.load("full")
-
-
-def test_rank_without_a_model_names_those_in_the_folder(tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "c.json").write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": ENGLISH}]))
-    (tmp_path / "words.model").write_text("of another program")
-    (tmp_path / "folder.model").mkdir()
-    with zipfile.ZipFile(tmp_path / "zip.model", "w") as archive:
-        archive.writestr("other.json", "{}")
-    os.mkfifo(tmp_path / "pipe.model")
-
-    def note(*more):
-        printed = command("rank", "c.json", "-f", "json", *more)
-        lines = [line for line in printed.err.splitlines() if "included model" in line]
-        return lines[0].partition("; ")[2] if lines else None
-
-    assert note() == "choose another with --model or --metric"
-    command("train", "--data", "sample", "-F", "bleu", "-M", "mine.model", "--C", "1", "--folds", "0")
-    assert note() == "choose another with --model mine.model (in this folder) or --metric"
-    assert note("--metric", "bleu") is None
-    given = Ranker("bleu,given[name=adequacy]", C=1.0, kind="fluency").fit(load_dataset("sample"))
-    given.save("given.model")
-    other = "given.model --given adequacy=FILE"
-    assert note() == f"choose another with --model FILE (in this folder: {other}, mine.model) or --metric"
-    assert note("--no-references") == f"choose another with --model {other} (in this folder) or --metric"
-    (tmp_path / "given.model").unlink()
-    for name in "abcdef":
-        shutil.copy("mine.model", f"{name}.model")
-    names = "a.model, b.model, c.model, d.model, e.model, ..."
-    assert note() == f"choose another with --model FILE (in this folder: {names}) or --metric"
 
 
 @pytest.mark.parametrize("name", included_models.names())

@@ -11,17 +11,15 @@ import functools
 import inspect
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
-from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
-from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import typer
 from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
-from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
+from typer.models import ArgumentInfo
 
 from ranker.cli.options import OUTPUT, listed_paths
 from ranker.cli.output import be_quiet, print_note, write_long_signatures
@@ -58,9 +56,6 @@ QuietOption = Annotated[
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_VALUES = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
-"""How help calls the value of an option by its type, unless the option says otherwise."""
 
 
 class Command(TyperCommand):
@@ -162,7 +157,6 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
         parameters[_LONG] = _option(_LONG, _LongOption, False)
     parameters[_QUIET] = _option(_QUIET, QuietOption, False)
-    shown = [_explained(parameter) for parameter in parameters.values()]
 
     @functools.wraps(function)
     def command(**values: Any) -> int | None:
@@ -184,7 +178,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})
 
-    command.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
     return command
 
 
@@ -213,31 +207,6 @@ def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
     about = f"Format of the result: {', '.join(listed)}."
     option = typer.Option("--format", "-f", help=about, metavar="FORMAT", rich_help_panel=OUTPUT)
     return _option(_FORM, Annotated[Literal[choices] | None, option], None)
-
-
-def _explained(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return an option with a name for its value: its choices, or what `_VALUES` says."""
-    info = _info(parameter)
-    if not isinstance(info, ParameterInfo):
-        return parameter
-    kind, explained = get_args(parameter.annotation)[0], copy(info)
-    if isinstance(info, OptionInfo) and info.metavar is None:
-        by_type = (_VALUES[part] for part in _parts(kind) if part in _VALUES)
-        explained.metavar = "|".join(_allowed(kind)) or next(by_type, None)
-    return parameter.replace(annotation=Annotated[kind, explained])
-
-
-def _allowed(kind: Any) -> list[str]:
-    """Return the values of the `Literal` or enumeration that a type contains."""
-    literals = [str(value) for part in _parts(kind) if get_origin(part) is Literal for value in get_args(part)]
-    return literals + [
-        item.value for part in _parts(kind) if inspect.isclass(part) and issubclass(part, StrEnum) for item in part
-    ]
-
-
-def _parts(kind: Any) -> list[Any]:
-    """Return a type and the types it is made of, such as those of a union or a list."""
-    return [kind, *(inner for part in get_args(kind) if get_origin(kind) is not Literal for inner in _parts(part))]
 
 
 def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...]) -> None:

@@ -134,7 +134,7 @@ def command(
         _show(_shortened(result, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
         say_signatures(signature)
 
-    emit(form, {"signature": signature, **asdict(result)}, _rows(result), show, _lines(result))
+    emit(form, {"signature": signature, **asdict(result)}, _rows(result), show)
     show_page(html)
 
 
@@ -160,26 +160,8 @@ def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], 
     return data, (names[0], names[1]) if names else None
 
 
-def _lines(result: SystemContrast) -> list[dict[str, Any]]:
-    """Return every bucket, n-gram and segment as a record of its own."""
-    lines: list[dict[str, Any]] = [
-        {
-            "subject": breakdown.subject,
-            "measure": breakdown.measure or bucket.name,
-            "unit": breakdown.unit,
-            **asdict(bucket),
-        }
-        for breakdown in result.breakdowns
-        for bucket in breakdown.buckets
-    ]
-    lines += [{"subject": "n-gram", **asdict(ngram)} for ngram in (*result.first_ngrams, *result.second_ngrams)]
-    return lines + [
-        {"subject": "segment", **asdict(segment)} for segment in (*result.first_segments, *result.second_segments)
-    ]
-
-
 def _rows(result: SystemContrast) -> list[dict[str, Any]]:
-    """Return the same as rows of one shape; the difference of an n-gram is that of its matches."""
+    """Return a row for every bucket, n-gram and segment; the difference of an n-gram is that of its matches."""
     rows = []
     for breakdown in result.breakdowns:
         for bucket in breakdown.buckets:

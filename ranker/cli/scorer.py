@@ -10,7 +10,6 @@ from typer import Option
 from ranker.cli.options import Input
 from ranker.cli.output import print_note
 from ranker.errors import MissingError, OptionError, nearest
-from ranker.files import printable
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ MetricsOption = Annotated[
     ),
 ]
 
-_MOST_MODELS = 5
 DEFAULT_METRICS = ("bleu", "chrf")
 """What scores texts and systems besides the included ranker that suits them, where nothing else is asked for."""
 
@@ -111,37 +109,15 @@ _SCOPES = {
 """What to know about included models before using them."""
 
 
-def _options(features: str, dataset: Dataset) -> str | None:
-    """Return the options that a model of these features needs with `dataset`, None if it is no use."""
-    from ranker.corpora.judgements import rating_names
-    from ranker.errors import RankerError
-    from ranker.extractors.feature_sets import FeatureSet
-    from ranker.extractors.given import given_files
-
-    try:
-        extractors = FeatureSet.parse(features)
-    except RankerError:
-        return None
-    if not len(dataset.references) and all(extractor.needs_references for extractor in extractors.extractors):
-        return None
-    lacking = given_files(extractors.members).keys() - {*rating_names(dataset)}
-    return "".join(f" --given {name}=FILE" for name in sorted(lacking))
-
-
 def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
     """Return the name of the included ranker for such data, and tell the user what is used `besides` it."""
     from ranker import included_models
-    from ranker.storage.model_files import models_in
 
     name = included_models.default_model(dataset)
-    options = {name: _options(features, dataset) for name, features in models_in(Path()).items()}
-    own = [printable(f"{name}{option}") for name, option in options.items() if option is not None]
-    names = ", ".join([*own[:_MOST_MODELS], *(["..."] if len(own) > _MOST_MODELS else [])])
-    option = f" {names} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {names})" if own else ""
     scope = _SCOPES.get(name, "")
     used = f"{', '.join(besides)} and " if besides else ""
     others = "others" if besides else "another"
-    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option} or --metric")
+    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model or --metric")
     return name
 
 

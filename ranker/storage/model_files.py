@@ -114,23 +114,6 @@ def check_target(path: Path) -> None:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def models_in(folder: Path) -> dict[str, str]:
-    """Return the features of the models ``*.model`` in a folder, by the sorted names of the files; reads no array."""
-    # a pipe would wait for ever
-    features = {path.name: _features(path) for path in sorted(folder.glob("*.model")) if path.is_file()}
-    return {name: notation for name, notation in features.items() if notation is not None}
-
-
-def _features(path: Path) -> str | None:
-    """Return the features of a model, None if the file is none."""
-    try:
-        raw = _Files(path).read(_MODEL, most=_LARGEST_TEXT)[_MODEL]
-        features = parse_json(raw.decode("utf-8"), _MODEL)["model"]["features"]
-    except (ModelError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return features if isinstance(features, str) else None
-
-
 def read_model(path: str | Path) -> StoredModel:
     """Read a model file and check it."""
     path = Path(path)

@@ -46,7 +46,7 @@ def call(directory, monkeypatch, command):
 )
 def test_the_included_ranker_needs_no_references(call, data):
     out, err = call(f"rank {data} -f json")
-    others = "choose another with --model both.model (in this folder) or --metric"
+    others = "choose another with --model or --metric"
     assert err == f"ranker: note: using the included model consensus; {others}\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
