@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import math
 import os
 import re
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from ranker.errors import escaped
 from ranker.files import printable
-from ranker.storage.escapes import csv_text, json_text
+from ranker.storage.escapes import csv_text, json_text, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,12 +65,12 @@ def emit(
     print_pending_notes()
     if form == "json":
         document = {"signature": signature, "rows": rows} if document is None else document
-        typer.echo(json_text(_plain(document), indent=1))
+        typer.echo(json_text(plain(document), indent=1))
     elif form == "jsonl":
-        sys.stdout.writelines(f"{json_text(_plain(line))}\n" for line in (rows if lines is None else lines))
+        sys.stdout.writelines(f"{json_text(plain(line))}\n" for line in (rows if lines is None else lines))
     elif form == "csv":
         heads = [list(row) for row in rows[:1]]
-        print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in rows)]))
+        print_text(csv_text([*heads, *([plain(value) for value in row.values()] for row in rows)]))
     elif show is not None:
         show()
     else:
@@ -288,12 +287,12 @@ def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str)
 
 def show(value: object) -> str:
     """Write one value for people: four decimals, a dash for what is missing."""
-    plain = _plain(value)
-    if plain is None:
+    known = plain(value)
+    if known is None:
         return "-"
-    if isinstance(plain, bool):
-        return "yes" if plain else ""
-    return f"{plain + 0.0:.4f}" if isinstance(plain, float) else str(plain)
+    if isinstance(known, bool):
+        return "yes" if known else ""
+    return f"{known + 0.0:.4f}" if isinstance(known, float) else str(known)
 
 
 def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:
@@ -308,17 +307,3 @@ def interval(estimate: Estimate) -> str:
         return "-"
     value = f"{estimate.value:.3f}"
     return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

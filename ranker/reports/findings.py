@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,9 +33,6 @@ from ranker.ranks import merge_ties
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
-if TYPE_CHECKING:
-    from ranker.settings import Training
-
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
@@ -63,16 +59,11 @@ class Agreement:
         """The single language pairs."""
         return tuple(scope for scope in self.evaluation.scopes if scope.lp)
 
-    def _rho(self, scope: Scope) -> Cell:
-        return {cell.scope: cell for cell in self.evaluation.cells if cell.statistic == "segment.spearman"}[scope.id]
-
-    def undefined(self, scope: Scope) -> int:
-        """Return how many sources with judged candidates have no correlation."""
-        return self._rho(scope).undefined
-
-    def variance(self, scope: Scope) -> float | None:
-        """Return the variance of the correlations of the sources; None with fewer than two."""
-        return self._rho(scope).detail.get("variance")
+    def spearman(self, scope: Scope) -> Cell:
+        """Return Spearman's rho in a scope."""
+        cell = self.evaluation.cell("segment.spearman", scope.id, self.evaluation.metrics[0].name)
+        assert cell is not None
+        return cell
 
     @classmethod
     def of(
@@ -170,7 +161,6 @@ class RankerFindings:
     """Contents of the report on a ranker."""
 
     ranker: Ranker
-    training: Training
     measured: tuple[DatasetFindings, ...]
     shares: FloatArray
     sources: tuple[SourceOutputs, ...]
@@ -192,7 +182,9 @@ class RankerFindings:
     @property
     def undefined(self) -> int:
         """Number of sources with judged candidates but without a correlation."""
-        return sum(findings.undefined(scope) for _, findings in self.judged for scope in findings.language_pairs)
+        return sum(
+            findings.spearman(scope).undefined for _, findings in self.judged for scope in findings.language_pairs
+        )
 
     @property
     def extractors(self) -> tuple[str, ...]:
@@ -238,7 +230,6 @@ def examine(
     ]
     return RankerFindings(
         ranker=ranker,
-        training=ranker.training,
         measured=measured,
         shares=shares(
             [findings.contributions for findings in measured],
@@ -278,18 +269,18 @@ def _examples(
         chosen = choose(rho, ordered, count, seed)
     else:
         chosen = choose_unjudged(np.concatenate([findings.spread for findings in measured]), count, seed)
-    starts = np.cumsum([0, *(len(findings.dataset.sources) for findings in measured)])
     # sources without a candidate are not among the sources shown
-    places = [
-        {int(findings.dataset.candidate_source[source.outputs[0].row]): source for source in each}
-        for findings, each in zip(measured, sources, strict=True)
-    ]
+    in_a_row = {}
+    start = 0
+    for findings, each in zip(measured, sources, strict=True):
+        for source in each:
+            in_a_row[start + int(findings.dataset.candidate_source[source.outputs[0].row])] = findings, source
+        start += len(findings.dataset.sources)
     examples = {}
     for sort, rows in chosen.items():
         shown = []
         for row in rows.tolist():
-            place = int(np.searchsorted(starts, row, side="right")) - 1
-            findings, source = measured[place], places[place][row - int(starts[place])]
+            findings, source = in_a_row[row]
             best, worst = source.outputs[0].row, source.outputs[-1].row
             why = explain_pair(ranker, findings.dataset, findings.contributions, best, worst) if best != worst else None
             shown.append(show(ranker.feature_set.extractors, findings.dataset, source, why))

@@ -55,7 +55,7 @@ def agreement(findings: RankerFindings) -> Section:
 
 def training(findings: RankerFindings) -> Section:
     """Return the training data and settings of the ranker."""
-    return section("training.html", "training", "Training", findings=findings, training=findings.training)
+    return section("training.html", "training", "Training", findings=findings, training=findings.ranker.training)
 
 
 def by_source(findings: RankerFindings) -> Section:

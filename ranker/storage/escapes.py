@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranker.files import printable
 
@@ -82,3 +84,18 @@ def csv_unescaped(columns: Iterable[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
 def markdown_text(text: str) -> str:
     """Return `text` on one line, as text of a paragraph or of a cell."""
     return _MARKDOWN.sub(r"\\\g<0>", printable(text))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: records as objects, arrays as lists, and null for what is not a number."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

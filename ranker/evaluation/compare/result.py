@@ -31,14 +31,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError, counted
 from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.table_result import TableResult
-from ranker.files import read_text, write_bytes
-from ranker.storage.escapes import json_text
+from ranker.files import read_text
+from ranker.storage.escapes import json_text, plain
 from ranker.storage.plain_data import parse_json, record, with_nan
 
 if TYPE_CHECKING:
@@ -240,10 +239,6 @@ class Comparison(TableResult):
         """Return the statistic of that id."""
         return {statistic.id: statistic for statistic in self.statistics}[identity]
 
-    def scope(self, identity: str) -> Scope:
-        """Return the scope of that id."""
-        return {scope.id: scope for scope in self.scopes}[identity]
-
     @property
     def main_scope(self) -> Scope:
         """The scope that sums everything up: the widest mean, or the only language pair."""
@@ -252,10 +247,6 @@ class Comparison(TableResult):
     @cached_property
     def _index(self) -> dict[tuple[str, str, str], Cell]:
         return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
-
-    def values(self, statistic: str, scope: str) -> FloatArray:
-        """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
-        return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -281,7 +272,7 @@ class Comparison(TableResult):
 
     def to_json(self) -> str:
         """Return everything as JSON; equal comparisons give equal text."""
-        return json_text(_plain(self.document()), indent=1) + "\n"
+        return json_text(plain(self.document()), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
@@ -325,25 +316,11 @@ class Comparison(TableResult):
                 if [len(row) for row in matrix] != [len(names)] * len(names):
                     raise ValueError("a matrix without a row and a column for every metric")
 
-    def write(self, path: str | Path) -> None:
-        """Write the JSON form to a file."""
-        write_bytes(path, self.to_json().encode())
-
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
-        """Read a file that `write` made."""
+        """Read a file with what `to_json` wrote."""
         return cls.from_json(read_text(path), file=str(path))
 
 
 def _defined_pairs(tests: PairwiseTests) -> int:
     return sum(not math.isnan(p) for place, row in enumerate(tests.p) for p in row[place + 1 :])
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -55,7 +55,6 @@ def rank_systems(
     method: RankingMethod = "auto",
     resamples: int = 1000,
     seed: int = 0,
-    model: TrueSkill | None = None,
 ) -> tuple[HumanRanking, ...]:
     """Rank the systems of every language pair as people judged them."""
     kind = resolve_kind(dataset, kind)
@@ -91,7 +90,7 @@ def rank_systems(
         elif chosen == "expected-wins":
             score, sample = _resampled(_wins(pairs, source, len(names)), expected_wins, resamples, generator)
         else:
-            score, sample = _trueskill(pairs, source, len(names), resamples, generator, model or TrueSkill())
+            score, sample = _trueskill(pairs, source, len(names), resamples, generator)
         rankings.append(HumanRanking(lp, chosen, _ranked(names, score, sample, np.bincount(code))))
     return tuple(rankings)
 
@@ -154,9 +153,8 @@ def _trueskill(
     systems: int,
     resamples: int,
     generator: np.random.Generator,
-    model: TrueSkill,
 ) -> tuple[FloatArray, FloatArray]:
-    size = len(source)
+    model, size = TrueSkill(), len(source)
     if not resamples:
         return model.rate(*pairs, systems, np.arange(size))[0][0], np.empty((0, systems))
     order = np.argsort(source, kind="stable")

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ranker.arrays import FloatArray
 from ranker.evaluation.bootstrap import Estimate
 from ranker.reports.plots.drawing import GRID, INK, MUTED, PAPER, SERIES, Plot, shortened
 
 MARKERS = ("o", "s", "^")
-LINE = 11.0
-"""Height of a small label, in the units of the plot."""
-LETTER = 5.6
-"""Width of its letters."""
-SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])
-"""Where a label may be, seen from its point, best first."""
-_SMALL = 8.5
 _LEGEND = 44
-_POINT_LABEL = 24
 
 
 @dataclass(frozen=True)
@@ -122,76 +113,19 @@ def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahe
 
 
 def points_plot(
-    name: str,
-    title: str,
-    description: str,
-    labels: Sequence[str],
-    x: FloatArray,
-    y: FloatArray,
-    *,
-    x_axis: str,
-    y_axis: str,
+    name: str, title: str, description: str, points: Mapping[str, tuple[float, float]], *, x_axis: str, y_axis: str
 ) -> Plot:
-    """Draw points with labels, where these cover no other label or point."""
-    height = 3.2 + 0.06 * len(labels)
+    """Draw points with short labels above them."""
 
     def paint(axes: Any) -> None:
-        axes.plot(x, y, MARKERS[0], color=SERIES[0], markersize=5)
+        axes.plot(*zip(*points.values(), strict=True), MARKERS[0], color=SERIES[0], markersize=5)
+        for label, point in points.items():
+            axes.annotate(label, point, (0, 4), textcoords="offset points", fontsize=8.5, ha="center")
         axes.set_xlabel(shortened(x_axis))
         axes.set_ylabel(shortened(y_axis))
         axes.margins(0.12)
         axes.locator_params(nbins=6)
         axes.grid()
         axes.set_axisbelow(True)
-        # the size of the axes is known only now
-        axes.figure.draw_without_rendering()
-        box = axes.get_window_extent()
-        scale = 72 / axes.figure.dpi
-        points = (axes.transData.transform(np.column_stack([x, y])) - (box.x0, box.y0)) * scale
-        names = [shortened(label, _POINT_LABEL) for label in labels]
-        for name, point, corner in zip(
-            names, points, beside(points, names, box.width * scale, box.height * scale), strict=True
-        ):
-            if corner is None:
-                continue
-            shift = corner - point
-            far = np.hypot(*shift) > 3 * LINE
-            axes.annotate(
-                name,
-                point,
-                corner,
-                xycoords="axes points",
-                textcoords="axes points",
-                fontsize=_SMALL,
-                va="bottom",
-                arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-                if far
-                else None,
-            ).set_in_layout(False)
 
-    return Plot(name, title, description, height, paint)
-
-
-def beside(points: FloatArray, labels: Sequence[str], width: float, height: float) -> list[FloatArray | None]:
-    """Place the lower left corner of a label near every point; None where it would cover other labels or points."""
-    taken = np.concatenate([points - 3, points + 3], axis=1)
-    corners: list[FloatArray | None] = []
-    for point, label in zip(points, labels, strict=True):
-        size = np.array([LETTER * len(label), LINE])
-        boxes = (
-            np.tile(point + (5 + 7 * away) * side + (side - 1) / 2 * size, 2) + np.append((0.0, 0.0), size)
-            for away in range(12)
-            for side in SIDES
-        )
-        free = (
-            box
-            for box in boxes
-            if (box[:2] >= 0).all()
-            and (box[2:] <= (width, height)).all()
-            and not ((taken[:, :2] < box[2:]) & (box[:2] < taken[:, 2:])).all(axis=1).any()
-        )
-        chosen = next(free, None)
-        corners.append(None if chosen is None else chosen[:2])
-        if chosen is not None:
-            taken = np.vstack([taken, chosen])
-    return corners
+    return Plot(name, title, description, 3.2 + 0.06 * len(points), paint)

@@ -136,18 +136,22 @@ def _scores(comparison: SystemComparison, number: int, scale: float, digits: int
 def _against_people(result: SystemsResult, comparison: SystemComparison, number: int, scale: float, axis: str) -> Plot:
     """Draw the scores of systems that people judged against those of people."""
     people = result.people(comparison.lp)
-    judged = [each for each in comparison.systems if each.system in people]
+    # the numbers of the plot of significant differences, where names would cover each other
+    points = {
+        str(place): (scale * each.score.value, people[each.system].score)
+        for place, each in enumerate(comparison.systems, 1)
+        if each.system in people
+    }
     method = next(ranking.method for ranking in result.human if ranking.lp == comparison.lp).replace("-", " ")
     read = "; ".join(
-        f"{each.system} {scale * each.score.value:.3f}, people {people[each.system].score:.3f}" for each in judged[:10]
+        f"{place} {comparison.systems[int(place) - 1].system} {x:.3f}, people {y:.3f}"
+        for place, (x, y) in [*points.items()][:10]
     )
     return points_plot(
         f"people-{number}",
-        _titled(f"{comparison.metric} and human scores", comparison),
+        _titled(f"{comparison.metric} and human scores, systems numbered as below", comparison),
         f"Metric score and human score: {read}.",
-        [each.system for each in judged],
-        np.array([scale * each.score.value for each in judged]),
-        np.array([people[each.system].score for each in judged]),
+        points,
         x_axis=axis,
         y_axis=f"people, {method}",
     )

@@ -85,8 +85,8 @@ def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
         alone = evaluate(dataset, item.scores, resamples=100, seed=5)
         assert [scope.id for scope in named_scopes(alone).values()] == [scope.id for scope in alone.scopes]
         assert main_scope(alone)[0] == "mean into English"
-        for scope in comparison.scopes:
-            assert alone.scope(scope.id).pairs == scope.pairs
+        for scope, own in zip(comparison.scopes, alone.scopes, strict=True):
+            assert (own.id, own.pairs) == (scope.id, scope.pairs)
             for identity in ("tau.official", "tau.primary", "tau.wmt12", "tau.wmt13", "spearman", "spearman-ye07"):
                 figure = alone.estimate(f"segment.{identity}", scope.id)
                 assert figure == comparison.estimate(f"segment.{identity}", scope.id, item.name)
@@ -229,8 +229,11 @@ def test_several_data_sets_are_averaged(human):
     scored = [(dataset, metrics(values, 4)[:2]) for dataset, values in sets]
     comparison = compare(scored, resamples=50)
     assert [scope.id for scope in comparison.scopes] == ["one/xx-en", "two/en-yy", "mean"]
-    values = [comparison.values("segment.spearman", scope.id) for scope in comparison.scopes]
-    assert values[2] == pytest.approx((values[0] + values[1]) / 2)
+    for metric in comparison.metrics:
+        first, second, mean = (
+            comparison.estimate("segment.spearman", scope.id, metric.name).value for scope in comparison.scopes
+        )
+        assert mean == pytest.approx((first + second) / 2)
     assert comparison.main_scope.sources == 60
     alone = compare(scored[:1], resamples=50)
     assert [cell for cell in comparison.cells if cell.scope == "one/xx-en"] == list(alone.cells)
@@ -250,7 +253,7 @@ def test_json_holds_everything_and_is_read_back(found, twelve, tmp_path):
     older = json.loads(twelve["holm"].to_json())
     assert older.pop("notes")
     assert Comparison.from_json(json.dumps(older)).notes == twelve["holm"].notes
-    found.write(tmp_path / "x.json")
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
     assert Comparison.read(tmp_path / "x.json").cells == found.cells
     (tmp_path / "x.json").write_text("nothing")
     with pytest.raises(DataError, match=r"x\.json:1:1: not JSON"):

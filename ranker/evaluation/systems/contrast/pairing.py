@@ -23,8 +23,6 @@ class ContrastedSystems:
     """Two systems and their references."""
 
     dataset: Dataset
-    first: str
-    second: str
     rows: Int64Array
     batch: TokenBatch
     reference: Int64Array
@@ -52,7 +50,7 @@ class ContrastedSystems:
         FeatureSet((F1(),)).check_references(selected)
         batch = token_batch(selected, tokenizer, lowercase=lowercase)
         rows = system_pair(selected, first, second)
-        return cls(selected, first, second, rows, batch, _best_references(selected, batch)[rows])
+        return cls(selected, rows, batch, _best_references(selected, batch)[rows])
 
     @property
     def sentences(self) -> Int64Array:

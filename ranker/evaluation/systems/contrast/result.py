@@ -108,10 +108,3 @@ class SystemContrast(TableResult):
     def frequency_title(self) -> str:
         """What the frequency of a word is, in print."""
         return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"
-
-    def breakdown(self, subject: Subject, measure: str) -> Breakdown | None:
-        """Return the figures of one measure by one subject, None if there are none."""
-        matching = (
-            breakdown for breakdown in self.breakdowns if (breakdown.subject, breakdown.measure) == (subject, measure)
-        )
-        return next(matching, None)
