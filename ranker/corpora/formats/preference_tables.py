@@ -82,7 +82,7 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 def check_spelling(table: Columns) -> None:
     """Refuse a table without texts that has a column called nearly as one of comparisons."""
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
-    for column in table.header:
+    for column in names.kinds_of([*map(names.canonical, table.header)]):
         meant = difflib.get_close_matches(column.strip().lower(), known, n=1, cutoff=0.8)
         if meant and column.strip().lower() not in known:
             what = f"column {shown(column)} is unknown (did you mean {meant[0]!r}?)"
