@@ -138,7 +138,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="Directory of features and models")
     parser.add_argument("--samples", type=int, default=10)
-    parser.add_argument("--only", choices=("wmt14", "ted21-mqm"))
     options = parser.parse_args()
     full = Ranker.load("full-lexical")
     board = Board(options.work, {"full-lexical": full})
@@ -148,8 +147,6 @@ def main() -> None:
         ("ted21-mqm, tested on its other half: Spearman per source", full, ("ted21-mqm", "*-en"), None),
     )
     for title, ranker, pool, test in cases:
-        if options.only not in (None, pool[0]):
-            continue
         sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
         base = ParentModel("full-lexical", sets)
         corpora = [Corpus.of(ranker, *one, board) for one in (pool, test) if one]

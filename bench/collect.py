@@ -1,9 +1,7 @@
-"""Collecting judgements under load, killed and large.
+"""Collecting judgements under load, and of many items.
 
 ``python bench/collect.py load`` lets 50 judges judge at once, one judgement per second each, for half a minute, while
-the owner looks at the statistics with ``--owner 1``. ``kill``
-kills the server at 50 random moments under load and looks for judgements that it had acknowledged. ``large`` opens a
-campaign of 10,000 items.
+the owner looks at the statistics with ``--owner 1``. ``large`` opens a campaign of 10,000 items.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ import json
 import os
 import random
 import re
-import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,9 +75,9 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return [int(re.findall(rf"{name}:\s+(\d+) kB", status)[0]) / 1024 for name in ("VmRSS", "VmHWM")]
 
-    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal and wait for the end."""
-        self.process.send_signal(how)
+    def end(self) -> None:
+        """End the server and wait for its end."""
+        self.process.terminate()
         self.process.communicate()
 
 
@@ -95,7 +92,6 @@ class Judge:
     sent: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    last: int = 0
 
     async def request(self, method: str, path: str, body: str = "") -> tuple[int, dict[str, str], str]:
         """Send a request and read the whole answer."""
@@ -120,15 +116,15 @@ class Judge:
         """Answer a page; return the next one, None if nothing is left."""
         fields = dict(_FORM.findall(page.partition('id="undo"')[0]))
         places = sorted(set(_PLACE.findall(page)))
-        self.last = int(fields["assignment"])
-        answer = [(self.last + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
+        assignment = int(fields["assignment"])
+        answer = [(assignment + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
         fields.update((name, str(value)) for name, value in zip(places, answer, strict=True))
         began = time.perf_counter()
         status, headers, _ = await self.request("POST", "/judge", "&".join(f"{k}={v}" for k, v in fields.items()))
         if status != 303:
             self.errors.append(f"POST {status}")
             return page
-        self.acknowledged[self.last] = answer
+        self.acknowledged[assignment] = answer
         between = time.perf_counter()
         self.sent.append(between - began)
         if headers["location"] == "/done":
@@ -203,57 +199,6 @@ def load(arguments: argparse.Namespace) -> None:
     print(f"memory: {memory[0]:.0f} MB, at most {memory[1]:.0f} MB")
 
 
-def kill(arguments: argparse.Namespace) -> None:
-    """Kill the server at random moments and look for what it had acknowledged."""
-    generator = random.Random(arguments.seed)
-    acknowledged: dict[int, list[int]] = {}
-    lost = damaged = moved = 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kill.campaign"
-        codes = [f"j{number}" for number in range(20)]
-        created = make_campaign(path, synthetic(20_000, 2), settings("fluency", judges_per_item=1), codes)
-        for _ in range(arguments.times):
-            server = Server(path)
-            judges = [Judge(server.port, created.links[code]) for code in codes]
-
-            async def work(judge: Judge) -> None:
-                try:
-                    page: str | None = await judge.enter()
-                    while page:
-                        page = await judge.judge(page)
-                except (OSError, EOFError, asyncio.IncompleteReadError):
-                    return  # killed
-
-            async def until_killed(server: Server, judges: Sequence[Judge]) -> None:
-                tasks = [asyncio.create_task(work(judge)) for judge in judges]
-                await asyncio.sleep(generator.uniform(0.05, 1.5))
-                server.process.kill()
-                await asyncio.gather(*tasks)
-
-            asyncio.run(until_killed(server, judges))
-            server.process.communicate()
-            for judge in judges:
-                acknowledged.update(judge.acknowledged)
-            sound, stored = stored_answers(path)
-            damaged += sound != "ok"
-            lost += sum(stored.get(key) != value for key, value in acknowledged.items())
-        # everybody goes on with the item that was open, if there was one
-        with closing(sqlite3.connect(path)) as connection:
-            waiting = dict(
-                connection.execute(
-                    "SELECT code, min(assignment.id) FROM assignment JOIN person ON person.id = judge "
-                    "WHERE answer IS NULL GROUP BY code"
-                )
-            )
-        server = Server(path)
-        for code, expected in waiting.items():
-            page = asyncio.run(Judge(server.port, created.links[code]).enter())
-            moved += int(dict(_FORM.findall(page.partition('id="undo"')[0]))["assignment"]) != expected
-        server.end()
-    print(f"{arguments.times} kills, {len(acknowledged):,} judgements acknowledged")
-    print(f"lost: {lost}; integrity checks failed: {damaged}; judges who lost their place: {moved} of {len(waiting)}")
-
-
 def large(arguments: argparse.Namespace) -> None:
     """Open a campaign of many items and look at its time and memory."""
     with tempfile.TemporaryDirectory() as folder:
@@ -280,10 +225,7 @@ def large(arguments: argparse.Namespace) -> None:
         first, dashboard, before = asyncio.run(look())
         now, most = server.memory()
         server.end()
-    print(
-        f"ready after {server.seconds:.2f} s, first page after {first:.2f} s, dashboard in {dashboard:.2f} s; "
-        f"load of the machine {os.getloadavg()[0]:.1f}"
-    )
+    print(f"ready after {server.seconds:.2f} s, first page after {first:.2f} s, dashboard in {dashboard:.2f} s")
     print(f"memory: {before:.0f} MB before the dashboard, {now:.0f} MB after it, at most {most:.0f} MB")
 
 
@@ -298,7 +240,6 @@ def main() -> None:
             subcommand.add_argument(f"--{name}", default=default, type=type(default))
 
     command(load, judges=50, seconds=30, kind="ranking", owner=0)
-    command(kill, times=50, seed=0)
     command(large, items=10_000, kind="ranking")
     arguments = parser.parse_args()
     arguments.run(arguments)

@@ -1,4 +1,4 @@
-"""Which features, loss and pairs suit few judgements: `python bench/default_features.py` prints a table.
+"""Which features suit few judgements: `python bench/default_features.py` prints a table.
 
 Each of the years 2012 to 2014 is left out in turn: a ranker is trained on a sample of judged sources of the other two,
 from one language pair or of all into English, and tested on the year left out (Kendall's tau, wmt14 variant, primary
@@ -26,42 +26,19 @@ from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.settings import DEFAULTS, Loss, PairCounting
+from ranker.settings import DEFAULTS
 from ranker.training_data import TrainingTable, standardiser
 
 YEARS = ("wmt12", "wmt13", "wmt14")
 MOST = 1000
 """Sources taken of a language pair of a year."""
-CHARACTERS = "ngrams[order=6,unit=character,lowercase=false]"
-BLEU = ",".join(f"bleu[order={order},smoothing=add-one]" for order in (1, 2, 3, 4))
-TER = "ter[search=tercom,tokenizer=13a]"
-METEOR = "meteor[modules=exact+stem]"
-PERP = "perp[leave_out=true,oov=true,match=true]"
-TAG_PERP = "perp[order=5,leave_out=true,match=true,unit=tags]"
-SUMMARIES = f"chrf,{BLEU},{METEOR},rouge_l,{TER},ribes,hamming"
-WORDS = "ngrams,ngrams[words=content],ngrams[words=function],ngrams[match=stem]"
-ANY = f"{CHARACTERS},{BLEU},rouge_l,rouge_w,{TER},ribes,hamming"
-ENGLISH = f"{ANY},ngrams[unit=tag],{METEOR},ds[f1=true]"
 CANDIDATES = {
-    "chrF alone": "chrf",
-    "BLEU alone": "bleu[smoothing=epsilon]",
-    "ye07": "bleu[smoothing=epsilon],ds,perp",
-    "summaries, ds, perp": f"{SUMMARIES},ds[f1=true],{PERP}",
-    "summaries, ds, perp, character n-grams": f"{SUMMARIES},ds[f1=true],{PERP},{CHARACTERS}",
-    "full without paraphrase": f"{ENGLISH},{WORDS},length,{PERP},{TAG_PERP}",
-    "that without word n-grams": f"{ENGLISH},length,{PERP},{TAG_PERP}",
-    "standard": "standard",
-    "standard, perp with oov and match": f"{ENGLISH},{PERP},{TAG_PERP}",
-    "standard, perp as published": f"{ENGLISH},perp",
-    "standard-any": "standard-any",
-    "standard-any, perp with oov and match": f"{ANY},{PERP}",
+    "chrF, not trained": "chrf",
+    "epsilon-smoothed BLEU, not trained": "bleu[smoothing=epsilon]",
+    "`ye07`": "ye07",
+    "`standard`": "standard",
+    "`standard-any`": "standard-any",
 }
-SETTINGS: tuple[tuple[Loss, PairCounting], ...] = (
-    ("squared_hinge", "aggregated"),
-    ("squared_hinge", "balanced"),
-    ("squared_hinge", "judgements"),
-    ("hinge", "aggregated"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +73,13 @@ class Sample:
     table: Table
     test: Table
 
-    def tau(self, features: str, loss: Loss, pairs: PairCounting) -> float:
+    def tau(self, features: str) -> float:
         """Train by ``C="auto"`` and test."""
         extractors = FeatureSet.parse(features).extractors
         columns = self.table.columns(extractors)
         mean, scale = standardiser(columns)
-        table = TrainingTable.of(self.table.dataset, PREFERENCES, pairs)
-        svm = table.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
+        table = TrainingTable.of(self.table.dataset, PREFERENCES, DEFAULTS.pairs)
+        svm = table.learn((columns - mean) / scale, C="auto", loss=DEFAULTS.loss, seed=0)
         return self.test.tau((self.test.columns(extractors) - mean) / scale @ svm.coef)
 
 
@@ -136,19 +113,17 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[100, 400, 1600])
     parser.add_argument("--lp", nargs="+", default=[INTO_ENGLISH, "de-en"])
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--only", nargs="+", choices=list(CANDIDATES), default=list(CANDIDATES))
     options = parser.parse_args()
     years = {name: read(name) for name in YEARS}
     grid = itertools.product(YEARS, options.lp, options.sizes, range(options.seeds))
     samples = [draw(years, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
-    print("\n".join(table(["features", "loss", "pairs", *(f"{size:,} sources" for size in options.sizes)])))
-    rows = [(name, DEFAULTS.loss, DEFAULTS.pairs) for name in options.only] + [("standard", *item) for item in SETTINGS]
-    for name, loss, pairs in dict.fromkeys(rows):
+    print("\n".join(table(["features", *(f"{size:,} sources" for size in options.sizes)])))
+    for name, features in CANDIDATES.items():
         cells = []
         for size in options.sizes:
-            taus = [sample.tau(CANDIDATES[name], loss, pairs) for sample in samples if sample.size == size]
+            taus = [sample.tau(features) for sample in samples if sample.size == size]
             cells.append(f"{np.mean(taus):.3f} ({np.min(taus):.3f})")
-        print(row(name, loss, pairs, *cells), flush=True)
+        print(row(name, *cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench.common import PEERS, figure, locate, peer_scores, run_main
+from bench.common import INTO_ENGLISH, PEERS, figure, locate, peer_scores, run_main
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
@@ -18,10 +18,9 @@ from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 
 
-def read(names: list[str], lp: list[str]) -> Dataset:
-    """Read corpora, those language pairs, only what was judged."""
-    dataset = concatenate([catalogue.load(locate(name)) for name in names])
-    dataset = select_language_pairs(dataset, lp) if lp else dataset
+def read(names: list[str]) -> Dataset:
+    """Read what was judged of corpora, into English."""
+    dataset = select_language_pairs(concatenate([catalogue.load(locate(name)) for name in names]), [INTO_ENGLISH])
     return dataset.select_candidates(judged(dataset))
 
 
@@ -32,22 +31,15 @@ def main() -> None:
     parser.add_argument(
         "--features", nargs="+", default=["bleu[smoothing=epsilon]", "bleu[smoothing=add-one]", "bleu1-4"]
     )
-    parser.add_argument("--lp", nargs="*", default=["*-en"])
-    parser.add_argument("--C", default="1.0")
-    parser.add_argument("--loss", default="hinge")
-    parser.add_argument("--pairs", default="judgements")
-    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     options = parser.parse_args()
-    training = read(options.train, options.lp)
-    penalty = "auto" if options.C == "auto" else float(options.C)
-    settings = {"C": penalty, "loss": options.loss, "pairs": options.pairs}
-    rankers = [Ranker(features, **settings).fit(training) for features in options.features]
+    training = read(options.train)
+    rankers = [Ranker(each, C=1.0, loss="hinge", pairs="judgements").fit(training) for each in options.features]
     print(f"trained on {training.name}: {len(training.sources):,} sources, {len(training):,} judged candidates")
     for name in options.test:
-        dataset = read([name], options.lp)
+        dataset = read([name])
         scored = {f"ranker {ranker.settings.features}": ranker.candidate_scores(dataset) for ranker in rankers}
         scored.update(
-            {f"sacreBLEU {peer}": peer_scores(peer, dataset) * (-1 if peer == "ter" else 1) for peer in options.peers}
+            {f"sacreBLEU {peer}": peer_scores(peer, dataset) * (-1 if peer == "ter" else 1) for peer in PEERS}
         )
         print(f"\n{dataset.name}: mean over {', '.join(dataset.language_pairs)}")
         print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")

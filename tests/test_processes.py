@@ -51,15 +51,6 @@ def test_the_server_of_a_campaign(hostile, tmp_path):
         server.communicate()
 
 
-def test_processes_that_compile_kernels(hostile, tmp_path):
-    python(
-        tmp_path,
-        "from ranker.extractors import warming\n"
-        "warming.tasks = lambda: ['bleu', 'chrf']\n"
-        "if __name__ == '__main__': warming.warm_up()",
-    )
-
-
 def test_processes_that_parse(hostile, tmp_path):
     """As `ranker.learning.parser` starts them."""
     python(

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ranker import threads
-from ranker.threads import SMALL_WORK, for_each_block
+from ranker.threads import SMALL_WORK, for_each_block, process_environment
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -133,3 +133,13 @@ def test_the_setting_holds_inside_the_block_only():
     with threads.using(before + 3):
         assert threads.jobs() == before + 3
     assert threads.jobs() == before
+
+
+@pytest.mark.parametrize("before", ["0", None])
+def test_only_processes_that_the_block_starts_see_the_environment(monkeypatch, before):
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    if before:
+        monkeypatch.setenv("PYTHONSAFEPATH", before)
+    with process_environment():
+        assert os.environ["PYTHONSAFEPATH"] == "1"
+    assert os.environ.get("PYTHONSAFEPATH") == before

@@ -36,7 +36,6 @@ from ranker.cli import (
     systems,
     train,
     tune,
-    warm_up,
 )
 from ranker.cli.commands import Commands, QuietOption
 from ranker.cli.messages import usage_message
@@ -59,7 +58,7 @@ for _heading, _commands in {
         "experiment": experiment,
     },
     "Rerank and tune": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "Data, features and set-up": {"data": data, "features": features, "warm-up": warm_up, "help": help},
+    "Data, features and set-up": {"data": data, "features": features, "help": help},
     "Train components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
 }.items():
     for _name, _module in _commands.items():

@@ -16,6 +16,7 @@ every comparison has a source of its own. Without texts, all candidates are empt
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 from collections.abc import Sequence
 
@@ -76,6 +77,17 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
     return {role: roles[role] for role in roles if role.split(".")[0] in sides} | {
         role: spelled[name] for role, name in found.items()
     }
+
+
+def check_spelling(table: Columns) -> None:
+    """Refuse a table without texts that has a column called nearly as one of comparisons."""
+    known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
+    for column in names.kinds_of([*map(names.canonical, table.header)]):
+        meant = difflib.get_close_matches(column.strip().lower(), known, n=1, cutoff=0.8)
+        if meant and column.strip().lower() not in known:
+            what = f"column {shown(column)} is unknown (did you mean {meant[0]!r}?)"
+            how = "rename it, or name the columns of systems with --systems"
+            raise DataError(f"{what}: {how}", file=table.file, line=table.header_line)
 
 
 def read_preferences(given: Columns, name: str) -> Dataset:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.preference_tables import preference_roles, read_preferences
+from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
 from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
 from ranker.errors import DataError, nearest, note_logger
 
@@ -33,6 +33,7 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
     if not systems and "text" not in map(names.canonical, table.header):
         if preference_roles(table.header, table.file, table.header_line):
             return read_preferences(table, name), None
+        check_spelling(table)
         systems = _columns_of_systems(table)
     if systems:
         return long_table(_by_candidate(table, systems)).dataset(name), None
