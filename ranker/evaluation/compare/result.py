@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError, counted
 from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.choices import Correction, Level, Test
@@ -247,6 +248,10 @@ class Comparison(TableResult):
     @cached_property
     def _index(self) -> dict[tuple[str, str, str], Cell]:
         return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
+
+    def values(self, statistic: str, scope: str) -> FloatArray:
+        """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
+        return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
 
     @property
     def notes(self) -> tuple[str, ...]:
