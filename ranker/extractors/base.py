@@ -37,8 +37,8 @@ FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "
 class Extractor(ABC):
     """What makes one or more feature columns of a data set, once it is fitted.
 
-    A subclass is a frozen dataclass whose fields are its options. One that must learn first derives from this class,
-    and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
+    A subclass is a frozen dataclass whose fields are its options. One that must learn in training derives from this
+    class, and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
     """
 
     name: ClassVar[str]

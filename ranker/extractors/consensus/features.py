@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -67,7 +68,7 @@ class SystemRelations:
 
 
 @dataclass(frozen=True)
-class Consensus(Extractor):
+class Consensus(FittedExtractor):
     r"""Agreement of a candidate with the other candidates of its source; needs no reference.
 
     The other candidates vote: each is taken as a pseudo-reference (Albrecht and Hwa 2007), so that the mean is the
@@ -117,6 +118,7 @@ class Consensus(Extractor):
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
     limit: int = 1000
+    learnt: SystemRelations | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range and what cannot compare candidates."""
@@ -198,20 +200,9 @@ class Consensus(Extractor):
             if 2 < len(names) < size < 2 * len(names)
         ]
 
-    def fit(self, dataset: Dataset) -> FittedConsensus:
-        """Return the fitted form, which knows which systems of `dataset` are relatives."""
-        learnt = self._relations(dataset) if self.trust == "data" else None
-        return FittedConsensus(**self._options(), learnt=learnt)
-
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return the fitted form."""
-        return self.fit(dataset)
-
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features, if there is nothing to learn from other sources."""
-        if self.trust == "data":
-            raise self.unfitted()
-        return self.fit(dataset).transform(dataset)
+    def fit(self, dataset: Dataset) -> Consensus:
+        """Learn which systems of `dataset` are relatives, unless they are looked for in each source."""
+        return self if self.trust == "source" else dataclasses.replace(self, learnt=self._relations(dataset))
 
     @property
     def _compared(self) -> Extractor:
@@ -276,19 +267,10 @@ class Consensus(Extractor):
         compared = self._compared
         return isinstance(compared, Metric) and not compared.higher_is_better
 
-
-@dataclass(frozen=True)
-class FittedConsensus(Consensus, FittedExtractor):
-    """`Consensus` with the relations of systems; None where relatives are looked for in each source."""
-
-    learnt: SystemRelations | None = notation.learnt()
-
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return this extractor."""
-        return self
-
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the features of all candidates, each compared with the others of its source; shape (candidates, 5)."""
+        if self.trust == "data" and self.learnt is None:
+            raise self.unfitted()
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row

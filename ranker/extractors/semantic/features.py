@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -28,7 +29,7 @@ COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
-"""The arrays of `FittedSemantic.state`."""
+"""The arrays of `Semantic.state`."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Semantic(FittedExtractor):
     layer: int | None = None
     special_tokens: Literal["drop", "match"] = "drop"
     against: Literal["references", "source"] = "references"
+    # the digest of the encoder that a model was trained with
+    learnt: str | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse a layer that no encoder has."""
@@ -96,14 +99,22 @@ class Semantic(FittedExtractor):
         """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""
         self._encoder()
 
-    def fit(self, dataset: Dataset) -> FittedSemantic:
+    def fit(self, dataset: Dataset) -> Semantic:
         """Note which encoder it is; nothing else is learnt."""
-        return FittedSemantic(**self._options(), learnt=load(self.encoder).files.digest)
+        return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
 
-    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
-        """Return the fitted form whose `state` returned `arrays`."""
+    def signature(self) -> str:
+        """Return the notation with all options, and the beginning of the encoder's digest once it is noted."""
+        return super().signature() + (f"#{self.learnt[:8]}" if self.learnt else "")
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the digest of the encoder."""
+        return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)} if self.learnt else {}
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Semantic:
+        """Return the extractor whose `state` returned `arrays`."""
         check_arrays(arrays, STATE, str(self))
-        return FittedSemantic(**self._options(), learnt=arrays["encoder"].tobytes().hex())
+        return dataclasses.replace(self, learnt=arrays["encoder"].tobytes().hex())
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 4)."""
@@ -155,17 +166,12 @@ class Semantic(FittedExtractor):
 
     def _encoder(self) -> Encoder:
         encoder = load(self.encoder)
-        if self._learnt and self._learnt != encoder.files.digest:
+        if self.learnt and self.learnt != encoder.files.digest:
             raise ModelError(
-                f"the model was trained with a different encoder (SHA-256 {self._learnt[:8]}...) than the one "
+                f"the model was trained with a different encoder (SHA-256 {self.learnt[:8]}...) than the one "
                 f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): install it, or train again"
             )
         return encoder
-
-    @property
-    def _learnt(self) -> str | None:
-        """The digest of the encoder that a model was trained with."""
-        return None
 
     def _layer(self, encoder: Encoder) -> int | None:
         return encoder.files.layer if self.layer is None else self.layer
@@ -217,25 +223,6 @@ class Semantic(FittedExtractor):
             values[missing] = match(vectors, pairs.reshape(-1, 2))
             keep_columns(cache, [names[index] for index in missing.tolist()], values[missing])
         return values[which.ravel()]
-
-
-@dataclass(frozen=True)
-class FittedSemantic(Semantic):
-    """`Semantic` with the weights of sub-words and the encoder that they are of."""
-
-    learnt: str = notation.learnt()
-
-    def signature(self) -> str:
-        """Return the notation with all options, and the beginning of the encoder's digest."""
-        return f"{super().signature()}#{self.learnt[:8]}"
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the digest of the encoder."""
-        return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)}
-
-    @property
-    def _learnt(self) -> str:
-        return self.learnt
 
 
 def _texts(dataset: Dataset, against: str) -> pd.Series:
