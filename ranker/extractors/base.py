@@ -160,6 +160,11 @@ class Extractor(ABC):
         return ()
 
     @property
+    def symmetric(self) -> tuple[str, ...]:
+        """Columns that stay the same where candidate and reference are exchanged, if there is one reference."""
+        return ()
+
+    @property
     def is_fitted(self) -> bool:
         """Whether it can make its columns: it has learnt, or has nothing to learn."""
         return isinstance(self, FittedExtractor)

@@ -19,7 +19,6 @@ from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
 from ranker.extractors.consensus.large import large_source
 from ranker.extractors.consensus.relatives import relatives
-from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
@@ -334,8 +333,5 @@ def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...]
 
 
 def _similarity_of(text: str) -> Similarity:
-    extractor = registry.make(text)
-    if isinstance(extractor, Metric):
-        return MetricSimilarity(extractor)
-    assert isinstance(extractor, Semantic)
-    return SemanticSimilarity(extractor)
+    is_semantic = isinstance(registry.make(text), Semantic)
+    return MetricSimilarity(registry.make_metric(f"{text}.f" if is_semantic else text))

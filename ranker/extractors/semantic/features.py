@@ -17,9 +17,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
-from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
-from ranker.extractors.semantic.vectors import text_vectors
+from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import INCLUDED, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
@@ -84,6 +83,11 @@ class Semantic(FittedExtractor):
     def columns(self) -> tuple[str, ...]:
         """``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
+
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """F score and cosine."""
+        return (f"{self}.f", f"{self}.cosine") if self.against == "references" else ()
 
     @property
     def english_only(self) -> tuple[str, ...]:
@@ -205,9 +209,9 @@ class Semantic(FittedExtractor):
         size = len(codes)
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
         names = [different[left] + different[right] for left, right in codes.tolist()]
-        values, cached = known_columns(cache, names, len(COLUMNS))
-        if not cached.all():
-            missing = np.flatnonzero(~cached)
+        rows = cache.known(names)
+        missing = [index for index, name in enumerate(names) if name not in rows]
+        if missing:
             needed, pairs = np.unique(codes[missing], return_inverse=True)
             first = np.zeros(len(different), dtype=np.int64)
             first[keys[::-1]] = np.arange(len(keys))[::-1]
@@ -220,9 +224,12 @@ class Semantic(FittedExtractor):
                 progress.report("pairs compared", place[0] + int(done), place[1])
 
             vectors = self._vectors(encoder, pieces.take(first[needed]), count)
-            values[missing] = match(vectors, pairs.reshape(-1, 2))
-            keep_columns(cache, [names[index] for index in missing.tolist()], values[missing])
-        return values[which.ravel()]
+            values = match(vectors, pairs.reshape(-1, 2))
+            fresh = {names[index]: row.tobytes() for index, row in zip(missing, values, strict=True)}
+            cache.keep(fresh)
+            rows |= fresh
+        columns = np.frombuffer(b"".join(rows[name] for name in names), dtype=np.float64)
+        return columns.reshape(-1, len(COLUMNS))[which.ravel()]
 
 
 def _texts(dataset: Dataset, against: str) -> pd.Series:
