@@ -31,7 +31,6 @@ _RELATED = 0.3
 _FEW_SYSTEMS, _ALIKE = 8, 0.85
 """Among fewer systems, what is usual cannot be told from relation; a note goes by their mean similarity then."""
 _KEPT = 20_000_000
-_COARSE = 2.0**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,21 +206,13 @@ class Consensus(FittedExtractor):
     def _compared(self) -> Extractor:
         return registry.make(self.metric)
 
-    @property
-    def _similarity(self) -> Similarity:
-        return _similarity_of(self.metric)
-
-    def _blocks(self, dataset: Dataset) -> Iterator[Block]:
-        """Yield the similarities of all sources with up to `limit` candidates."""
-        stored = _kept_blocks(dataset, self.metric, self.limit)
-        return iter(stored) if stored is not None else _make_blocks(dataset, self._similarity, self.limit)
-
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[Block, FloatArray]]:
-        """Yield the similarities as `_blocks` does, and how like the wording of the same candidates is."""
+        """Yield the similarities of each block of sources, and how like the wording of the same candidates is."""
+        own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
-            made: Iterable[tuple[Block, Block]] = ((block, block) for block in self._blocks(dataset))
+            made: Iterable[tuple[Block, Block]] = ((block, block) for block in own)
         else:
-            made = zip(self._blocks(dataset), Consensus(limit=self.limit)._blocks(dataset), strict=True)
+            made = zip(own, _blocks(dataset, WORDING, self.limit), strict=True)
         for block, wording in made:
             yield block, normalise(wording.similarity)
 
@@ -239,19 +230,14 @@ class Consensus(FittedExtractor):
         none = np.zeros((size, size))
         relations = SystemRelations(numbers, frozenset(compared), none, none.copy())
         codes = relations.codes(dataset)
-        total, rest, times = np.zeros((3, size * size))
-        for block in self._blocks(dataset):
+        total, times = np.zeros((2, size * size))
+        for block in _blocks(dataset, self.metric, self.limit):
             code = codes[block.rows]
             present = (code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]
             cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :])[present]
             values = normalise(block.similarity, lower=self._lower)[present]
-            # sums of few binary digits have no rounding, so the order of the sources plays no part
-            coarse = np.round(values * _COARSE) / _COARSE
-            fine = np.round((values - coarse) * _COARSE**2) / _COARSE**2
-            total += np.bincount(cells, coarse, minlength=size * size)
-            rest += np.bincount(cells, fine, minlength=size * size)
+            total += np.bincount(cells, values, minlength=size * size)
             times += np.bincount(cells, minlength=size * size)
-        total += rest
         mean = np.divide(total, times, out=np.zeros(size * size), where=times > 0).reshape(size, size)
         known = times.reshape(size, size) > 0
         for keys in compared.values():
@@ -302,7 +288,7 @@ class Consensus(FittedExtractor):
             result[rows] = large_source(
                 dataset,
                 source,
-                self._similarity,
+                _similarity_of(self.metric),
                 _similarity_of(WORDING),
                 lower=self._lower,
                 limit=self.limit,
@@ -318,18 +304,21 @@ class Consensus(FittedExtractor):
         return self.transform(together)[rows]
 
 
-def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:
-    small = np.diff(dataset.candidate_offsets) <= limit
-    return blocks(dataset, small, similarities(source_texts(dataset).of(small), similarity))
+def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[Block]:
+    """Return the similarities of all sources with up to `limit` candidates, kept unless they are too many."""
+    sizes = np.diff(dataset.candidate_offsets)
+    few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
+    return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)
 
 
 @view
-def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...] | None:
-    """Return the similarities of a data set, or None if they are too many to keep for features that ask again."""
-    sizes = np.diff(dataset.candidate_offsets)
-    if (sizes[sizes <= limit] ** 2).sum() > _KEPT:
-        return None
-    return tuple(_make_blocks(dataset, _similarity_of(metric), limit))
+def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...]:
+    return tuple(_make_blocks(dataset, metric, limit))
+
+
+def _make_blocks(dataset: Dataset, metric: str, limit: int) -> Iterator[Block]:
+    small = np.diff(dataset.candidate_offsets) <= limit
+    return blocks(dataset, small, similarities(source_texts(dataset).of(small), _similarity_of(metric)))
 
 
 def _similarity_of(text: str) -> Similarity:
