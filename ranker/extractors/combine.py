@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ class Combination(Metric):
         for metric in self.metrics:
             metric.check_ready()
 
-    def with_files(self, files: Mapping[str, str]) -> Combination:
+    def with_files(self, files: Mapping[str, str]) -> Self:
         """Return the sum of the metrics with their files."""
         return dataclasses.replace(self, metrics=tuple(metric.with_files(files) for metric in self.metrics))
 
@@ -116,7 +116,7 @@ class Combination(Metric):
         """Return the notes of the metrics, or None."""
         return join_notes(metric.note(dataset) for metric in self.metrics)
 
-    def resolved(self, dataset: Dataset) -> Combination:
+    def resolved(self, dataset: Dataset) -> Self:
         """Return the sum of the metrics with the tokenizer that ``auto`` is for `dataset`."""
         return dataclasses.replace(self, metrics=tuple(metric.resolved(dataset) for metric in self.metrics))
 

@@ -12,7 +12,6 @@ import numpy as np
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
-from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
@@ -297,11 +296,6 @@ class Consensus(FittedExtractor):
             done += rows.stop - rows.start
             progress.report("candidates compared", done, len(dataset))
         return result
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the features of every reference among the candidates of its source, which alone vote."""
-        together, rows = references_among_candidates(dataset)
-        return self.transform(together)[rows]
 
 
 def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[Block]:

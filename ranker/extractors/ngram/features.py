@@ -9,7 +9,6 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
@@ -206,13 +205,6 @@ class LengthRatio(FittedExtractor):
         usual = closest_reference_lengths(batch) if self.against == "references" else _mean_of_others(dataset, batch)
         difference = np.log1p(batch.candidate_lengths) - np.log1p(usual)
         return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the columns of every reference, against the references or the candidates of its source."""
-        if self.against == "references":
-            return super().transform_references(dataset, others)
-        together, rows = references_among_candidates(dataset)
-        return self.transform(together)[rows]
 
 
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
