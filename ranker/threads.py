@@ -45,20 +45,22 @@ def using(jobs: int) -> Iterator[None]:
 
 
 @contextmanager
-def process_environment() -> Iterator[None]:
-    """Let the Python processes that the block starts run no code of the current directory.
+def process_environment(**variables: str) -> Iterator[None]:
+    """Set environment variables for Python processes that the block starts; they run no code of the current directory.
 
     Without `PYTHONSAFEPATH`, a file there that is called as a module of Python's would be run in its place.
     """
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
+    variables["PYTHONSAFEPATH"] = "1"
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 class _Thread(threading.local):

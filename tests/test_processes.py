@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from urllib.parse import urlsplit
 
 import pytest
 
-from ranker.threads import process_environment
 from tests.collect.conftest import Client, free_port, settings, small
 
 NAMES = ("bz2", "copy", "pickle", "random", "secrets", "selectors", "socket", "struct", "subprocess", "tempfile")
@@ -53,14 +51,13 @@ def test_the_server_of_a_campaign(hostile, tmp_path):
         server.communicate()
 
 
-@pytest.mark.parametrize("before", ["", "yes", None])
-def test_only_processes_that_start_in_the_block_are_safe(monkeypatch, before):
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    if before is not None:
-        monkeypatch.setenv("PYTHONSAFEPATH", before)
-    with process_environment():
-        assert os.environ["PYTHONSAFEPATH"] == "1"
-    assert os.environ.get("PYTHONSAFEPATH") == before
+def test_processes_that_compile_kernels(hostile, tmp_path):
+    python(
+        tmp_path,
+        "from ranker.extractors import warming\n"
+        "warming.tasks = lambda: ['bleu', 'chrf']\n"
+        "if __name__ == '__main__': warming.warm_up()",
+    )
 
 
 def test_processes_that_parse(hostile, tmp_path):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from ranker.cli.options import DocumentFormat, working
+from ranker.cli.options import DocumentFormat, JobsOption, working
 from ranker.cli.output import emit, say
 
 
-def command(form: DocumentFormat = "table") -> None:
+def command(jobs: JobsOption = None, form: DocumentFormat = "table") -> None:
     """Compile numba kernels now instead of during the first run.
 
     This is optional: other commands compile the kernels they need and cache them on disk. This command compiles those
