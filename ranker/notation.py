@@ -197,7 +197,7 @@ def field_types(kind: type) -> dict[str, Any]:
 
 def learnt() -> Any:
     """Declare a field of a dataclass that is no option, but what was learnt from data."""
-    return dataclasses.field(kw_only=True, repr=False, compare=False, metadata={"option": False})
+    return dataclasses.field(default=None, kw_only=True, repr=False, compare=False, metadata={"option": False})
 
 
 def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
@@ -37,8 +38,8 @@ FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "
 class Extractor(ABC):
     """What makes one or more feature columns of a data set, once it is fitted.
 
-    A subclass is a frozen dataclass whose fields are its options. One that must learn first derives from this class,
-    and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
+    A subclass is a frozen dataclass whose fields are its options. One that must learn in training derives from this
+    class, and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
     """
 
     name: ClassVar[str]
@@ -146,7 +147,7 @@ class Extractor(ABC):
         """The `short_keys` of judged sources that it learnt from before training, whose columns look too good."""
         return None
 
-    def with_files(self, files: Mapping[str, str]) -> Extractor:
+    def with_files(self, files: Mapping[str, str]) -> Self:
         """Return this extractor with the files of scores from elsewhere, by their names, that it asks for."""
         return self
 
@@ -157,6 +158,11 @@ class Extractor(ABC):
     @property
     def lower_is_better(self) -> tuple[str, ...]:
         """Columns of which lower values are better; of all others higher ones are."""
+        return ()
+
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """Columns that stay the same where candidate and reference are exchanged, if there is one reference."""
         return ()
 
     @property
@@ -250,8 +256,12 @@ class FittedExtractor(Extractor):
         """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
 
         `others` has the references as candidates, each with the other references of its source. What has learnt from
-        the references of `dataset` leaves out the reference that it scores, if it can.
+        the references of `dataset` leaves out the reference that it scores, if it can. What compares candidates takes
+        every reference as one of its source.
         """
+        if self.compares_candidates:
+            together, rows = references_among_candidates(dataset)
+            return self.transform(together)[rows]
         return self.transform(others)
 
 
@@ -357,10 +367,6 @@ class Metric(FittedExtractor):
 
     def fit(self, dataset: Dataset) -> Metric:
         """Return the fitted form, which is this metric if there is nothing to learn."""
-        return self
-
-    def with_files(self, files: Mapping[str, str]) -> Metric:
-        """Return this metric with the files that it asks for."""
         return self
 
     def fit_ranked(self, dataset: Dataset) -> Metric:

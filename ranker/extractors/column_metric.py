@@ -84,6 +84,10 @@ class ColumnMetric(SentenceMean):
         columns = self.extractor.transform(dataset)
         return self._taken(checked(self.extractor, "transform", columns, (len(dataset), len(self.extractor.columns))))
 
+    def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
+        """Return the same statistics, if the column is the same in both directions."""
+        return pair_statistics if self.column in self.extractor.symmetric else None
+
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the column and 1 of every reference as a candidate, shape (references, 2)."""
         if not isinstance(self.extractor, FittedExtractor):

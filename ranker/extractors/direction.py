@@ -22,10 +22,12 @@ LEVEL = 0.001
 
 
 def opposed_to_chrf(
-    dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], rows: BoolArray | None = None, *, seed: int = 0
+    dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
     """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them."""
-    compared = ~dataset.candidates["is_reference"].to_numpy(bool) & (True if rows is None else rows)
+    from scipy import stats
+
+    compared = ~dataset.candidates["is_reference"].to_numpy(bool)
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
     if not len(usable):
@@ -40,12 +42,6 @@ def opposed_to_chrf(
     offsets = part.candidate_offsets
     rho = group_spearman(merge_ties(scores, offsets), merge_ties(chrf, offsets), offsets)
     opposed, decided = int((rho < 0).sum()), int(((rho < 0) | (rho > 0)).sum())
-    if 2 * opposed <= decided or _sign_test(opposed, decided) >= LEVEL:
+    if 2 * opposed <= decided or stats.binomtest(opposed, decided, 0.5).pvalue >= LEVEL:
         return None
     return opposed / decided
-
-
-def _sign_test(wins: int, comparisons: int) -> float:
-    from scipy import stats
-
-    return float(stats.binomtest(wins, comparisons, 0.5).pvalue)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class ExternalScores(SentenceMean):
             return None
         return f"{self}: higher is taken to be better, because its name does not say; otherwise add direction=lower"
 
-    def with_files(self, files: Mapping[str, str]) -> ExternalScores:
+    def with_files(self, files: Mapping[str, str]) -> Self:
         """Return this extractor with the file that is given for its name, if there is one."""
         return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
 

@@ -172,26 +172,9 @@ class MetricScorer(Scorer):
     def __post_init__(self) -> None:
         if self.metric.fit_scope == "train":
             raise self.metric.unfitted()
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The notation of the metric."""
-        return str(self.metric)
-
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]
-        """Whether more is better."""
-        return self.metric.higher_is_better
-
-    @property
-    def is_fraction(self) -> bool:  # type: ignore[override]
-        """Whether tables may show the score as a percentage."""
-        return self.metric.is_fraction
-
-    @property
-    def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether every source with candidates must have a reference."""
-        return self.metric.needs_references
+        object.__setattr__(self, "name", str(self.metric))
+        for fact in ("higher_is_better", "is_fraction", "needs_references"):
+            object.__setattr__(self, fact, getattr(self.metric, fact))
 
     @property
     def members(self) -> tuple[Extractor, ...]:

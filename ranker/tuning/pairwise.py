@@ -32,13 +32,9 @@ class ScorerSimilarity:
         """Return itself: rankers are trained."""
         return self
 
-    def compare(self, pairs: TextPairs) -> FloatArray:
-        """Return the scores."""
-        return self.scorer.candidate_scores(pairs.dataset())
-
-    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
-        """Scores in one direction say nothing of those in the other."""
-        raise NotImplementedError
+    def compare(self, pairs: TextPairs) -> list[FloatArray]:
+        """Return the scores, which say nothing of those in the other direction."""
+        return [self.scorer.candidate_scores(pairs.dataset())]
 
 
 def mean_pairwise(

@@ -11,7 +11,7 @@ from ranker import Ranker
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError
-from ranker.extractors.consensus.features import FittedConsensus
+from ranker.extractors.consensus.features import Consensus
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
@@ -145,7 +145,7 @@ def test_unjudged_candidates_vote_in_training_and_in_evaluation():
 def test_only_what_compares_candidates_is_computed_for_those_that_are_not_selected(monkeypatch):
     data, rows = corpus(5), np.arange(20) % 4 != 1
     sizes = {}
-    for kind in (Chrf, FittedConsensus):
+    for kind in (Chrf, Consensus):
         made = kind.transform
 
         def transform(self, dataset, kind=kind, made=made):
@@ -154,7 +154,7 @@ def test_only_what_compares_candidates_is_computed_for_those_that_are_not_select
 
         monkeypatch.setattr(kind, "transform", transform)
     FeatureSet.parse("chrf,consensus").transform(data, rows=rows)
-    assert sizes == {Chrf: 15, FittedConsensus: 20}
+    assert sizes == {Chrf: 15, Consensus: 20}
 
 
 def test_sources_without_a_selected_candidate_need_no_reference():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,14 +12,12 @@ import numpy as np
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
-from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
 from ranker.extractors.consensus.large import large_source
 from ranker.extractors.consensus.relatives import relatives
-from ranker.extractors.consensus.semantic import SemanticSimilarity
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
@@ -31,7 +30,6 @@ _RELATED = 0.3
 _FEW_SYSTEMS, _ALIKE = 8, 0.85
 """Among fewer systems, what is usual cannot be told from relation; a note goes by their mean similarity then."""
 _KEPT = 20_000_000
-_COARSE = 2.0**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ class SystemRelations:
 
 
 @dataclass(frozen=True)
-class Consensus(Extractor):
+class Consensus(FittedExtractor):
     r"""Agreement of a candidate with the other candidates of its source; needs no reference.
 
     The other candidates vote: each is taken as a pseudo-reference (Albrecht and Hwa 2007), so that the mean is the
@@ -117,6 +115,7 @@ class Consensus(Extractor):
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
     limit: int = 1000
+    learnt: SystemRelations | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range and what cannot compare candidates."""
@@ -198,40 +197,21 @@ class Consensus(Extractor):
             if 2 < len(names) < size < 2 * len(names)
         ]
 
-    def fit(self, dataset: Dataset) -> FittedConsensus:
-        """Return the fitted form, which knows which systems of `dataset` are relatives."""
-        learnt = self._relations(dataset) if self.trust == "data" else None
-        return FittedConsensus(**self._options(), learnt=learnt)
-
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return the fitted form."""
-        return self.fit(dataset)
-
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features, if there is nothing to learn from other sources."""
-        if self.trust == "data":
-            raise self.unfitted()
-        return self.fit(dataset).transform(dataset)
+    def fit(self, dataset: Dataset) -> Consensus:
+        """Learn which systems of `dataset` are relatives, unless they are looked for in each source."""
+        return self if self.trust == "source" else dataclasses.replace(self, learnt=self._relations(dataset))
 
     @property
     def _compared(self) -> Extractor:
         return registry.make(self.metric)
 
-    @property
-    def _similarity(self) -> Similarity:
-        return _similarity_of(self.metric)
-
-    def _blocks(self, dataset: Dataset) -> Iterator[Block]:
-        """Yield the similarities of all sources with up to `limit` candidates."""
-        stored = _kept_blocks(dataset, self.metric, self.limit)
-        return iter(stored) if stored is not None else _make_blocks(dataset, self._similarity, self.limit)
-
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[Block, FloatArray]]:
-        """Yield the similarities as `_blocks` does, and how like the wording of the same candidates is."""
+        """Yield the similarities of each block of sources, and how like the wording of the same candidates is."""
+        own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
-            made: Iterable[tuple[Block, Block]] = ((block, block) for block in self._blocks(dataset))
+            made: Iterable[tuple[Block, Block]] = ((block, block) for block in own)
         else:
-            made = zip(self._blocks(dataset), Consensus(limit=self.limit)._blocks(dataset), strict=True)
+            made = zip(own, _blocks(dataset, WORDING, self.limit), strict=True)
         for block, wording in made:
             yield block, normalise(wording.similarity)
 
@@ -249,19 +229,14 @@ class Consensus(Extractor):
         none = np.zeros((size, size))
         relations = SystemRelations(numbers, frozenset(compared), none, none.copy())
         codes = relations.codes(dataset)
-        total, rest, times = np.zeros((3, size * size))
-        for block in self._blocks(dataset):
+        total, times = np.zeros((2, size * size))
+        for block in _blocks(dataset, self.metric, self.limit):
             code = codes[block.rows]
             present = (code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]
             cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :])[present]
             values = normalise(block.similarity, lower=self._lower)[present]
-            # sums of few binary digits have no rounding, so the order of the sources plays no part
-            coarse = np.round(values * _COARSE) / _COARSE
-            fine = np.round((values - coarse) * _COARSE**2) / _COARSE**2
-            total += np.bincount(cells, coarse, minlength=size * size)
-            rest += np.bincount(cells, fine, minlength=size * size)
+            total += np.bincount(cells, values, minlength=size * size)
             times += np.bincount(cells, minlength=size * size)
-        total += rest
         mean = np.divide(total, times, out=np.zeros(size * size), where=times > 0).reshape(size, size)
         known = times.reshape(size, size) > 0
         for keys in compared.values():
@@ -276,19 +251,10 @@ class Consensus(Extractor):
         compared = self._compared
         return isinstance(compared, Metric) and not compared.higher_is_better
 
-
-@dataclass(frozen=True)
-class FittedConsensus(Consensus, FittedExtractor):
-    """`Consensus` with the relations of systems; None where relatives are looked for in each source."""
-
-    learnt: SystemRelations | None = notation.learnt()
-
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return this extractor."""
-        return self
-
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the features of all candidates, each compared with the others of its source; shape (candidates, 5)."""
+        if self.trust == "data" and self.learnt is None:
+            raise self.unfitted()
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row
@@ -321,7 +287,7 @@ class FittedConsensus(Consensus, FittedExtractor):
             result[rows] = large_source(
                 dataset,
                 source,
-                self._similarity,
+                _similarity_of(self.metric),
                 _similarity_of(WORDING),
                 lower=self._lower,
                 limit=self.limit,
@@ -331,29 +297,24 @@ class FittedConsensus(Consensus, FittedExtractor):
             progress.report("candidates compared", done, len(dataset))
         return result
 
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the features of every reference among the candidates of its source, which alone vote."""
-        together, rows = references_among_candidates(dataset)
-        return self.transform(together)[rows]
 
-
-def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:
-    small = np.diff(dataset.candidate_offsets) <= limit
-    return blocks(dataset, small, similarities(source_texts(dataset).of(small), similarity))
+def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[Block]:
+    """Return the similarities of all sources with up to `limit` candidates, kept unless they are too many."""
+    sizes = np.diff(dataset.candidate_offsets)
+    few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
+    return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)
 
 
 @view
-def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...] | None:
-    """Return the similarities of a data set, or None if they are too many to keep for features that ask again."""
-    sizes = np.diff(dataset.candidate_offsets)
-    if (sizes[sizes <= limit] ** 2).sum() > _KEPT:
-        return None
-    return tuple(_make_blocks(dataset, _similarity_of(metric), limit))
+def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...]:
+    return tuple(_make_blocks(dataset, metric, limit))
+
+
+def _make_blocks(dataset: Dataset, metric: str, limit: int) -> Iterator[Block]:
+    small = np.diff(dataset.candidate_offsets) <= limit
+    return blocks(dataset, small, similarities(source_texts(dataset).of(small), _similarity_of(metric)))
 
 
 def _similarity_of(text: str) -> Similarity:
-    extractor = registry.make(text)
-    if isinstance(extractor, Metric):
-        return MetricSimilarity(extractor)
-    assert isinstance(extractor, Semantic)
-    return SemanticSimilarity(extractor)
+    is_semantic = isinstance(registry.make(text), Semantic)
+    return MetricSimilarity(registry.make_metric(f"{text}.f" if is_semantic else text))

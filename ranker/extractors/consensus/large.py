@@ -74,5 +74,5 @@ def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, s
     for start in range(0, len(references), step):
         part = order[start : start + step]
         pairs = TextPairs(some, np.tile(candidate, len(part)), np.repeat(reference[part], len(candidates)))
-        values[part] = similarity.compare(pairs).reshape(len(part), -1)
+        values[part] = similarity.compare(pairs)[0].reshape(len(part), -1)
     return values

@@ -5,7 +5,7 @@ Minimum Bayes risk decoding (Kumar and Byrne 2004) and the features of `consensu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,11 +30,8 @@ class Similarity(Protocol):
     def compares_both(self) -> bool:
         """Whether both directions of a pair come from one comparison."""
 
-    def compare(self, pairs: TextPairs) -> FloatArray:
-        """Return how like the first text of every pair is to the second, shape (pairs,)."""
-
-    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
-        """Return what `compare` does, and how like the second text is to the first; only if it `compares_both`."""
+    def compare(self, pairs: TextPairs) -> Sequence[FloatArray]:
+        """Return how like the first text of every pair is to the second, then the reverse if it `compares_both`."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +51,11 @@ class MetricSimilarity:
         """Whether the metric's statistics can be turned round."""
         return self.metric.swapped_statistics(np.zeros((1, self.metric.width))) is not None
 
-    def compare(self, pairs: TextPairs) -> FloatArray:
-        """Return the scores."""
-        return self._sign * self.metric.score(self.metric.pair_statistics(pairs))
-
-    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
-        """Return the scores in both directions."""
-        statistics = self.metric.pair_statistics(pairs)
-        exchanged = self.metric.swapped_statistics(statistics)
-        assert exchanged is not None
-        return self._sign * self.metric.score(statistics), self._sign * self.metric.score(exchanged)
-
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.metric.higher_is_better else -1.0
+    def compare(self, pairs: TextPairs) -> list[FloatArray]:
+        """Return the scores, in both directions if the statistics can be turned round."""
+        statistics, sign = self.metric.pair_statistics(pairs), 1.0 if self.metric.higher_is_better else -1.0
+        directions = (statistics, self.metric.swapped_statistics(statistics))
+        return [sign * self.metric.score(each) for each in directions if each is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +99,9 @@ def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatA
         part = np.repeat(np.arange(done, last), width[done:last])
         within = np.arange(len(part)) - np.repeat(offsets_of(width[done:last])[:-1], width[done:last])
         pairs = TextPairs(texts, first[part] + within, rows[part])
-        if similarity.compares_both:
-            # row of the first text, column of the second
-            exchanged = starts[pairs.candidate - rows[0]] + rows[part] - first[part]
-            values[starts[part] + within], values[exchanged] = similarity.compare_both(pairs)
-        else:
-            values[starts[part] + within] = similarity.compare(pairs)
+        # row of the second text, column of the first; and the other way round
+        places = (starts[part] + within, starts[pairs.candidate - rows[0]] + rows[part] - first[part])
+        for place, scores in zip(places, similarity.compare(pairs), strict=False):
+            values[place] = scores
         done = last
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,7 +12,7 @@ from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor
+from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
@@ -31,7 +32,7 @@ Unit = Literal["words", "tags"]
 
 
 @dataclass(frozen=True)
-class Perplexity(Extractor):
+class Perplexity(FittedExtractor):
     r"""Log perplexity of the candidate under an n-gram model: of all reference sentences of the data set, or of a file.
 
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
@@ -88,6 +89,7 @@ class Perplexity(Extractor):
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
     model: str | None = None
+    learnt: ReferenceModel | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range, or that do not go together."""
@@ -161,8 +163,8 @@ class Perplexity(Extractor):
                     ",".join(f"{name}={value}" for name, value in fields.items()) for fields in (options, trained)
                 )
                 return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: match them"
-        segments, candidate = self._candidates(dataset)
-        known = model.knows(segments.vocabulary)[segments.take(candidate)[0]]
+        batch = self._batch(dataset)
+        known = model.knows(batch.segments.vocabulary)[batch.segments.take(batch.candidate)[0]]
         if not len(known) or known.mean() >= FEWEST_KNOWN:
             return None
         unknown = "all" if not known.any() else f"{1 - known.mean():.0%}"
@@ -172,27 +174,56 @@ class Perplexity(Extractor):
             "expected a model of their language, trained with the same tokenizer and lowercase as perp"
         )
 
-    def fit(self, dataset: Dataset) -> FittedExtractor:
+    def fit(self, dataset: Dataset) -> Perplexity:
         """Estimate the language model from the references of `dataset`, unless it is in a file."""
         if self.model is not None:
-            return FrozenPerplexity(**self._options())
-        whole = Perplexity(
-            order=self.order, unit=self.unit, parser=self.parser, tokenizer=self.tokenizer, lowercase=self.lowercase
-        )
-        return FittedPerplexity(**self._options(), learnt=_language_model(dataset, whole))
-
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return what `fit` returns."""
-        return self.fit(dataset)
+            return self
+        whole = Perplexity(**{**self._options(), "leave_out": False, "oov": False, "match": False})
+        return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3), if the language model does not come from the references."""
-        return super().transform(dataset) if self.model is None else self.fit(dataset).transform(dataset)
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` leaves nothing out for data not learnt from."""
+        batch = self._batch(dataset)
+        if self.model is not None:
+            self.check_ready()
+            sentences, place = np.unique(batch.candidate, return_inverse=True)
+            words = batch.segments.take(sentences)
+            return self._columns_of(self._frozen().scores(batch.segments.vocabulary, *words, matched=self.match))[place]
+        learnt = self._reference_model()
+        values = learnt.recode(batch.segments)
+        if not self.leave_out:
+            return self._columns_of(log10_scores(learnt.model, values.values, values.offsets))[batch.candidate]
+        own = batch.segments.vocabulary is learnt.vocabulary
+        group = dataset.candidate_source if own else np.full(len(dataset), -1)
+        return self._left_out(learnt.source, values, batch.candidate, group)
 
-    def _candidates(self, dataset: Dataset) -> tuple[Segments, Int64Array]:
-        """Return sentences, and which of them each candidate is."""
-        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        return batch.segments, batch.candidate
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
+        if self.model is not None:
+            return self.transform(others)
+        batch, learnt = self._batch(dataset), self._reference_model()
+        values = learnt.recode(batch.segments)
+        if self.leave_out:
+            return self._left_out(learnt.source, values, batch.reference, dataset.references["source"].to_numpy())
+        return self._left_out(learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
+
+    def _batch(self, dataset: Dataset) -> TokenBatch:
+        """Return the words of `dataset`, or the parts of speech that the parser gives them."""
+        if self.unit == "tags":
+            return tag_batch(dataset, self.parser)
+        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+
+    def _reference_model(self) -> ReferenceModel:
+        if self.learnt is None:
+            raise self.unfitted()
+        return self.learnt
+
+    def _left_out(
+        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
+    ) -> FloatArray:
+        learnt = self._reference_model()
+        counts, discounts = learnt.counts, learnt.model.discounts
+        return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
 
     def _columns_of(self, scores: SentenceScores) -> FloatArray:
         columns = {
@@ -202,52 +233,6 @@ class Perplexity(Extractor):
         }
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
         return np.stack([columns[column] for column in wanted], axis=1)
-
-
-@dataclass(frozen=True)
-class FrozenPerplexity(Perplexity, FittedExtractor):
-    """`Perplexity` with the included language model, or one of a file."""
-
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3)."""
-        self.check_ready()
-        segments, candidate = self._candidates(dataset)
-        distinct, place = np.unique(candidate, return_inverse=True)
-        scores = self._frozen().scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
-        return self._columns_of(scores)[place]
-
-
-@dataclass(frozen=True)
-class FittedPerplexity(Perplexity, FittedExtractor):
-    """`Perplexity` with a language model of some references."""
-
-    learnt: ReferenceModel = notation.learnt()
-
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` leaves nothing out for data not learnt from."""
-        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        values = self.learnt.recode(batch.segments)
-        if not self.leave_out:
-            scores = log10_scores(self.learnt.model, values.values, values.offsets)
-            return self._columns_of(scores)[batch.candidate]
-        own = batch.segments.vocabulary is self.learnt.vocabulary
-        group = dataset.candidate_source if own else np.full(len(dataset), -1)
-        return self._left_out(self.learnt.source, values, batch.candidate, group)
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
-        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        values = self.learnt.recode(batch.segments)
-        if self.leave_out:
-            return self._left_out(self.learnt.source, values, batch.reference, dataset.references["source"].to_numpy())
-        return self._left_out(self.learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
-
-    def _left_out(
-        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
-    ) -> FloatArray:
-        counts, discounts = self.learnt.counts, self.learnt.model.discounts
-        scores = leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group)
-        return self._columns_of(scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,14 +254,9 @@ class ReferenceModel:
         return Segments(number[segments.values], segments.offsets, [*self.vocabulary, ""])
 
 
-def unit_batch(dataset: Dataset, unit: Unit, parser: str, tokenizer: Tokenizer, *, lowercase: bool) -> TokenBatch:
-    """Return the words of `dataset`, or the parts of speech that the parser gives them."""
-    return tag_batch(dataset, parser) if unit == "tags" else token_batch(dataset, tokenizer, lowercase=lowercase)
-
-
 @view
 def _language_model(dataset: Dataset, options: Perplexity) -> ReferenceModel:
-    batch = unit_batch(dataset, options.unit, options.parser, options.tokenizer, lowercase=options.lowercase)
+    batch = options._batch(dataset)
     # the discounts depend on which words appear last: by code points, so not on the order of the sources
     rows = np.argsort(dataset.references["text"].to_numpy(object), kind="stable")
     source = dataset.references["source"].to_numpy(np.int64)[rows]

@@ -7,9 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.own_references import references_among_candidates
 from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
@@ -17,7 +16,7 @@ from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.lexical.word_classes import WordClass, class_batch
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
 from ranker.extractors.text.ratios import f_score, ratio
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 MEASURES = ("precision", "recall", "f1")
@@ -122,7 +121,7 @@ class NgramAgreement(FittedExtractor):
         )
         f1 = f_score(precision, recall)
         columns = np.stack([precision, recall, f1], axis=2)
-        best = best_rows(pairs, f1)
+        best = np.stack([pairs.best(column) for column in f1.T], axis=1)
         chosen = columns[best, np.arange(self.order)]
         chosen[best[:, 0] < 0] = 0.0
         return chosen.reshape(len(batch.candidate), -1)
@@ -140,13 +139,6 @@ class NgramAgreement(FittedExtractor):
             tokenizer=self.tokenizer,
             lowercase=self.lowercase,
         )
-
-
-def best_rows(pairs: ReferencePairs, scores: FloatArray) -> Int64Array:
-    """Return the pair with the best of the `scores` (pairs, columns) of every candidate, column by column."""
-    if np.array_equal(pairs.candidate, np.arange(pairs.candidates)):
-        return np.broadcast_to(np.arange(pairs.candidates)[:, np.newaxis], scores.shape)
-    return np.stack([pairs.best(column) for column in scores.T], axis=1)
 
 
 @dataclass(frozen=True)
@@ -213,13 +205,6 @@ class LengthRatio(FittedExtractor):
         usual = closest_reference_lengths(batch) if self.against == "references" else _mean_of_others(dataset, batch)
         difference = np.log1p(batch.candidate_lengths) - np.log1p(usual)
         return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the columns of every reference, against the references or the candidates of its source."""
-        if self.against == "references":
-            return super().transform_references(dataset, others)
-        together, rows = references_among_candidates(dataset)
-        return self.transform(together)[rows]
 
 
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:

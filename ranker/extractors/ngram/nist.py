@@ -56,6 +56,7 @@ class Nist(Metric):
     order: int = 5
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
+    learnt: tuple[ReferenceNgrams, tuple[FloatArray, ...]] | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -67,38 +68,18 @@ class Nist(Metric):
         """Information and n-grams of every order, and two lengths."""
         return 2 * self.order + 2
 
-    def fit(self, dataset: Dataset) -> FittedNist:
-        """Learn the information of n-grams from the references of `dataset`."""
-        ngrams, information = _information(dataset, Nist(**self._options()))
-        return FittedNist(**self._options(), ngrams=ngrams, information=information)
-
-    def statistics(self, dataset: Dataset) -> FloatArray:
-        """Refuse: n-grams carry no information before `fit`."""
-        raise self.unfitted()
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
-        rows = np.asarray(statistics, dtype=np.float64)
-        gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
-        length, reference_length = rows[..., -2], rows[..., -1]
-        precision = np.divide(gained, totals, out=np.zeros(gained.shape), where=totals > 0).sum(axis=-1)
-        sane = (length > 0) & (reference_length > 0)
-        ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=sane)
-        return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)
-
-
-@dataclass(frozen=True)
-class FittedNist(Nist):
-    """`Nist` with the information of the n-grams of some references; other n-grams have none."""
-
-    ngrams: ReferenceNgrams = notation.learnt()
-    information: tuple[FloatArray, ...] = notation.learnt()
+    def fit(self, dataset: Dataset) -> Nist:
+        """Learn the information of n-grams from the references of `dataset`; other n-grams have none."""
+        return dataclasses.replace(self, learnt=_information(dataset, Nist(**self._options())))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
+        if self.learnt is None:
+            raise self.unfitted()
+        ngrams, information = self.learnt
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
-        numbers = self.ngrams.find(batch.segments)
-        gained = [weighted_matches(batch, *of_order) for of_order in zip(numbers, self.information, strict=True)]
+        numbers = ngrams.find(batch.segments)
+        gained = [weighted_matches(batch, *of_order) for of_order in zip(numbers, information, strict=True)]
         references = np.diff(batch.reference_offsets)
         sums = np.add.reduceat(np.append(batch.reference_lengths, 0), batch.reference_offsets[:-1])
         mean_length = np.where(references > 0, sums / np.maximum(references, 1), 0.0)
@@ -111,6 +92,16 @@ class FittedNist(Nist):
             ],
             axis=1,
         )
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
+        length, reference_length = rows[..., -2], rows[..., -1]
+        precision = np.divide(gained, totals, out=np.zeros(gained.shape), where=totals > 0).sum(axis=-1)
+        sane = (length > 0) & (reference_length > 0)
+        ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=sane)
+        return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)
 
 
 @view

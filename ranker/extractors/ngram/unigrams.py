@@ -2,57 +2,66 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.ratios import Measure, measured, ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
-@dataclass(frozen=True)
-class _MatchedWords(Metric):
-    """What precision, recall and F share: their statistics are the same."""
+class BestMatch(Metric):
+    """Precision, recall or F score of the size of a match, against the reference whose F score is best."""
 
     width: ClassVar[int] = 3
     family = "words"
     measure: ClassVar[Measure]
-    alignment: UnigramAlignment = "multiset"
-    tokenizer: Tokenizer = "13a"
-    lowercase: bool = False
+
+    @abstractmethod
+    def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> npt.NDArray[Any]:
+        """Return how much of every candidate matches in each of its references, in words, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return matched words, candidate length and length of the best reference, shape (candidates, 3)."""
+        """Return match size, candidate length and length of the best reference, shape (candidates, 3)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
-        if self.alignment == "multiset":
-            matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
-        else:
-            matched = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
-        candidate_lengths, reference_lengths = (
-            batch.candidate_lengths[pairs.candidate],
-            batch.reference_lengths[pairs.reference],
+        size = self.match_sizes(dataset, batch, pairs)
+        lengths = batch.candidate_lengths.astype(np.float64)
+        reference_lengths = batch.reference_lengths[pairs.reference].astype(np.float64)
+        # F by a single division, so that equal ones are equal
+        best = pairs.best(ratio(2 * size, lengths[pairs.candidate] + reference_lengths))
+        found = best >= 0
+        return np.stack(
+            [np.where(found, size[best], 0.0), lengths, np.where(found, reference_lengths[best], 0.0)], axis=1
         )
-        # F by a single division of whole numbers, so that equal ones are equal
-        best = pairs.best(ratio(2 * matched, candidate_lengths + reference_lengths))
-        rows = np.stack([matched, candidate_lengths, reference_lengths], axis=1).astype(np.float64)
-        alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)
-        alone[best >= 0] = rows[best[best >= 0]]
-        return alone
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., 3), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
         return measured(self.measure, ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))
+
+
+@dataclass(frozen=True)
+class _MatchedWords(BestMatch):
+    alignment: UnigramAlignment = "multiset"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
+        """Return the number of matched words of every pair."""
+        if self.alignment == "multiset":
+            return ngram_matches(pairs.expand(batch), 1)[:, 0]
+        return align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
 
 
 @dataclass(frozen=True)

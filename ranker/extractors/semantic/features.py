@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -16,9 +17,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
-from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
-from ranker.extractors.semantic.vectors import text_vectors
+from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import INCLUDED, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
@@ -28,7 +28,7 @@ COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
-"""The arrays of `FittedSemantic.state`."""
+"""The arrays of `Semantic.state`."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Semantic(FittedExtractor):
     layer: int | None = None
     special_tokens: Literal["drop", "match"] = "drop"
     against: Literal["references", "source"] = "references"
+    # the digest of the encoder that a model was trained with
+    learnt: str | None = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse a layer that no encoder has."""
@@ -83,6 +85,11 @@ class Semantic(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     @property
+    def symmetric(self) -> tuple[str, ...]:
+        """F score and cosine."""
+        return (f"{self}.f", f"{self}.cosine") if self.against == "references" else ()
+
+    @property
     def english_only(self) -> tuple[str, ...]:
         """The encoder, if it is one that was trained on English."""
         return ("encoder",) if self.encoder in (INCLUDED, SMALL) else ()
@@ -96,14 +103,22 @@ class Semantic(FittedExtractor):
         """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""
         self._encoder()
 
-    def fit(self, dataset: Dataset) -> FittedSemantic:
+    def fit(self, dataset: Dataset) -> Semantic:
         """Note which encoder it is; nothing else is learnt."""
-        return FittedSemantic(**self._options(), learnt=load(self.encoder).files.digest)
+        return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
 
-    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
-        """Return the fitted form whose `state` returned `arrays`."""
+    def signature(self) -> str:
+        """Return the notation with all options, and the beginning of the encoder's digest once it is noted."""
+        return super().signature() + (f"#{self.learnt[:8]}" if self.learnt else "")
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the digest of the encoder."""
+        return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)} if self.learnt else {}
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Semantic:
+        """Return the extractor whose `state` returned `arrays`."""
         check_arrays(arrays, STATE, str(self))
-        return FittedSemantic(**self._options(), learnt=arrays["encoder"].tobytes().hex())
+        return dataclasses.replace(self, learnt=arrays["encoder"].tobytes().hex())
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 4)."""
@@ -155,17 +170,12 @@ class Semantic(FittedExtractor):
 
     def _encoder(self) -> Encoder:
         encoder = load(self.encoder)
-        if self._learnt and self._learnt != encoder.files.digest:
+        if self.learnt and self.learnt != encoder.files.digest:
             raise ModelError(
-                f"the model was trained with a different encoder (SHA-256 {self._learnt[:8]}...) than the one "
+                f"the model was trained with a different encoder (SHA-256 {self.learnt[:8]}...) than the one "
                 f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): install it, or train again"
             )
         return encoder
-
-    @property
-    def _learnt(self) -> str | None:
-        """The digest of the encoder that a model was trained with."""
-        return None
 
     def _layer(self, encoder: Encoder) -> int | None:
         return encoder.files.layer if self.layer is None else self.layer
@@ -199,9 +209,9 @@ class Semantic(FittedExtractor):
         size = len(codes)
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
         names = [different[left] + different[right] for left, right in codes.tolist()]
-        values, cached = known_columns(cache, names, len(COLUMNS))
-        if not cached.all():
-            missing = np.flatnonzero(~cached)
+        rows = cache.known(names)
+        missing = [index for index, name in enumerate(names) if name not in rows]
+        if missing:
             needed, pairs = np.unique(codes[missing], return_inverse=True)
             first = np.zeros(len(different), dtype=np.int64)
             first[keys[::-1]] = np.arange(len(keys))[::-1]
@@ -214,28 +224,12 @@ class Semantic(FittedExtractor):
                 progress.report("pairs compared", place[0] + int(done), place[1])
 
             vectors = self._vectors(encoder, pieces.take(first[needed]), count)
-            values[missing] = match(vectors, pairs.reshape(-1, 2))
-            keep_columns(cache, [names[index] for index in missing.tolist()], values[missing])
-        return values[which.ravel()]
-
-
-@dataclass(frozen=True)
-class FittedSemantic(Semantic):
-    """`Semantic` with the weights of sub-words and the encoder that they are of."""
-
-    learnt: str = notation.learnt()
-
-    def signature(self) -> str:
-        """Return the notation with all options, and the beginning of the encoder's digest."""
-        return f"{super().signature()}#{self.learnt[:8]}"
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the digest of the encoder."""
-        return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)}
-
-    @property
-    def _learnt(self) -> str:
-        return self.learnt
+            values = match(vectors, pairs.reshape(-1, 2))
+            fresh = {names[index]: row.tobytes() for index, row in zip(missing, values, strict=True)}
+            cache.keep(fresh)
+            rows |= fresh
+        columns = np.frombuffer(b"".join(rows[name] for name in names), dtype=np.float64)
+        return columns.reshape(-1, len(COLUMNS))[which.ravel()]
 
 
 def _texts(dataset: Dataset, against: str) -> pd.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,6 +16,15 @@ from ranker.learning.encoder.encoder import Embeddings, Encoder, Pieces
 _KEPT = 600_000_000
 """Bytes of vectors that are kept: about 15,000 sentences of an encoder with 384 numbers for each sub-word."""
 Vectors = OrderedDict[bytes, TextVectors]
+
+
+def text_keys(pieces: Pieces) -> list[bytes]:
+    """Return a key of every text: equal for texts that an encoder cannot tell apart, as those equal up to case."""
+    codes = np.stack([pieces.ids, pieces.word], axis=1)
+    return [
+        hashlib.blake2b(codes[start:stop].tobytes(), digest_size=16).digest()
+        for start, stop in zip(pieces.offsets[:-1].tolist(), pieces.offsets[1:].tolist(), strict=True)
+    ]
 
 
 @functools.lru_cache(maxsize=2)

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.extractors.semantic import vectors as module
-from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
-from ranker.extractors.semantic.vectors import text_vectors
+from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.encoder import Embeddings, Pieces, unit
-from ranker.storage.row_cache import RowCache
 from tests.effort import examples
 
 
@@ -114,18 +112,6 @@ def test_words_and_what_they_matched():
     # a word that is most like a special token matched no word
     special = text_vectors(_Encoder(vectors), PIECES, [b"first", b"second"], None, special=True)
     assert word_matches(*special)[0].partner == -1
-
-
-def test_the_cache_gives_back_what_it_was_given():
-    rows = np.random.default_rng(0).normal(size=(1200, 4))
-    keys = [str(number).encode() for number in range(1200)]
-    with RowCache("semantic", "one") as cache:
-        assert not known_columns(cache, keys, 4)[1].any()
-        keep_columns(cache, keys[::2], rows[::2])
-    with RowCache("semantic", "one") as cache:
-        result, there = known_columns(cache, keys, 4)
-        np.testing.assert_array_equal(there, np.arange(1200) % 2 == 0)
-        np.testing.assert_array_equal(result[there], rows[::2])
 
 
 def test_keys_tell_texts_apart_by_their_sub_words():
