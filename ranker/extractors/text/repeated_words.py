@@ -23,7 +23,7 @@ from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.ranks import stable_order
+from ranker.ranks import ordinal_ranks
 from ranker.storage.kernels import kernel
 
 Contexts = Literal["isozaki", "ribes"]
@@ -43,7 +43,7 @@ class WordOrders:
 
     def permutations(self) -> Int32Array:
         """Return the ranks, from 0, of the positions in every pair, ties in the candidate's order."""
-        return _ranks(self.positions, self.offsets)
+        return ordinal_ranks(self.positions, self.offsets)
 
 
 @view
@@ -206,15 +206,3 @@ def _align_pairs(
             first_candidate[word] = -1
         for word in reference_words:
             first_reference[word] = -1
-
-
-@kernel(elements=500_000, offsets=("offsets",))
-def _ranks(positions: Int32Array, offsets: Int64Array) -> Int32Array:
-    base = offsets[0]
-    ranks = np.empty(offsets[-1] - base, dtype=np.int32)
-    for pair in range(len(offsets) - 1):
-        start, stop = offsets[pair], offsets[pair + 1]
-        order = stable_order(positions[start:stop])
-        for rank in range(len(order)):
-            ranks[start - base + order[rank]] = rank
-    return ranks
