@@ -186,6 +186,15 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
     return _average_ranks(rows, bounds, tie)
 
 
+def ordinal_ranks(values: npt.ArrayLike, offsets: Int64Array) -> Int32Array:
+    """Rank the rows of every group from 0 for the smallest value, equal ones as they stand."""
+    sizes = np.diff(offsets)
+    order = np.lexsort((values, np.repeat(np.arange(len(sizes)), sizes)))
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order)) - np.repeat(offsets[:-1], sizes)
+    return ranks
+
+
 def group_spearman(
     first: npt.ArrayLike,
     second: npt.ArrayLike,

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.extractors.meteor.matching import MatchTables, list_matches, matches_by_word, words_alone_match
-from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 STATISTICS = 21
@@ -262,29 +261,12 @@ def align(
     return paths[best, _CHUNKS], places, chosen
 
 
-@kernel
-def _count_words(words: Int32Array, is_function: BoolArray, row: FloatArray, column: int) -> None:
-    """Add content and function words to two neighbouring columns of `row`."""
-    for word in words:
-        row[column + is_function[word]] += 1
-
-
-def _statistics_on_lists(
-    values: Int32Array,
-    offsets: Int64Array,
-    pairs: Int64Array,
-    tables: MatchTables,
-    is_function: BoolArray,
-    options: SearchOptions,
-) -> FloatArray:
-    """Return what `alignment_statistics` does, on lists."""
-    listed, bounds, stems, functional = (
-        values.tolist(),
-        offsets.tolist(),
-        tables.words.stems.tolist(),
-        is_function.tolist(),
-    )
-    rows = []
+def _align_pairs_on_lists(
+    values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
+) -> tuple[Int64Array, Int64Array, Int32Array]:
+    """Return what `align_pairs` does, on lists."""
+    listed, bounds, stems = values.tolist(), offsets.tolist(), tables.words.stems.tolist()
+    chunks, counts, taken = [], [], []
     for first, second in pairs.tolist():
         candidate, reference = (listed[bounds[sentence] : bounds[sentence + 1]] for sentence in (first, second))
         if words_alone_match(second, tables):
@@ -292,24 +274,43 @@ def _statistics_on_lists(
         else:
             texts = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
             starts, matches = (part.tolist() for part in list_matches(*texts, (first, second), tables))
-        chunks, chosen = _align_on_lists(len(candidate), starts, matches, options)
-        row = [0] * STATISTICS
-        row[0], row[1], row[4] = len(candidate), len(reference), chunks
-        row[2], row[3] = (sum(functional[word] for word in sentence) for sentence in (candidate, reference))
-        for place, match in chosen:
-            start, candidate_words, reference_words, module = matches[match]
-            column = _FIRST_MODULE + 4 * module
-            for word in candidate[start : start + candidate_words]:
-                row[column + functional[word]] += 1
-            for word in reference[place : place + reference_words]:
-                row[column + 2 + functional[word]] += 1
-        if chunks == 1 and sum(row[_FIRST_MODULE:]) == row[0] + row[1]:
-            row[4] = 0
-        rows.append(row)
-    return np.array(rows, dtype=np.float64).reshape(-1, STATISTICS)
+        closed, chosen = _align_on_lists(len(candidate), starts, matches, options)
+        chunks.append(closed)
+        counts.append(len(chosen))
+        taken += [(place, *matches[match]) for place, match in chosen]
+    return (
+        np.array(chunks, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(taken, dtype=np.int32).reshape(-1, 5),
+    )
 
 
-@kernel(elements=50_000, plain=_statistics_on_lists, rows=("pairs",))
+@kernel(elements=50_000, plain=_align_pairs_on_lists, rows=("pairs",))
+def align_pairs(
+    values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
+) -> tuple[Int64Array, Int64Array, Int32Array]:
+    """Return chunks and number of matches of every pair, and each match: its first reference word, then as listed."""
+    chunks, counts = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=np.int64)
+    room = 0
+    for pair in range(len(pairs)):
+        room += offsets[pairs[pair, 1] + 1] - offsets[pairs[pair, 1]]
+    taken = np.empty((room, 5), dtype=np.int32)
+    count = 0
+    for pair in range(len(pairs)):
+        first, second = pairs[pair]
+        candidate, reference = (
+            values[offsets[first] : offsets[first + 1]],
+            values[offsets[second] : offsets[second + 1]],
+        )
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
+        chunks[pair], places, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
+        counts[pair] = len(chosen)
+        for index in range(len(chosen)):
+            taken[count, 0], taken[count, 1:] = places[index], matches[chosen[index]]
+            count += 1
+    return chunks, counts, taken[:count].copy()
+
+
 def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,
@@ -319,58 +320,18 @@ def alignment_statistics(
     options: SearchOptions,
 ) -> FloatArray:
     """Align pairs of sentences and count what matched."""
-    rows = np.zeros((len(pairs), STATISTICS), dtype=np.float64)
-    for pair in range(len(pairs)):
-        first, second = pairs[pair]
-        candidate, reference = (
-            values[offsets[first] : offsets[first + 1]],
-            values[offsets[second] : offsets[second + 1]],
-        )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
-        chunks, places, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
-        row = rows[pair]
-        row[0], row[1], row[4] = len(candidate), len(reference), chunks
-        for word in candidate:
-            row[2] += is_function[word]
-        for word in reference:
-            row[3] += is_function[word]
-        for index in range(len(chosen)):
-            match = matches[chosen[index]]
-            column = _FIRST_MODULE + 4 * match[3]
-            _count_words(candidate[match[0] : match[0] + match[1]], is_function, row, column)
-            _count_words(reference[places[index] : places[index] + match[2]], is_function, row, column + 2)
-        if chunks == 1 and row[_FIRST_MODULE:].sum() == row[0] + row[1]:
-            row[4] = 0
+    chunks, counts, matches = align_pairs(values, offsets, pairs, tables, options)
+    functions = offsets_of(is_function[values])
+    lengths = np.diff(offsets)[pairs]
+    rows = np.zeros((len(pairs), STATISTICS))
+    rows[:, 0:2], rows[:, 2:4] = lengths, functions[offsets[pairs + 1]] - functions[offsets[pairs]]
+    pair = np.repeat(np.arange(len(pairs)), counts)
+    for side, (place, size) in enumerate((matches.T[1:3], matches.T[0:4:3])):
+        start = offsets[pairs[pair, side]] + place
+        functional = functions[start + size] - functions[start]
+        column = _FIRST_MODULE + 4 * matches[:, 4] + 2 * side
+        np.add.at(rows, (pair, column), size - functional)
+        np.add.at(rows, (pair, column + 1), functional)
+    is_whole = (chunks == 1) & (rows[:, _FIRST_MODULE:].sum(axis=1) == lengths.sum(axis=1))
+    rows[:, 4] = np.where(is_whole, 0, chunks)
     return rows
-
-
-@kernel(rows=("pairs",), offsets=("bounds",))
-def alignment_orders(
-    values: Int32Array,
-    offsets: Int64Array,
-    pairs: Int64Array,
-    tables: MatchTables,
-    options: SearchOptions,
-    bounds: Int64Array,
-) -> tuple[Int32Array, Int64Array]:
-    """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference."""
-    base = bounds[0]
-    ranks = np.zeros(bounds[-1] - base, dtype=np.int32)
-    counts = np.zeros(len(pairs), dtype=np.int64)
-    for pair in range(len(pairs)):
-        first, second = pairs[pair]
-        candidate, reference = (
-            values[offsets[first] : offsets[first + 1]],
-            values[offsets[second] : offsets[second + 1]],
-        )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
-        _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
-        # the matches come in the order of the reference
-        starts = np.empty(len(chosen), dtype=np.int64)
-        for index in range(len(chosen)):
-            starts[index] = matches[chosen[index], 0]
-        order = stable_order(starts)
-        counts[pair] = len(order)
-        for place in range(len(order)):
-            ranks[bounds[pair] - base + place] = order[place]
-    return ranks, counts

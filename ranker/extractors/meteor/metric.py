@@ -19,7 +19,7 @@ from ranker.extractors.lexical.phrases import table_digest
 from ranker.extractors.lexical.stems import stemmer_of
 from ranker.extractors.lexical.wordnet import WordNet, optional_wordnet
 from ranker.extractors.lexical.words import word_tables
-from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align, alignment_orders, alignment_statistics
+from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align_pairs, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
     MODULES,
@@ -27,7 +27,6 @@ from ranker.extractors.meteor.matching import (
     STEM,
     SYNONYM,
     MatchTables,
-    list_matches,
 )
 from ranker.extractors.meteor.parameters import (
     FUNCTION_WORDS,
@@ -290,21 +289,16 @@ class Meteor(Metric):
         blocks = [np.zeros(0, dtype=np.int32)]
         size, start = np.zeros((2, len(pairs.candidate)), dtype=np.int64)
         for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
-            bounds = offsets_of(batch.segments.lengths[distinct].min(axis=1))
-            ranks, counts = alignment_orders(
-                batch.segments.values,
-                batch.segments.offsets,
-                distinct,
-                self._tables(batch.segments, language),
-                self._search_options(language),
-                bounds,
-            )
+            counts, matches = self._align(batch.segments, distinct, self._tables(batch.segments, language), language)
+            first = offsets_of(counts)[:-1]
             size[chosen] = counts[place]
-            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place]
-            blocks.append(ranks)
+            start[chosen] = sum(map(len, blocks)) + first[place]
+            pair = np.repeat(np.arange(len(counts)), counts)
+            # the matches come in the order of the reference
+            blocks.append(np.lexsort((matches[:, 1], pair)) - first[pair])
         offsets = offsets_of(size)
-        values: Int32Array = np.concatenate(blocks)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
-        return values, offsets
+        taken = np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])
+        return np.concatenate(blocks)[taken].astype(np.int32), offsets
 
     def _parity_note(self) -> str | None:
         if self.parity is None:
@@ -331,8 +325,8 @@ class Meteor(Metric):
         evidence = {}
         for number, reference in enumerate(batch.references_of(candidate), 1):
             reference_words, shown = segments.words(reference), []
-            places, matches = self._align(segments, tables, (sentence, reference), language)
-            for place, (start, size, length, module) in zip(places, matches, strict=True):
+            _, matches = self._align(segments, np.array([[sentence, reference]]), tables, language)
+            for place, start, size, length, module in matches.tolist():
                 pair = (
                     " ".join(candidate_words[start : start + size]),
                     " ".join(reference_words[place : place + length]),
@@ -342,13 +336,12 @@ class Meteor(Metric):
         return evidence
 
     def _align(
-        self, segments: Segments, tables: MatchTables, sentences: tuple[int, int], language: str
-    ) -> tuple[list[int], list[list[int]]]:
-        """Return the first reference word of every match, and the matches as `list_matches` describes them."""
-        ids = [segments.numbers(sentence) for sentence in sentences]
-        offsets, matches = list_matches(ids[0], ids[1], sentences, tables)
-        _, places, chosen = align(len(ids[0]), len(ids[1]), offsets, matches, self._search_options(language))
-        return places.tolist(), matches[chosen].tolist()
+        self, segments: Segments, pairs: Int64Array, tables: MatchTables, language: str
+    ) -> tuple[Int64Array, Int32Array]:
+        """Return the number of matches of every pair, and the matches as `align_pairs` does."""
+        options = self._search_options(language)
+        _, counts, matches = align_pairs(segments.values, segments.offsets, pairs, tables, options)
+        return counts, matches
 
     @property
     def _fixed_language(self) -> str:

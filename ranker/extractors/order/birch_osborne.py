@@ -26,72 +26,38 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import Int32Array, Int64Array, offsets_of
+from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
 from ranker.links import Links
-from ranker.ranks import stable_order
-from ranker.storage.kernels import kernel
+from ranker.ranks import ordinal_ranks
 
 Rule = Literal["same-key", "plus-one"]
 
 
-@kernel(elements=0)
-def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: int, keys: Int64Array) -> None:
-    keys[:] = -1
-    for link in range(first, last):
-        word = source[link]
-        if keys[word] < 0 or target[link] < keys[word]:
-            keys[word] = target[link]
-    if keys[0] < 0:
-        keys[0] = 0
-    for word in range(1, len(keys)):
-        if keys[word] < 0:
-            keys[word] = keys[word - 1] + step
-
-
-@kernel(elements=0, offsets=("link_offsets", "offsets"))
-def _source_orders(
-    source: Int32Array, target: Int32Array, link_offsets: Int64Array, offsets: Int64Array, step: int
-) -> Int32Array:
-    base = offsets[0]
-    ranks = np.empty(offsets[-1] - base, dtype=np.int32)
-    for pair in range(len(offsets) - 1):
-        start, stop = offsets[pair], offsets[pair + 1]
-        if stop > start:
-            keys = np.empty(stop - start, dtype=np.int64)
-            _keys(source, target, link_offsets[pair], link_offsets[pair + 1], step, keys)
-            order = stable_order(keys)
-            for rank in range(len(order)):
-                ranks[start - base + order[rank]] = rank
-    return ranks
-
-
-@kernel(elements=0, rows=("candidate", "reference"), offsets=("result_offsets",))
-def _relative_orders(
-    values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, result_offsets: Int64Array
-) -> Int32Array:
-    base = result_offsets[0]
-    relative = np.empty(result_offsets[-1] - base, dtype=np.int32)
-    for row in range(len(candidate)):
-        first, second = offsets[candidate[row]], offsets[reference[row]]
-        for word in range(result_offsets[row + 1] - result_offsets[row]):
-            relative[result_offsets[row] - base + values[second + word]] = values[first + word]
-    return relative
+_NO_LINK = np.iinfo(np.int64).max
 
 
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
 ) -> tuple[Int32Array, Int64Array]:
     """Return the order into which every translation puts the words of its source: permutations in CSR form."""
-    lengths = np.asarray(source_lengths, dtype=np.int64)
-    offsets = offsets_of(lengths)
-    return _source_orders(links.source, links.target, links.offsets, offsets, int(rule == "plus-one")), offsets
+    offsets = offsets_of(source_lengths)
+    words = np.arange(offsets[-1])
+    keys = np.full(len(words), _NO_LINK)
+    pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    np.minimum.at(keys, offsets[pair] + links.source, links.target)
+    first = offsets[:-1][np.diff(offsets) > 0]
+    keys[first[keys[first] == _NO_LINK]] = 0
+    linked = np.maximum.accumulate(np.where(keys < _NO_LINK, words, 0))
+    keys = keys[linked] + (words - linked) * (rule == "plus-one")
+    return ordinal_ranks(keys, offsets), offsets
 
 
 def relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Int32Array, Int64Array]:
     """Return the order of candidates relative to that of references; the identity where they agree."""
-    first, second = (np.asarray(rows, dtype=np.int64) for rows in (candidate, reference))
-    lengths = np.diff(offsets)
-    result_offsets = offsets_of(lengths[first])
-    return _relative_orders(values, offsets, first, second, result_offsets), result_offsets
+    mine, starts = take_rows(offsets, np.asarray(candidate, dtype=np.int64))
+    theirs, _ = take_rows(offsets, np.asarray(reference, dtype=np.int64))
+    relative = np.empty(len(mine), dtype=np.int32)
+    relative[np.repeat(starts[:-1], np.diff(starts)) + values[theirs]] = values[mine]
+    return relative, starts

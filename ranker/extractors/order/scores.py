@@ -9,7 +9,6 @@ formulas are those of the metrics of the same names, in `ranker.extractors.order
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,6 @@ from ranker.extractors.order.tree_scores import (
 )
 from ranker.ranks import sort_counting
 from ranker.storage.kernels import kernel
-from ranker.threads import for_each_block
 
 _SEQUENCE = {"hamming": 0, "kendall": 1, "kendall_sqrt": 2, "spearman": 3, "ulam": 4, "fuzzy": 5}
 _HAMMING, _KENDALL, _KENDALL_SQRT, _SPEARMAN, _ULAM, _FUZZY = range(6)
@@ -41,14 +39,11 @@ _ARITY, _SIZE, _MAX_ARITY, _PEF_SIZE = range(4)
 NAMES = (*_SEQUENCE, *_RECURSIVE, *_SHAPE)
 """Names of all scores."""
 
-_BLOCK_WORDS = 20_000
-"""Size of a unit of parallel work, which makes room once for all of its permutations."""
-
 
 @kernel
-def _longest(offsets: Int64Array, first: int, last: int) -> int:
+def _longest(offsets: Int64Array) -> int:
     longest = 0
-    for item in range(first, last):
+    for item in range(len(offsets) - 1):
         longest = max(longest, offsets[item + 1] - offsets[item])
     return longest
 
@@ -96,34 +91,32 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
     return 1 - breaks / (length - 1)
 
 
-@kernel(elements=300_000)
-def _sequence_scores(
-    values: Int64Array, offsets: Int64Array, first: int, last: int, score: int, result: FloatArray
-) -> None:
-    room = np.empty((2, _longest(offsets, first, last)), dtype=np.int64)
-    for item in range(first, last):
+@kernel(elements=300_000, offsets=("offsets",))
+def _sequence_scores(values: Int64Array, offsets: Int64Array, score: int) -> FloatArray:
+    result = np.empty(len(offsets) - 1)
+    room = np.empty((2, _longest(offsets)), dtype=np.int64)
+    for item in range(len(result)):
         permutation = values[offsets[item] : offsets[item + 1]]
         if len(permutation) > 1:
             result[item] = _sequence_score(permutation, score, room)
         else:
             result[item] = len(permutation)
+    return result
 
 
-@kernel
+@kernel(offsets=("offsets",))
 def _recursive_scores(
     values: Int64Array,
     offsets: Int64Array,
-    first: int,
-    last: int,
     trees: int,
     beta: float,
     gamma: float,
     tables: TreeTables,
     inverted: FloatArray,
-    result: FloatArray,
-) -> None:
-    nodes = new_nodes(_longest(offsets, first, last))
-    for item in range(first, last):
+) -> FloatArray:
+    result = np.empty(len(offsets) - 1)
+    nodes = new_nodes(_longest(offsets))
+    for item in range(len(result)):
         permutation = values[offsets[item] : offsets[item + 1]]
         if len(permutation) > 1:
             raw = raw_value(nodes, parse_permutation(permutation, nodes), trees, beta, gamma, tables)
@@ -131,20 +124,14 @@ def _recursive_scores(
             result[item] = (raw - lowest) / (1 - lowest)
         else:
             result[item] = len(permutation)
+    return result
 
 
-@kernel(elements=0)
-def _shape_scores(
-    values: Int64Array,
-    offsets: Int64Array,
-    first: int,
-    last: int,
-    score: int,
-    log_catalans: FloatArray,
-    result: FloatArray,
-) -> None:
-    nodes = new_nodes(_longest(offsets, first, last))
-    for item in range(first, last):
+@kernel(elements=0, offsets=("offsets",))
+def _shape_scores(values: Int64Array, offsets: Int64Array, score: int, log_catalans: FloatArray) -> FloatArray:
+    result = np.empty(len(offsets) - 1)
+    nodes = new_nodes(_longest(offsets))
+    for item in range(len(result)):
         permutation = values[offsets[item] : offsets[item + 1]]
         length = len(permutation)
         if length < 2:
@@ -164,14 +151,7 @@ def _shape_scores(
                 least = np.exp(-log_catalans[length])
                 share = np.exp(shape.log_trees - log_catalans[length])
                 result[item] = (share - least) / (1 - least)
-
-
-def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int], None]) -> None:
-    """Call `run` for runs of items of about equally many words, each taking about so many nanoseconds."""
-    cost = offsets + np.arange(len(offsets))
-    bounds = np.linspace(0, cost[-1], int(cost[-1]) // _BLOCK_WORDS + 2)
-    blocks = np.unique(np.searchsorted(cost, bounds)).tolist()
-    for_each_block(lambda block: run(blocks[block], blocks[block + 1]), len(blocks) - 1, nanoseconds * float(cost[-1]))
+    return result
 
 
 def permutation_scores(
@@ -179,22 +159,15 @@ def permutation_scores(
 ) -> FloatArray:
     """Return a score of each of many permutations of 0..n-1 in CSR form, shape (permutations,)."""
     numbers, bounds = (np.ascontiguousarray(array, dtype=np.int64) for array in (values, offsets))
-    result = np.zeros(len(bounds) - 1)
     if name in _SEQUENCE:
-        score = _SEQUENCE[name]
-        _for_items(bounds, 20.0, lambda first, last: _sequence_scores(numbers, bounds, first, last, score, result))
-        return result
+        return _sequence_scores(numbers, bounds, _SEQUENCE[name])
     lengths = np.diff(bounds)
     longest = int(lengths.max(initial=0))
     if name in _SHAPE:
-        shape, logs = _SHAPE[name], log_catalan(longest)
-        _for_items(bounds, 200.0, lambda first, last: _shape_scores(numbers, bounds, first, last, shape, logs, result))
-        return result
+        return _shape_scores(numbers, bounds, _SHAPE[name], log_catalan(longest))
     trees = _RECURSIVE[name]
     tables = make_tables(trees, longest, beta)
     inverted = np.full(longest + 1, math.nan)
     for length in np.unique(lengths).tolist():
         inverted[length] = inverted_value(length, trees, beta, gamma, tables)
-    constants = (trees, float(beta), float(gamma), tables, inverted, result)
-    _for_items(bounds, 200.0, lambda first, last: _recursive_scores(numbers, bounds, first, last, *constants))
-    return result
+    return _recursive_scores(numbers, bounds, trees, float(beta), float(gamma), tables, inverted)

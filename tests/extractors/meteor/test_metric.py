@@ -92,10 +92,10 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
     dataset = dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in expected])
     batch = token_batch(dataset, metric.tokenizer)
     tables = metric._tables(batch.segments, "en")
-    for number, row in enumerate(expected):
-        sentences = int(batch.candidate[number]), int(batch.reference[number])
-        places, result = metric._align(batch.segments, tables, sentences, "en")
-        actual = [f"{j}:{n} {i}:{m} {kind}" for j, (i, m, n, kind) in zip(places, result, strict=True)]
+    sentences = np.stack([batch.candidate, batch.reference], axis=1)
+    counts, matches = metric._align(batch.segments, sentences, tables, "en")
+    for row, result in zip(expected, np.split(matches, np.cumsum(counts)[:-1]), strict=True):
+        actual = [f"{j}:{n} {i}:{m} {kind}" for j, i, m, n, kind in result.tolist()]
         assert "|".join(actual) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
 
 
