@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import MISSING, fields, is_dataclass
@@ -55,6 +56,9 @@ QuietOption = Annotated[
 
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
+_VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "FILE"}
+"""How help calls the value of an option by its type."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -80,7 +84,11 @@ def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
     if record is not None and parameter.param_type_name == "argument":
         # typer adds the type to the name, as in "DATA <list[str]>"
         return parameter.metavar or parameter.name.upper(), record[1]
-    return record
+    # and to options without a metavar, as in "--seed <int range>"
+    return record and (
+        re.sub("<([^>]+)>", lambda kind: _VALUES.get(kind[1].removesuffix(" range"), kind[1]), record[0]),
+        record[1],
+    )
 
 
 class Group(TyperGroup):
