@@ -186,7 +186,7 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
     return _average_ranks(rows, bounds, tie)
 
 
-def ordinal_ranks(values: npt.ArrayLike, offsets: Int64Array) -> Int32Array:
+def ordinal_ranks(values: Int32Array | Int64Array, offsets: Int64Array) -> Int32Array:
     """Rank the rows of every group from 0 for the smallest value, equal ones as they stand."""
     sizes = np.diff(offsets)
     order = np.lexsort((values, np.repeat(np.arange(len(sizes)), sizes)))
