@@ -380,7 +380,7 @@ class Metric(FittedExtractor):
 
     @abstractmethod
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the additive sufficient statistics, shape (candidates, width).
+        """Return the additive sufficient statistics of a data set, as `from_texts` makes, shape (candidates, width).
 
         Raises
         ------

@@ -55,3 +55,24 @@ def test_explanations_are_tables(data):
 def test_a_training_without_cross_validation_is_one_line(data):
     result = train(data, Ranker("chrf", C=0.1), folds=0)
     assert repr(result) == f"<TrainingResult: {repr(result.ranker)[1:-1]}>"
+
+
+@pytest.mark.parametrize("scorer", ["ter", make_metric("ter"), MetricScorer(make_metric("ter"))])
+def test_a_metric_can_be_evaluated_by_name(data, scorer):
+    found = evaluate(data, scorer, resamples=0)
+    assert repr(found).startswith("<Comparison: ter on frame ?, 4 sources>")
+    by_scores = evaluate(data, -make_metric("ter").transform(data)[:, 0], resamples=0)
+    assert found.estimate("segment.spearman").value == by_scores.estimate("segment.spearman").value > 0
+
+
+def test_what_can_only_be_compared_with_itself_is_left_out(data):
+    candidates = [{"text": "a b", "system": "ref", "is_reference": True, "human": {"fluency": 5}}]
+    candidates += [{"text": text, "system": text, "human": {"fluency": 3}} for text in ("a", "b")]
+    first = {"source": "x", "references": [], "candidates": candidates}
+    second = {
+        "source": "y",
+        "references": ["a b"],
+        "candidates": [{"text": t, "human": {"fluency": len(t)}} for t in ("a b", "a")],
+    }
+    found = evaluate([second, {**first, "references": ["a b"]}], "chrf", kind="fluency", resamples=0)
+    assert found.main_scope.sources == 2

@@ -165,8 +165,8 @@ def test_evaluate_takes_scores_in_the_order_of_the_frame(data):
     [
         ([1.0, 2.0], r"scores: found an array of shape \(2,\), expected one number for each of 9 candidates"),
         (1.0, r"scores: found an array of shape \(\), expected one number for each of 9 candidates"),
-        (Ranker("bleu"), "scores: found Ranker, expected one number per candidate, such as the result of Ranker.score"),
-        ("chrf", "scores: found str, expected one number per candidate"),
+        (Ranker, "scores: found type, expected one number per candidate, such as the result of Ranker.score"),
+        (["chrf"], "scores: found list, expected one number per candidate"),
     ],
 )
 def test_evaluate_refuses_what_are_no_scores(data, scores, says):

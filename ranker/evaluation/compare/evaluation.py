@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -14,7 +16,11 @@ from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.compare.statistics import TAUS
+from ranker.extractors.base import Metric
+from ranker.extractors.scorers import Scorer
 from ranker.frames.labelled import CandidateRows, Candidates, candidate_rows
+from ranker.ranker_scorer import scorer_of
+from ranker.ranking import Ranker
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
@@ -30,7 +36,7 @@ EVALUATED = (
 
 def evaluate(
     candidates: Candidates,
-    scores: npt.ArrayLike | pd.DataFrame,
+    scores: npt.ArrayLike | pd.DataFrame | str | Path | Metric | Ranker | Scorer,
     *,
     kind: str = AUTO,
     human: FloatArray | None = None,
@@ -44,8 +50,9 @@ def evaluate(
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.Ranker.score` for the forms.
     scores : array-like, shape (candidates,), Series or DataFrame
-        Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates.
-        Only candidates that people judged count, and NaN may be that of the only reference of a source.
+        Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates,
+        or a metric or ranker, or its name, that scores them. Only candidates that people judged count, and NaN may be
+        that of the only reference of a source.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
@@ -74,12 +81,18 @@ def evaluate(
     1.0
     """
     rows = candidate_rows(candidates)
-    values = _in_order(scores, rows, "scores")
-    # rankers give no score to a candidate that is the only reference of its source
-    scored = ~(only_references(rows.dataset) & np.isnan(values))
+    # nothing scores a candidate that is the only reference of its source
+    alone, name = only_references(rows.dataset), "scores"
+    if isinstance(scores, str | Path | Metric | Ranker | Scorer):
+        scorer = scorer_of(scores)
+        name, values = scorer.name, np.full(len(rows.dataset), np.nan)
+        values[~alone] = scorer.candidate_scores(rows.dataset.select_candidates(~alone))
+    else:
+        values = _in_order(scores, rows, name)
+    scored = ~(alone & np.isnan(values))
     dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
     return compare(
-        [(dataset, [CandidateScores("scores", values[scored])])],
+        [(dataset, [CandidateScores(name, values[scored])])],
         kind=kind,
         levels=("segment",),
         resamples=resamples,
