@@ -23,7 +23,7 @@ from ranker.errors import DataError, MissingError
 from ranker.files import display_name, replacing
 
 _APPLICATION = 0x524B4C43
-_VERSION = 2
+_VERSION = 3
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)
 
@@ -48,7 +48,7 @@ class CampaignSettings:
     """Settings of a campaign, which the options of ``ranker collect new`` describe.
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
-    of a judge's items. `features` is in campaign files but no longer used.
+    of a judge's items.
     """
 
     id: str
@@ -63,7 +63,6 @@ class CampaignSettings:
     repeat: float = 0.05
     quota: int | None = None
     min_seconds: float = 2.0
-    features: str = ""
     seed: int = 0
     url: str = "http://127.0.0.1:8765"
 

@@ -38,10 +38,10 @@ def _flat(column: str) -> str:
 SCHEMA = f"""
 CREATE TABLE settings (
     {_text("id", "length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^A-Za-z0-9]*'")}, {_text("title")},
-    {_among("kind", tuple(KINDS))}, {_among("show", get_args(Show))}, {_among("next", (*get_args(Next), "active"))},
+    {_among("kind", tuple(KINDS))}, {_among("show", get_args(Show))}, {_among("next", get_args(Next))},
     {_number("judges_per_item", least=1)}, {_number("overlap", "REAL", most=1)}, {_number("gold", "REAL", most=1)},
     {_number("degraded", "REAL", most=1)}, {_number("repeat", "REAL", most=1)}, quota INTEGER CHECK (quota >= 1),
-    {_number("min_seconds", "REAL", most=1e6)}, {_text("features")}, seed INTEGER NOT NULL, {_text("url")},
+    {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_text("url")},
     CHECK (kind IN ('ranking', 'pairwise') OR (kind = 'fluency') = (show = 'none'))
 ) STRICT;
 CREATE TABLE source (

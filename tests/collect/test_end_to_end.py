@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ranker.collect.campaign import connect, opened
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
-from tests.collect.conftest import Client, free_port, judge_all, serving, small
+from tests.collect.conftest import Client, free_port, judge_all
 
 
 def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
@@ -89,11 +87,3 @@ def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
     # what BLEU learnt from all 1,680 fluency scores of the sample reaches .75; these judges gave 200 rankings
     assert collected[3]["tie-corrected"]["value"] > 0.70
     assert collected[2]["tie-corrected"]["value"] > 0.70
-
-
-def test_a_campaign_of_an_earlier_version_that_chose_items_actively_is_served_uniformly(campaign):
-    path, created = campaign("pairwise", data=small())
-    with closing(connect(path)) as connection:
-        connection.execute("UPDATE settings SET next = 'active', features = 'bleu1-4'")
-    with opened(path), serving(path) as address:
-        assert judge_all(Client(address), created.links["judge1"], lambda texts: [1, 2]) == created.items
