@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,21 +44,28 @@ class Combination(Metric):
 
     name: ClassVar[str] = "combine"
     terms: str = "bleu - ter"
-    weights: tuple[float, ...] = notation.learnt()
-    # as they are made from the terms, until they learn or get files of scores
-    metrics: tuple[Metric, ...] = notation.learnt()
 
     def __post_init__(self) -> None:
         """Refuse what is no sum of metrics, and keep the sum in one way of writing."""
         parsed = notation.parse_sum(self.terms)
-        if self.metrics is None:
-            object.__setattr__(self, "metrics", tuple(self._metric(term) for term in parsed))
-        metrics = self.metrics
+        metrics = []
+        for term in parsed:
+            try:
+                metrics.append(registry.make_metric(term.text))
+            except OptionError as error:
+                raise OptionError(f"{self.terms!r}, character {term.place}: {error}") from None
+        scopes = {metric.fit_scope for metric in metrics} - {"none"}
+        if len(scopes) > 1:
+            raise OptionError(
+                f"{self.terms!r}: some metrics learn from training data, others from the data being ranked; "
+                "expected metrics of one kind"
+            )
+        # scores from elsewhere have files, which the notation leaves out
+        self.__dict__["metrics"] = tuple(metrics)
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
         families = {metric.family for metric in metrics}
         facts = {
             "terms": notation.write_sum(written),
-            "weights": tuple(term.weight for term in parsed),
             "width": sum(metric.width for metric in metrics),
             "family": families.pop() if len(families) == 1 else "other",
             "is_fraction": all(metric.is_fraction for metric in metrics),
@@ -83,9 +90,16 @@ class Combination(Metric):
     def signature(self) -> str:
         """Return the sum with the signatures of its metrics."""
         terms = [
-            notation.Term(weight, metric.signature()) for weight, metric in zip(self.weights, self.metrics, strict=True)
+            notation.Term(weight, metric.signature())
+            for weight, metric in zip(self._weights, self.metrics, strict=True)
         ]
         return f"{self.name}[{notation.write_sum(terms)}]"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in the order of the sum."""
+        metrics: tuple[Metric, ...] = self.__dict__["metrics"]
+        return metrics
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -95,13 +109,13 @@ class Combination(Metric):
     @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]
         """What the metrics learn from."""
-        return "ranked" if any(metric.fit_scope == "ranked" for metric in self.metrics) else "none"
+        return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
 
     def fit(self, dataset: Dataset) -> Combination:
         """Let every metric learn from `dataset`."""
         if self.fit_scope == "none":
             return self
-        return dataclasses.replace(self, metrics=tuple(metric.fit(dataset) for metric in self.metrics))
+        return self._with(tuple(metric.fit(dataset) for metric in self.metrics))
 
     def check_ready(self) -> None:
         """As of the metrics."""
@@ -110,7 +124,7 @@ class Combination(Metric):
 
     def with_files(self, files: Mapping[str, str]) -> Self:
         """Return the sum of the metrics with their files."""
-        return dataclasses.replace(self, metrics=tuple(metric.with_files(files) for metric in self.metrics))
+        return self._with(tuple(metric.with_files(files) for metric in self.metrics))
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the notes of the metrics, or None."""
@@ -118,7 +132,25 @@ class Combination(Metric):
 
     def resolved(self, dataset: Dataset) -> Self:
         """Return the sum of the metrics with the tokenizer that ``auto`` is for `dataset`."""
-        return dataclasses.replace(self, metrics=tuple(metric.resolved(dataset) for metric in self.metrics))
+        return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what the metrics learnt, by place in the sum and name."""
+        return {
+            f"{place}.{name}": array
+            for place, metric in enumerate(self.metrics)
+            for name, array in metric.state().items()
+        }
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Combination:
+        """Return this combination as it was when `state` returned `arrays`."""
+        restored = []
+        for place, metric in enumerate(self.metrics):
+            prefix = f"{place}."
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            fitted = metric.with_state(own) if own else metric
+            restored.extend([fitted] if isinstance(fitted, Metric) else [])
+        return self._with(tuple(restored))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the statistics of the metrics side by side, shape (candidates, sum of their widths)."""
@@ -133,15 +165,16 @@ class Combination(Metric):
         rows = np.asarray(statistics, dtype=np.float64)
         ends = np.cumsum([metric.width for metric in self.metrics])
         total = np.zeros(rows.shape[:-1])
-        for weight, metric, part in zip(self.weights, self.metrics, np.split(rows, ends[:-1], axis=-1), strict=True):
+        for weight, metric, part in zip(self._weights, self.metrics, np.split(rows, ends[:-1], axis=-1), strict=True):
             total = total + weight * metric.score(part)
         return total
 
-    def _metric(self, term: notation.Term) -> Metric:
-        try:
-            metric = registry.make_metric(term.text)
-        except OptionError as error:
-            raise OptionError(f"{self.terms!r}, character {term.place}: {error}") from None
-        if metric.fit_scope == "train":
-            raise OptionError(f"{self.terms!r}: {metric} must be trained first; expected metrics without training")
-        return metric
+    @functools.cached_property
+    def _weights(self) -> list[float]:
+        return [term.weight for term in notation.parse_sum(self.terms)]
+
+    def _with(self, metrics: tuple[Metric, ...]) -> Self:
+        """Return this combination with metrics that have learnt."""
+        combination = type(self)(self.terms)
+        combination.__dict__["metrics"] = metrics
+        return combination

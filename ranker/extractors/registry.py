@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import sys
 import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -80,8 +81,12 @@ def names() -> list[str]:
     return sorted({*BUILT_IN, *(point.name for point in _plug_ins())})
 
 
-@functools.cache
 def _plug_ins() -> tuple[EntryPoint, ...]:
+    return _plug_ins_below(tuple(sys.path))
+
+
+@functools.cache
+def _plug_ins_below(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the extractors of other packages; the files of every installed package are read for it."""
     return tuple(entry_points(group=ENTRY_POINTS))
 

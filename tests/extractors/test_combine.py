@@ -87,8 +87,8 @@ def test_a_combination_is_better_the_higher_whatever_it_is_made_of(dataset):
     assert not make_metric("ter").higher_is_better
 
 
-def test_metrics_learn_from_what_is_ranked_or_not_at_all():
+def test_scopes_do_not_mix():
     assert make("combine[bleu - nist]").fit_scope == "ranked"
-    assert make("combine[bleu + semantic.f]").fit_scope == "none"
-    with pytest.raises(OptionError, match="must be trained first; expected metrics without training"):
-        make("combine[bleu - paraphrase.f]")
+    assert make("combine[bleu - paraphrase.f]").fit_scope == "train"
+    with pytest.raises(OptionError, match="some metrics learn from training data, others from the data being ranked"):
+        make("combine[paraphrase.f + nist]")

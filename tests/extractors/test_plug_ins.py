@@ -147,7 +147,6 @@ def call(tmp_path, monkeypatch, command):
     (folder / "entry_points.txt").write_text(POINTS)
     (tmp_path / "stranger_metrics.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    registry._plug_ins.cache_clear()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.json").write_text(json.dumps([{"src": "x", "ref": "a", "tgt": {"A": "aa", "B": "bb"}}]))
 
@@ -158,7 +157,6 @@ def call(tmp_path, monkeypatch, command):
         return command(*line.split(), code=code)
 
     yield call
-    registry._plug_ins.cache_clear()
     sys.modules.pop("stranger_metrics", None)
 
 
