@@ -63,6 +63,7 @@ def align_contexts(
         batch.segments.offsets,
         batch.candidate,
         batch.reference[pairs.reference],
+        len(batch.segments.vocabulary),
         longest,
         contexts == "isozaki",
         starts,
@@ -86,60 +87,68 @@ def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: i
 
 
 @kernel
-def _places(words: Int32Array, word: int) -> Int32Array:
-    places = np.empty(len(words), dtype=np.int32)
-    count = 0
-    for at in range(len(words)):
-        if words[at] == word:
-            places[count] = at
-            count += 1
-    return places[:count]
-
-
-@kernel
 def _shortest_unique(
     candidate: Int32Array,
-    here: Int32Array,
     at: int,
     reference: Int32Array,
-    there: Int32Array,
+    first_candidate: Int32Array,
+    next_candidate: Int32Array,
+    first_reference: Int32Array,
+    next_reference: Int32Array,
     step: int,
     longest: int,
 ) -> tuple[int, int]:
     """Return length and reference position of the shortest n-gram from word `at` on that both sentences hold once.
 
-    The word stands `here` and `there`. An n-gram is unique in the reference if it is longer than the second longest
-    agreement there, and in the candidate if it is longer than any agreement of another place with this one. The length
-    is 0 if there is no such n-gram.
+    An n-gram is unique in the reference if it is longer than the second longest agreement there, and in the candidate
+    if it is longer than any agreement of another place with this one. The length is 0 if there is no such n-gram.
     """
+    word = candidate[at]
     most = min(longest, at + 1 if step < 0 else len(candidate) - at)
     best, second, position = 0, 0, -1
-    for j in there:
+    j = first_reference[word]
+    while j >= 0 and second < most:
         run = _run(candidate, at, reference, j, step, most)
         if run > best:
             best, second, position = run, best, j
         elif run > second:
             second = run
+        j = next_reference[j]
     shared = second
-    for i in here:
+    i = first_candidate[word]
+    while i >= 0 and shared < best:
         if i != at:
             shared = max(shared, _run(candidate, at, candidate, i, step, best))
+        i = next_candidate[i]
     return (shared + 1, position) if shared < best else (0, -1)
 
 
 @kernel
-def _align(candidate: Int32Array, reference: Int32Array, longest: int, right_first: bool, positions: Int32Array) -> int:
+def _align(
+    candidate: Int32Array,
+    reference: Int32Array,
+    first_candidate: Int32Array,
+    next_candidate: Int32Array,
+    first_reference: Int32Array,
+    next_reference: Int32Array,
+    longest: int,
+    right_first: bool,
+    positions: Int32Array,
+) -> int:
     """Write the word order of one pair into `positions` and return its length."""
     aligned = 0
     for at in range(len(candidate)):
-        there = _places(reference, candidate[at])
-        if len(there) == 0:
+        word = candidate[at]
+        position = first_reference[word]
+        if position < 0:
             continue
-        position = there[0]
-        here = _places(candidate, candidate[at])
-        if len(there) > 1 or len(here) > 1:
-            left, left_position = _shortest_unique(candidate, here, at, reference, there, -1, longest)
-            right, right_position = _shortest_unique(candidate, here, at, reference, there, 1, longest)
+        if next_reference[position] >= 0 or next_candidate[first_candidate[word]] >= 0:
+            left, left_position = _shortest_unique(
+                candidate, at, reference, first_candidate, next_candidate, first_reference, next_reference, -1, longest
+            )
+            right, right_position = _shortest_unique(
+                candidate, at, reference, first_candidate, next_candidate, first_reference, next_reference, 1, longest
+            )
             if left == 0 and right == 0:
                 continue
             use_right = left == 0 or (right > 0 and (right < left or (right == left and right_first)))
@@ -149,23 +158,51 @@ def _align(candidate: Int32Array, reference: Int32Array, longest: int, right_fir
     return aligned
 
 
+@kernel
+def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
+    """Chain the places of every word: the first in `first` by word, the next one in `following` by place."""
+    for at in range(len(words) - 1, -1, -1):
+        following[at] = first[words[at]]
+        first[words[at]] = at
+
+
 @kernel(elements=500_000, rows=("candidate", "reference", "aligned"), offsets=("starts",))
 def _align_pairs(
     values: Int32Array,
     offsets: Int64Array,
     candidate: Int64Array,
     reference: Int64Array,
+    vocabulary: int,
     longest: int,
     right_first: bool,
     starts: Int64Array,
     positions: Int32Array,
     aligned: Int64Array,
 ) -> None:
+    longest_sentence = 0
+    for sentence in range(len(offsets) - 1):
+        longest_sentence = max(longest_sentence, offsets[sentence + 1] - offsets[sentence])
+    first_candidate = np.full(vocabulary, -1, dtype=np.int32)
+    first_reference = np.full(vocabulary, -1, dtype=np.int32)
+    next_candidate = np.empty(longest_sentence, dtype=np.int32)
+    next_reference = np.empty(longest_sentence, dtype=np.int32)
     for pair in range(len(candidate)):
+        candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        _index(candidate_words, first_candidate, next_candidate)
+        _index(reference_words, first_reference, next_reference)
         aligned[pair] = _align(
-            values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]],
-            values[offsets[reference[pair]] : offsets[reference[pair] + 1]],
+            candidate_words,
+            reference_words,
+            first_candidate,
+            next_candidate,
+            first_reference,
+            next_reference,
             longest,
             right_first,
             positions[starts[pair] : starts[pair + 1]],
         )
+        for word in candidate_words:
+            first_candidate[word] = -1
+        for word in reference_words:
+            first_reference[word] = -1
