@@ -13,7 +13,7 @@ from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
-from ranker.extractors.text import ngrams, tokenizers
+from ranker.extractors.text import ngrams, sequences, tokenizers
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.storage import kernels
@@ -113,12 +113,17 @@ def to_split(random):
     return tokenizers._code_points(text), tokenizers._kinds(tokenizer), count
 
 
+def two_sentences(random):
+    return tuple(random.integers(0, 8, size).astype(np.int32) for size in random.integers(0, 30, 2))
+
+
 TWINS = {
     tokenizers._split: to_split,
     leave_out._score_groups: to_leave_out,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
+    sequences._lcs: two_sentences,
     distance.masked_distance: to_measure,
     alignment.align_pairs: to_align_pairs,
 }
