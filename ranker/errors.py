@@ -73,10 +73,10 @@ def _escape(record: logging.LogRecord) -> bool:
     return True
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return `` (did you mean 'x'?)`` for the known name most like `name` in any case, or an empty string."""
     in_lower_case = {known_name.lower(): known_name for known_name in known}
-    close = difflib.get_close_matches(name.lower(), list(in_lower_case), n=1)
+    close = difflib.get_close_matches(name.lower(), list(in_lower_case), n=1, cutoff=likeness)
     return f" (did you mean {in_lower_case[close[0]]!r}?)" if close else ""
 
 

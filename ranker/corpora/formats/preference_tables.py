@@ -16,7 +16,6 @@ every comparison has a source of its own. Without texts, all candidates are empt
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Sequence
 
@@ -31,7 +30,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
 from ranker.corpora.records import shown
 from ranker.corpora.schema import TEXT, table
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, nearest, note_logger
 
 _TEXTS = ("text", *names.HYPOTHESIS, "output", "response", "answer", "completion")
 _SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
@@ -83,11 +82,10 @@ def check_spelling(table: Columns) -> None:
     """Refuse a table without texts that has a column called nearly as one of comparisons."""
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
     for column in names.kinds_of([*map(names.canonical, table.header)]):
-        meant = difflib.get_close_matches(column.strip().lower(), known, n=1, cutoff=0.8)
+        meant = nearest(column.strip(), known, likeness=0.8)
         if meant and column.strip().lower() not in known:
-            what = f"column {shown(column)} is unknown (did you mean {meant[0]!r}?)"
             how = "rename it, or name the columns of systems with --systems"
-            raise DataError(f"{what}: {how}", file=table.file, line=table.header_line)
+            raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
 
 
 def read_preferences(given: Columns, name: str) -> Dataset:
