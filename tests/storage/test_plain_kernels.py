@@ -7,7 +7,6 @@ import pytest
 
 from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
-from ranker.extractors.edit import alignment as edit_alignment
 from ranker.extractors.edit import distance, shifts
 from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits
 from ranker.extractors.lexical.words import word_tables
@@ -37,19 +36,6 @@ def pairs_to_count(random):
     offsets = offsets_of(random.integers(0, 60, 5))
     human, scores = (random.integers(0, 9, offsets[-1]).astype(float) for _ in range(2))
     return human, scores, offsets, float(random.choice([0.0, 1.0])), 48
-
-
-def to_align(random):
-    size, length = random.integers(1, 30, 2)
-    words, reference = (random.integers(0, 8, one).astype(np.int32) for one in (size, length))
-    return words, reference, int(random.integers(1, 9)), np.zeros((size + 1, length + 1), dtype=np.uint8)
-
-
-def to_measure(random):
-    size = random.integers(1, 40)
-    reference = random.integers(0, 20, random.choice([size, 90], p=[0.9, 0.1])).astype(np.int32)
-    words, numbers = distance.number_locally(shifted(random, reference), reference)
-    return words, distance.position_masks(numbers), len(reference)
 
 
 def shifted(random, words):
@@ -122,9 +108,8 @@ TWINS = {
     leave_out._score_groups: to_leave_out,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
-    edit_alignment.align_in_beam: to_align,
     sequences._lcs: two_sentences,
-    distance.masked_distance: to_measure,
+    sequences._weighted_lengths: lambda random: (*two_sentences(random), 1.2),
     alignment.align_pairs: to_align_pairs,
 }
 
@@ -147,8 +132,10 @@ def test_the_replacement_gives_the_same_bits(compiled):
             assert results[0] == results[1], seed
 
 
-@pytest.mark.parametrize("limits", [Limits(TERCOM, 20, 50, 10), further(Limits(SACREBLEU, 9, 50, 10))])
-def test_the_search_for_shifts_finds_the_same(limits):
+@pytest.mark.parametrize(
+    "limits", [Limits(TERCOM, 20, 50, 10), Limits(TERCOM, 3, 50, 10), further(Limits(SACREBLEU, 9, 50, 10))]
+)
+def test_edit_distances_and_searches_for_shifts_are_the_same(limits):
     random = np.random.default_rng(0)
     references = [random.integers(0, 20, size).astype(np.int32) for size in random.integers(1, 90, RUNS)]
     texts = [text for reference in references for text in (shifted(random, reference), reference)]
@@ -157,5 +144,8 @@ def test_the_search_for_shifts_finds_the_same(limits):
     results = []
     for mode in ("compiled", "plain"):
         with kernels.using(mode):
-            results.append(shifts.shift_edits_of_pairs(values, offsets, first, first + 1, limits).tolist())
+            pairs = values, offsets, first, first + 1
+            results.append(
+                (distance.edit_distances(*pairs).tolist(), shifts.shift_edits_of_pairs(*pairs, limits).tolist())
+            )
     assert results[0] == results[1]

@@ -33,57 +33,7 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
     )
 
 
-def _align_lists_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
-    """Do what `align_in_beam` does, on lists."""
-    candidate_words, reference_words, size, length, far = (
-        np.asarray(words).tolist(),
-        np.asarray(reference).tolist(),
-        len(reference),
-        len(words),
-        int(_FAR),
-    )
-    now = list(range(size + 1))
-    operations[0] = _DELETION
-    best = (
-        min((row + (reference_words[row] != candidate_words[0]) for row in range(size)), default=far) if length else far
-    )
-    first = 0
-    for column in range(1, length + 1):
-        before, now = now, [far] * first
-        word = candidate_words[column - 1]
-        final = column == length
-        limit = far - 1 if final or best == far else best + beam
-        following = -1 if final else candidate_words[column]
-        best = above = diagonal = far
-        first_left = size + 1
-        steps = []
-        for row in range(first, size + 1):
-            left = before[row]
-            value, operation = diagonal, _DIAGONAL
-            if left + 1 < value:
-                value, operation = left + 1, _INSERTION
-            if above + 1 < value:
-                value, operation = above + 1, _DELETION
-            steps.append(operation)
-            if value > limit:
-                value = far
-            else:
-                if first_left > row:
-                    first_left = row
-                if row < size:
-                    edits = value + (reference_words[row] != following)
-                    if edits < best:
-                        best = edits
-            now.append(value)
-            above = value
-            if row < size:
-                diagonal = left + (reference_words[row] != word)
-        operations[column, first:] = steps
-        first = first_left
-    return now[size]
-
-
-@kernel(plain=_align_lists_in_beam)
+@kernel
 def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance as tercom prunes it.
 

@@ -19,7 +19,14 @@ NONE = np.uint64(0)
 _TOP = np.uint64(BLOCK - 1)
 
 
-@kernel
+def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list[int], list[int]]:
+    """Return what `number_locally` does, as lists."""
+    first: dict[int, int] = {}
+    reference_numbers = [first.setdefault(word, at) for at, word in enumerate(reference.tolist())]
+    return [first.get(word, len(reference_numbers)) for word in candidate.tolist()], reference_numbers
+
+
+@kernel(plain=_number_in_lists)
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return both sequences with words numbered by where they first stand in `reference`."""
     size = len(reference)
@@ -40,7 +47,15 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
     return candidate_numbers, reference_numbers
 
 
-@kernel
+def _masks_as_integers(reference: list[int]) -> list[int]:
+    """Return what `position_masks` does, with one integer for each word."""
+    masks = [0] * (len(reference) + 1)
+    for at, word in enumerate(reference):
+        masks[word] |= 1 << at
+    return masks
+
+
+@kernel(plain=_masks_as_integers)
 def position_masks(reference: Int32Array) -> UInt64Array:
     """Return the bit set of positions of every word numbered by `number_locally`, shape (words + 1, blocks of 64)."""
     masks = np.zeros((len(reference) + 1, max(1, (len(reference) + BLOCK - 1) // BLOCK)), dtype=np.uint64)
@@ -65,18 +80,12 @@ def _advance_block(
     return less | ~(vertical | more), more & vertical, next_above, next_below
 
 
-def masks_as_integers(masks: UInt64Array) -> list[int]:
-    """Return the bit sets of `position_masks` as one integer for each word."""
-    return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in masks]
-
-
-def _distance_on_integers(words: Int32Array, masks: UInt64Array | list[int], size: int) -> int:
+def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
     """Return what `masked_distance` does, with one integer for all words of the reference."""
-    positions = masks if isinstance(masks, list) else masks_as_integers(masks)
     every = (1 << size) - 1
     above, below = every, 0
     for word in words:
-        match = positions[word]
+        match = masks[word]
         horizontal = (((match & above) + above) ^ above) | match
         more, less = (below | ~(horizontal | above)) << 1 | 1, (above & horizontal) << 1
         vertical = match | below

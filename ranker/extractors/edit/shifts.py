@@ -7,6 +7,7 @@ distance.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ranker.extractors.edit.alignment import (
     empty_alignment,
     read_alignment,
 )
-from ranker.extractors.edit.distance import masked_distance, masks_as_integers, number_locally, position_masks
+from ranker.extractors.edit.distance import masked_distance, number_locally, position_masks
 from ranker.storage.kernels import kernel
 
 TERCOM, SACREBLEU = 0, 1
@@ -59,12 +60,10 @@ class ShiftSearch(NamedTuple):
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return what `_start_search` does, with lists in place of arrays but for the operations."""
-    search: ShiftSearch = _start_search.py_func(candidate, reference, limits)  # type: ignore[attr-defined]
-    lists: Any = {name: part.tolist() for name, part in search._asdict().items() if isinstance(part, np.ndarray)}
+    search: Any = _start_search.py_func(candidate, reference, limits)  # type: ignore[attr-defined]
     operations, *others = search.alignment
-    alignment: Any = operations, *(part.tolist() for part in others)
-    lists |= {"masks": masks_as_integers(search.masks), "alignment": EditAlignment(*alignment)}
-    return search._replace(**lists)
+    alignment = EditAlignment(operations, *(part.tolist() for part in others))
+    return search._replace(following=search.following.tolist(), alignment=alignment)  # type: ignore[no-any-return]
 
 
 @kernel(plain=_start_search_on_lists)
@@ -112,6 +111,49 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
         return distance - search.lacking <= limits.beam
     # A best path of this distance strays at most so far from the line between the corners.
     return abs(len(search.reference) - length) + distance < 2 * (limits.beam - 2)
+
+
+def _realign_on_integers(search: ShiftSearch) -> None:
+    """Do what `_realign` does where all best paths are kept, from the differences between neighbouring cells."""
+    words, reference, alignment = search.words, search.reference, search.alignment
+    column, row = len(words), len(reference)
+    every = (1 << row) - 1
+    above, below = every, 0
+    as_diagonal, more_than_left = [], []  # of each word, a bit for each reference word
+    for word in words:
+        match = search.masks[word]
+        same = (((match & above) + above) ^ above) | match | below
+        more = below | ~(same | above)
+        as_diagonal.append(same)
+        more_than_left.append(more)
+        more, less = more << 1 | 1, (above & same) << 1
+        above, below = (less | ~(same | more)) & every, more & same
+    if not _keeps_best_path(search, column, column + above.bit_count() - below.bit_count()):
+        _realign.py_func(search)  # type: ignore[attr-defined]
+        return
+    wrong, reference_wrong = [0] * (column + 1), [0] * (row + 1)
+    while column or row:
+        free = column and row and as_diagonal[column - 1] >> row - 1 & 1 and words[column - 1] != reference[row - 1]
+        if not row or (free and more_than_left[column - 1] >> row - 1 & 1):
+            wrong[column] = 1
+            column -= 1
+        elif not column or free:
+            reference_wrong[row] = 1
+            row -= 1
+            alignment.aligned[row] = column - 1
+        else:
+            wrong[column] = reference_wrong[row] = words[column - 1] != reference[row - 1]
+            column -= 1
+            row -= 1
+            alignment.aligned[row] = column
+    alignment.wrong[:], alignment.reference_wrong[:] = accumulate(wrong), accumulate(reference_wrong)
+
+
+@kernel(plain=_realign_on_integers)
+def _realign(search: ShiftSearch) -> None:
+    """Align the candidate with the reference as the program does."""
+    _align(search, search.words)
+    read_alignment(search.words, search.reference, search.alignment)
 
 
 @kernel(inline="always")
@@ -296,8 +338,7 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     shifts = tried = 0
     distance = best = _distance(search, search.words, len(search.words) + len(reference))
     while distance > search.fewest and limits.max_size > 0 and limits.max_distance > 0:
-        _align(search, search.words)
-        read_alignment(search.words, search.reference, search.alignment)
+        _realign(search)
         if limits.search == TERCOM:
             best = _best_of_tercom(search, distance)
         else:

@@ -48,22 +48,48 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
     return result
 
 
-@kernel
-def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
-    """Weigh the runs of words of `right` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
-    rows, columns = len(right), len(left)
-    best = np.zeros((rows + 1, columns + 1))
-    run = np.zeros((rows + 1, columns + 1), dtype=np.int64)
-    for i in range(rows):
-        for j in range(columns):
+def _weighted_lengths_on_lists(left: Int32Array, right: Int32Array, weight: float) -> list[list[float]]:
+    """Return what `_weighted_lengths` does, as lists."""
+    columns = left.tolist()
+    powers = [(1.0 * length) ** weight for length in range(len(columns) + 2)]
+    best, runs = [[0.0] * (len(columns) + 1)], [0] * (len(columns) + 1)
+    for word in right.tolist():
+        value, above, now, runs_above, runs = 0.0, best[-1], [0.0], runs, [0]
+        for j, other in enumerate(columns):
+            length = -1
+            if word == other:
+                length = runs_above[j]
+                value = above[j] + powers[length + 1] - powers[length]
+            elif above[j + 1] > value:
+                value = above[j + 1]
+            now.append(value)
+            runs.append(length + 1)
+        best.append(now)
+    return best
+
+
+@kernel(plain=_weighted_lengths_on_lists)
+def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> FloatArray:
+    """Return Lin's (2004, section 4) weighted length of every two beginnings, shape (right + 1, left + 1)."""
+    best = np.zeros((len(right) + 1, len(left) + 1))
+    runs = np.zeros((len(right) + 1, len(left) + 1), dtype=np.int64)
+    for i in range(len(right)):
+        for j in range(len(left)):
             if right[i] == left[j]:
-                length = run[i, j]
+                length = runs[i, j]
                 best[i + 1, j + 1] = best[i, j] + (length + 1.0) ** weight - (1.0 * length) ** weight
-                run[i + 1, j + 1] = length + 1
+                runs[i + 1, j + 1] = length + 1
             else:
                 best[i + 1, j + 1] = max(best[i, j + 1], best[i + 1, j])
+    return best
+
+
+@kernel
+def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
+    """Weigh the runs of words of `right` on the best path, k consecutive words by k^weight."""
+    best = _weighted_lengths(left, right, weight)
     total = 0.0
-    i, j, length, last = rows, columns, 0, -1
+    i, j, length, last = len(right), len(left), 0, -1
     while i > 0 and j > 0:
         if right[i - 1] == left[j - 1]:
             if last != i:
@@ -73,7 +99,7 @@ def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
             last = i - 1
             i -= 1
             j -= 1
-        elif best[i - 1, j] >= best[i, j - 1]:
+        elif best[i - 1][j] >= best[i][j - 1]:
             i -= 1
         else:
             j -= 1
