@@ -11,6 +11,7 @@ import ranker
 from ranker import threads
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.meteor.alignment import align_pairs
 from ranker.storage import kernels
 from ranker.storage.kernels import kernel
 
@@ -59,6 +60,11 @@ def test_tables_do_not_count(automatic):
     added = kernel(tables=("table",))(total)
     assert added(np.arange(10), np.zeros(kernels.ELEMENTS + 1)) == 90
     assert added.signatures == []
+
+
+def test_one_pair_of_a_long_text_is_little_to_do():
+    offsets = np.arange(0, 1_000_001, 10)
+    assert align_pairs._size(np.zeros(1_000_000, dtype=np.int32), offsets, np.array([[5, 70]]), None, None) == 20
 
 
 def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic):

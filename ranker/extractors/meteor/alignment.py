@@ -285,7 +285,11 @@ def _align_pairs_on_lists(
     )
 
 
-@kernel(elements=50_000, plain=_align_pairs_on_lists, rows=("pairs",))
+def _words_to_align(values: Int32Array, offsets: Int64Array, pairs: Int64Array, *_: Any) -> int:
+    return int(np.diff(offsets)[pairs].sum())
+
+
+@kernel(elements=200_000, size=_words_to_align, plain=_align_pairs_on_lists, rows=("pairs",))
 def align_pairs(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
