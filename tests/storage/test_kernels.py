@@ -64,7 +64,7 @@ def test_tables_do_not_count(automatic):
 
 def test_one_pair_of_a_long_text_is_little_to_do():
     offsets = np.arange(0, 1_000_001, 10)
-    assert align_pairs._size(np.zeros(1_000_000, dtype=np.int32), offsets, np.array([[5, 70]]), None, None) == 20
+    assert align_pairs._size((np.zeros(1_000_000, dtype=np.int32), offsets, np.array([[5, 70]]), None, None)) == 20
 
 
 def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic):
