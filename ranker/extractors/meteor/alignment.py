@@ -265,15 +265,16 @@ def _align_pairs_on_lists(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
     """Return what `align_pairs` does, on lists."""
-    listed, bounds, stems = values.tolist(), offsets.tolist(), tables.words.stems.tolist()
+    stems = tables.words.stems
     chunks, counts, taken = [], [], []
-    for first, second in pairs.tolist():
-        candidate, reference = (listed[bounds[sentence] : bounds[sentence + 1]] for sentence in (first, second))
-        if words_alone_match(second, tables):
-            starts, matches = matches_by_word(candidate, reference, stems)
+    for pair in pairs.tolist():
+        texts = [values[offsets[sentence] : offsets[sentence + 1]] for sentence in pair]
+        candidate, reference = (text.tolist() for text in texts)
+        if words_alone_match(pair[1], tables):
+            stemmed = (stems[text].tolist() if len(stems) else text.tolist() for text in texts)
+            starts, matches = matches_by_word(candidate, reference, *stemmed)
         else:
-            texts = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
-            starts, matches = (part.tolist() for part in list_matches(*texts, (first, second), tables))
+            starts, matches = (part.tolist() for part in list_matches(*texts, tuple(pair), tables))
         closed, chosen = _align_on_lists(len(candidate), starts, matches, options)
         chunks.append(closed)
         counts.append(len(chosen))

@@ -40,19 +40,18 @@ def words_alone_match(sentence: int, tables: MatchTables) -> bool:
 
 
 def matches_by_word(
-    candidate: list[int], reference: list[int], stems: list[int]
+    candidate: list[int], reference: list[int], candidate_stems: list[int], reference_stems: list[int]
 ) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return offsets and matches as `list_matches` does, by dictionaries; `stems` of all words may be empty."""
+    """Return offsets and matches as `list_matches` does, by dictionaries; without stems words are their own."""
     places: dict[int, list[int]] = {}
-    for place, word in enumerate(candidate):
-        places.setdefault(stems[word] if stems else word, []).append(place)
+    for place, stem in enumerate(candidate_stems):
+        places.setdefault(stem, []).append(place)
     matches: list[tuple[int, int, int, int]] = []
     offsets = [0]
-    for word in reference:
-        alike = places.get(stems[word] if stems else word, ())
+    for word, stem in zip(reference, reference_stems, strict=True):
+        alike = places.get(stem, ())
         matches += [(place, 1, 1, EXACT) for place in alike if candidate[place] == word]
-        if stems:
-            matches += [(place, 1, 1, STEM) for place in alike if candidate[place] != word]
+        matches += [(place, 1, 1, STEM) for place in alike if candidate[place] != word]
         offsets.append(len(matches))
     return offsets, matches
 
