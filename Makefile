@@ -13,7 +13,9 @@ demo: $(VENV)/.report
 	@$(MAKE) --no-print-directory --jobs=2 demo-evaluation demo-report
 	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
+# compiles first what training and the report import last
 demo-included:
+	@$(BIN)/python -c "import spacy.pipeline, spacy.lang.en, scipy.optimize, matplotlib.pyplot"
 	@echo "== rank new candidates with the included ranker for English"
 	@$(BIN)/ranker rank docs/candidates.json --model full
 	@echo; echo "== why is C above B?"
