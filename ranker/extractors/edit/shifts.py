@@ -166,7 +166,13 @@ def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
     return distance if distance > worst or _keeps_best_path(search, len(words), distance) else _align(search, words)
 
 
-@kernel
+def _shift_on_lists(words: list[int], trial: list[int], start: int, size: int, target: int) -> None:
+    """Do what `_shift` does."""
+    first, middle, last = (target, start, start + size) if target < start else (start, start + size, target)
+    trial[:] = words[:first] + words[middle:last] + words[first:middle] + words[last:]
+
+
+@kernel(plain=_shift_on_lists)
 def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: int) -> None:
     """Write `words` into `trial` with the `size` words from `start` before word `target`.
 
