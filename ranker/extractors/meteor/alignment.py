@@ -267,14 +267,14 @@ def _align_pairs_on_lists(
     """Return what `align_pairs` does, on lists."""
     stems = tables.words.stems
     chunks, counts, taken = [], [], []
-    for pair in pairs.tolist():
-        texts = [values[offsets[sentence] : offsets[sentence + 1]] for sentence in pair]
+    for first, second in pairs.tolist():
+        texts = [values[offsets[sentence] : offsets[sentence + 1]] for sentence in (first, second)]
         candidate, reference = (text.tolist() for text in texts)
-        if words_alone_match(pair[1], tables):
-            stemmed = (stems[text].tolist() if len(stems) else text.tolist() for text in texts)
-            starts, matches = matches_by_word(candidate, reference, *stemmed)
+        if words_alone_match(second, tables):
+            candidate_stems, reference_stems = (stems[text].tolist() if len(stems) else text.tolist() for text in texts)
+            starts, matches = matches_by_word(candidate, reference, candidate_stems, reference_stems)
         else:
-            starts, matches = (part.tolist() for part in list_matches(*texts, tuple(pair), tables))
+            starts, matches = (part.tolist() for part in list_matches(texts[0], texts[1], (first, second), tables))
         closed, chosen = _align_on_lists(len(candidate), starts, matches, options)
         chunks.append(closed)
         counts.append(len(chosen))
