@@ -146,7 +146,7 @@ def _realign_on_integers(search: ShiftSearch) -> None:
             column -= 1
             row -= 1
             alignment.aligned[row] = column
-    alignment.wrong[:], alignment.reference_wrong[:] = accumulate(wrong), accumulate(reference_wrong)
+    alignment.wrong[:], alignment.reference_wrong[:] = list(accumulate(wrong)), list(accumulate(reference_wrong))
 
 
 @kernel(plain=_realign_on_integers)
