@@ -123,7 +123,7 @@ class RougeW(_Rouge):
     tokenizer : str, default "13a"
     lowercase : bool, default True
     weight : float, default 1.2
-        At least 1.
+        From 1 to 10.
     """
 
     name: ClassVar[str] = "rouge_w"
@@ -133,8 +133,8 @@ class RougeW(_Rouge):
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
-        if not 1 <= self.weight < np.inf:
-            raise OptionError(f"rouge_w[weight={self.weight}]: expected a number from 1")
+        if not 1 <= self.weight <= 10:
+            raise OptionError(f"rouge_w[weight={self.weight}]: expected a number from 1 to 10")
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
