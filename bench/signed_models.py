@@ -51,12 +51,8 @@ def damage(raw: bytes, choose: random.Random) -> bytes:
         else:
             model = _damage_value(model, choose)
     stored = model_files.StoredModel(model, arrays)
-    document = {
-        "format": model_files.FORMAT,
-        "digest": stored.digest,
-        "model": model,
-        "arrays": stored.array_digests,
-    }
+    body = {"model": model, "arrays": stored.array_digests}
+    document = {"format": model_files.FORMAT, "digest": model_files.content_digest(body), **body}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         # without the time, so that the same input is the same file

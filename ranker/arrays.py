@@ -39,3 +39,15 @@ def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
         pairs.append(np.stack([(begin + side).ravel() for side in np.triu_indices(int(size), 1)]))
     first, second = np.concatenate(pairs, axis=1)
     return first, second
+
+
+BITS = 40
+
+
+def rounded(values: npt.ArrayLike, scale: npt.ArrayLike) -> FloatArray:
+    """Round numbers to multiples of the power of 2 that is 2^-40 of their scale, or less: noise leaves no trace.
+
+    The scale is stretched a little first, because a power of 2 itself, as which it may come out, is a border.
+    """
+    unit = np.exp2(np.frexp(np.asarray(scale) * (1.0 + 2.0**-20))[1] - float(BITS))
+    return np.asarray(np.round(np.asarray(values) / unit) * unit + 0.0)

@@ -38,7 +38,7 @@ from ranker.included_models import UNREFERENCED, default_model, locate, standard
 from ranker.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
-from ranker.storage.model_files import StoredModel, read_model, write_model
+from ranker.storage.model_files import StoredModel, content_digest, read_model, write_model
 from ranker.storage.plain_data import record
 from ranker.training_data import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.version import VERSION
@@ -463,8 +463,18 @@ class Ranker:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the model: equal digests give equal scores."""
-        return self._content().digest
+        """SHA-256 of all that scores depend on: features and what they learned, means, scales and weights.
+
+        What else a model file says, as how it was trained and what margins mean, does not count.
+        """
+        content = self._content()
+        return content_digest(
+            {
+                **{key: content.model[key] for key in ("features", "columns", "weights")},
+                "by_language": self.weight_sets.by_language,
+                "arrays": {name: each for name, each in content.array_digests.items() if name != f"{_SOURCES}.npz"},
+            }
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the trained ranker to a model file; see `ranker.storage.model_files`.
@@ -577,7 +587,7 @@ class Ranker:
         training = self._trained()
         return {
             "version": VERSION,
-            # a seed without effect would change the digest, and with it the signature
+            # equal models are equal files: a seed without effect is left out
             "settings": dataclasses.replace(self.settings, seed=training.seed or 0).document(),
             "features": str(self.feature_set),
             "training": dataclasses.asdict(training),

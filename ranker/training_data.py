@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array, rounded
 from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, judged, preference_pairs
 from ranker.corpora.source_keys import same_source
@@ -40,6 +40,9 @@ SOURCES_PER_FEATURE = 10
 """With fewer sources than this for each feature, the smallest C is a sign of too many features."""
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
+
+_LEAST = 1e-280
+"""Standard deviation from which on a column varies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,10 +336,12 @@ def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[flo
 
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of every column; the deviation of a constant column is 1."""
+    """Mean and standard deviation of every column, rounded as weights are; the deviation of a constant column is 1."""
     mean = matrix.sum(axis=0) / len(matrix)
     spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
-    return mean, np.where(spread > 0, spread, 1.0)
+    varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST)
+    spread = np.where(varies, spread, 1.0)
+    return rounded(mean, spread), rounded(spread, spread)
 
 
 def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:

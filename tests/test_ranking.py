@@ -17,6 +17,7 @@ from ranker.extractors.scorers import rank_by
 from ranker.ranker_scorer import RankerScorer
 from ranker.settings import DEFAULTS, Settings
 from ranker.storage.model_files import StoredModel, read_model, write_model
+from ranker.training_data import standardiser
 from tests.datasets import dataset_of
 from tests.golden_messages import check_messages
 from tests.json_changes import changed
@@ -87,6 +88,32 @@ def test_a_score_is_the_weighted_sum_of_standardised_features(trained, sample):
     parts = trained.contributions(sample)
     assert parts.shape == (len(sample), len(trained.feature_set.columns))
     np.testing.assert_allclose(parts.sum(axis=1), expected, atol=1e-9)
+
+
+def test_a_digest_is_of_what_scores_depend_on(trained, tmp_path):
+    trained.save(tmp_path / "x.model")
+    other = Ranker.load(tmp_path / "x.model")
+    other.training = dataclasses.replace(other.training, objective=1.0, duality_gap=1e-9, data="elsewhere")
+    assert other.with_confidence(()).digest == trained.digest
+    for name in ("mean", "scale"):
+        another = Ranker.load(tmp_path / "x.model")
+        setattr(another, name, getattr(another, name) * 1.01)
+        assert another.with_confidence(()).digest != trained.digest
+    another = Ranker.load(tmp_path / "x.model")
+    another.weight_sets = dataclasses.replace(another.weight_sets, weights=1.01 * another.weight_sets.weights)
+    assert another.with_confidence(()).digest != trained.digest
+
+
+def test_means_and_scales_hide_the_noise_of_a_processor():
+    columns = np.random.default_rng(0).standard_normal((200, 3)) * [1e-3, 1.0, 1e3] + [0.5, 1e-18, 2.0**10]
+    noisy = columns * (1 + 1e-15 * np.random.default_rng(1).standard_normal(columns.shape))
+    constant = np.full((200, 1), 0.1)
+    mean, scale = standardiser(np.hstack([columns, constant]))
+    for other in (noisy, columns[::-1]):
+        again = standardiser(np.hstack([other, constant]))
+        np.testing.assert_array_equal(again, [mean, scale])
+    np.testing.assert_allclose(mean[:3], columns.mean(axis=0), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(scale, [*columns.std(axis=0), 1.0], rtol=1e-11)
 
 
 def test_it_learns_what_people_said(sample):

@@ -72,7 +72,7 @@ def _sign(files: dict[str, bytes]) -> None:
         with np.load(io.BytesIO(files[name]), allow_pickle=False) as stored:
             arrays[name] = {key: model_files.array_digest(key, stored[key]) for key in sorted(stored)}
     body = {"model": document["model"], "arrays": arrays}
-    files["model.json"] = json.dumps({**document, **body, "digest": model_files._digest(body)}).encode()
+    files["model.json"] = json.dumps({**document, **body, "digest": model_files.content_digest(body)}).encode()
 
 
 def _flip(raw: bytes, choose: random.Random) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
-from ranker.cli.output import emit, print_note, print_table, say, say_signatures, source_title
+from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, source_title
 from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
 
@@ -160,8 +160,9 @@ def _print_pairs(
                 say(f"  {system}: {text}")
             say(each.headline)
             if parts:
-                sums = [{"": name, "difference": sum(map(each.features.__getitem__, parts[name]))} for name in parts]
-                print_table([*sums, {"": "score", "difference": each.difference}])
+                sums = {name: sum(map(each.features.__getitem__, parts[name])) for name in parts}
+                sums["score"] = each.difference
+                print_table([{"": name, "difference": ModelScore(value)} for name, value in sums.items()])
             else:
                 say(*(f"  {line}" for line in each.reasons))
             say("")
@@ -200,11 +201,11 @@ def _print_candidates(group: dict[str, Any], parts: dict[str, list[str]]) -> Non
     rows = [
         {
             "contribution of": name,
-            **{item["system"]: sum(map(item["contributions"].get, columns)) for item in candidates},
+            **{item["system"]: ModelScore(sum(map(item["contributions"].get, columns))) for item in candidates},
         }
         for name, columns in parts.items()
     ]
-    rows.append({"contribution of": "score", **{item["system"]: item["score"] for item in candidates}})
+    rows.append({"contribution of": "score", **{item["system"]: ModelScore(item["score"]) for item in candidates}})
     print_table(rows, source_title(group))
     for candidate in candidates:
         say("", f"{candidate['system']}: {candidate['text']}")

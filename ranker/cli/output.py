@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 _MOST_NOTES = 5
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
-"""Parts of a signature that a model's digest covers, or that never differ."""
+"""Parts of a signature that follow from the model, or that never differ."""
 _LONG = 1000
-_LONGEST_LINE = 680
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
+_LONGEST_LINE = 680
+"""Characters of a note from which on its middle is left out."""
 
 
 @dataclass
@@ -285,14 +286,22 @@ def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str)
     return rows
 
 
+class ModelScore(float):
+    """A score of a trained model: people read as many decimals as encoders have in common on all processors."""
+
+    decimals = 3
+
+
 def show(value: object) -> str:
-    """Write one value for people: four decimals, a dash for what is missing."""
+    """Write one value for people: four decimals, three of a model's score, a dash for what is missing."""
     known = plain(value)
     if known is None:
         return "-"
     if isinstance(known, bool):
         return "yes" if known else ""
-    return f"{known + 0.0:.4f}" if isinstance(known, float) else str(known)
+    if not isinstance(known, float):
+        return str(known)
+    return f"{known + 0.0:.{ModelScore.decimals if isinstance(value, ModelScore) else 4}f}"
 
 
 def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:

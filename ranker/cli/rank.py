@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
-from ranker.cli.output import emit, print_table, say, say_signatures, show, source_title
+from ranker.cli.output import ModelScore, emit, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
 from ranker.errors import OptionError
@@ -91,10 +91,10 @@ def command(
     signature = result_signature(scorer, dataset)
 
     def show_all() -> None:
+        number = float if metric else ModelScore
         for group in listed:
-            print_table(
-                [_shown(row, confidence=confidence) for row in group["ranking"]], source_title(group), wide=("text",)
-            )
+            rows = [_shown(row, number, confidence=confidence) for row in group["ranking"]]
+            print_table(rows, source_title(group), wide=("text",))
             say("")
         say_signatures(signature)
 
@@ -109,10 +109,11 @@ def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **figures, **families, **row.get("contributions", {})}
 
 
-def _shown(row: dict[str, Any], *, confidence: bool) -> dict[str, Any]:
-    shown = {"rank": f"{row['rank']}{'=' if row['tied'] else ''}", "system": row["system"], "score": show(row["score"])}
-    shown["margin"] = show(row["margin"]) + (" tied" if row.get("likely_tie") else "")
+def _shown(row: dict[str, Any], number: type[float], *, confidence: bool) -> dict[str, Any]:
+    shown = {"rank": f"{row['rank']}{'=' if row['tied'] else ''}", "system": row["system"]}
+    shown["score"] = show(number(row["score"]))
+    shown["margin"] = show(number(row["margin"])) + (" tied" if row.get("likely_tie") else "")
     if confidence:
         shown["confidence"] = "-" if math.isnan(row["confidence"]) else f"{row['confidence']:.0%}"
-    shown |= {name: show(value) for name, value in row.get("families", {}).items()}
+    shown |= {name: show(number(value)) for name, value in row.get("families", {}).items()}
     return {**shown, "text": row["text"]}

@@ -9,7 +9,7 @@ from typer import Option
 
 from ranker.cli.commands import OutputOption, written_to
 from ranker.cli.options import JobsOption, LevelName, ModelOption, PercentOption, TextInput, level_of, working
-from ranker.cli.output import emit, print_table, say, say_signatures
+from ranker.cli.output import ModelScore, emit, print_table, say, say_signatures
 from ranker.cli.scorer import MetricsOption, given_scorers, listed, print_notes, result_signature
 from ranker.cli.sharded import ShardOptions, emit_files, processed
 from ranker.errors import OptionError
@@ -106,13 +106,16 @@ def command(
 
             losses = penalty * units.means(failures(dataset))
     rows = _rows(units, scorers, statistics, losses, percent=percent)
+    models = {name for name, scorer in scorers.items() if scorer.kind == "ranker"}
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
 
     def show() -> None:
         if form == "value":
             say(*(" ".join(str(value) for value in [*row.values()][len(units.keys.columns) :]) for row in rows))
             return
-        print_table(rows)
+        print_table(
+            [{name: ModelScore(value) if name in models else value for name, value in row.items()} for row in rows]
+        )
         say("", *(["lower is better: " + ", ".join(lower)] if lower else []))
         say_signatures(*signatures)
 

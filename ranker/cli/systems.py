@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -21,6 +23,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import (
+    ModelScore,
     emit,
     estimate_columns,
     print_note,
@@ -38,7 +41,13 @@ from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, Syste
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
-    from ranker.evaluation.systems.result import ComparedSystem, SystemComparison, SystemPair, SystemsResult
+    from ranker.evaluation.systems.result import (
+        ComparedSystem,
+        SystemComparison,
+        SystemPair,
+        SystemsMetric,
+        SystemsResult,
+    )
 
 Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
 """Forms of output: those of all commands, and tables for papers."""
@@ -288,11 +297,11 @@ def _print_plan(result: SystemsResult, rows: list[dict[str, Any]], difference: f
 def _worse(result: SystemsResult, name: str, most: float, percent: bool) -> list[str]:
     """Say which systems are significantly worse than the baseline by a metric, by more than `most`."""
     metric = result.metric(name)
-    scale = metric.scale(percent=percent)
+    scale, figure = metric.scale(percent=percent), _figures(metric, percent)
     sign = 1 if metric.higher_is_better else -1
     return [
         f"{each.system} is significantly worse than {comparison.baseline} by {name}"
-        f"{'' if comparison.lp == '?' else f' ({comparison.lp})'}: {_figure(each.difference, scale, '+')}, "
+        f"{'' if comparison.lp == '?' else f' ({comparison.lp})'}: {figure(each.difference, '+')}, "
         f"adjusted p {show(each.adjusted)}{f', allowed {most:g}' if most else ''}"
         for comparison in result.comparisons
         if comparison.metric == name
@@ -315,9 +324,9 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
         sources = f"{counted(comparison.sources, 'source')}{documents}"
         title = f"{name}, {result.data}{lp}, {sources}, baseline {comparison.baseline}"
         if pairs:
-            _print_pairs(comparison, title, scale)
+            _print_pairs(comparison, title, _figures(metric, percent))
             continue
-        _print_systems(result, comparison, title, scale)
+        _print_systems(result, comparison, title, _figures(metric, percent))
         _print_details(comparison)
         _print_wins(comparison, settings.alpha)
     resamples = counted(settings.resamples, "resample")
@@ -357,21 +366,21 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     say_signatures(result.signature)
 
 
-def _print_systems(result: SystemsResult, comparison: SystemComparison, title: str, scale: float) -> None:
+def _print_systems(result: SystemsResult, comparison: SystemComparison, title: str, figure: Callable[..., str]) -> None:
     people = result.people(comparison.lp)
     rows = []
     for each in comparison.systems:
         row = {
             "ranks": str(each.low) if each.low == each.high else f"{each.low}-{each.high}",
             "system": each.system,
-            "score": f"{_figure(each.score, scale)}  {each.cluster}",
+            "score": f"{figure(each.score)}  {each.cluster}",
         }
         if people:
             judged = people.get(each.system)
             row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
         if any(system.people for system in comparison.systems):
-            row["people, all sources"] = _figure(each.people, 1.0) if each.people else "-"
-        rows.append(row | _tested(each, scale, known=comparison.people_known))
+            row["people, all sources"] = _figure(each.people) if each.people else "-"
+        rows.append(row | _tested(each, figure, known=comparison.people_known))
     print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
     if comparison.judged > 1:
         typer.echo(
@@ -405,19 +414,19 @@ def _print_wins(comparison: SystemComparison, alpha: float) -> None:
     typer.echo("")
 
 
-def _print_pairs(comparison: SystemComparison, title: str, scale: float) -> None:
+def _print_pairs(comparison: SystemComparison, title: str, figure: Callable[..., str]) -> None:
     rows = [
-        {"better": pair.better, "worse": pair.worse, **_tested(pair, scale, known=comparison.people_known)}
+        {"better": pair.better, "worse": pair.worse, **_tested(pair, figure, known=comparison.people_known)}
         for pair in comparison.pairs
     ]
     print_table(rows, title, keys=["better", "worse"])
     typer.echo("")
 
 
-def _tested(each: ComparedSystem | SystemPair, scale: float, *, known: bool) -> dict[str, str]:
+def _tested(each: ComparedSystem | SystemPair, figure: Callable[..., str], *, known: bool) -> dict[str, str]:
     """Return a difference and its tests as people read them, and how often people agree if that is `known`."""
     row = {
-        "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
+        "difference": "baseline" if each.difference is None else figure(each.difference, "+"),
         "p": show(each.p),
         "adjusted": show(each.adjusted),
         "needed": "-" if each.needed is None else f"{each.needed:,}",
@@ -432,9 +441,15 @@ def _share(estimate: Estimate) -> str:
     return f"{value}% [{low} {high}]"
 
 
-def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:
+def _figures(metric: SystemsMetric, percent: bool) -> Callable[..., str]:
+    """Choose scale and decimals of the figures of a metric."""
+    scale = metric.scale(percent=percent)
+    decimals = 2 if scale > 1 else ModelScore.decimals if metric.type == "ranker" else 4
+    return partial(_figure, scale=scale, decimals=decimals)
+
+
+def _figure(estimate: Estimate, sign: str = "", *, scale: float = 1.0, decimals: int = 4) -> str:
     value, low, high = (
-        f"{scale * value + 0.0:{sign}.{2 if scale > 1 else 4}f}"
-        for value in (estimate.value, estimate.low, estimate.high)
+        f"{scale * value + 0.0:{sign}.{decimals}f}" for value in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} [{low} {high}]"

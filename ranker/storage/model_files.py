@@ -1,7 +1,7 @@
 """Model files: a zip (or a directory of the same files) of JSON and npz; reading one can never run code.
 
 ``model.json``
-    The model, with its digest; everything a person may want to read.
+    The model, with the digest of all that the file says; everything a person may want to read.
 ``*.npz``
     Arrays that extractors learnt, if any, each with its digest in ``model.json``.
 ``CARD.md``
@@ -71,11 +71,6 @@ class StoredModel:
             for file, group in self.arrays.items()
         }
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 of the whole: equal digests, equal models."""
-        return _digest({"model": self.model, "arrays": self.array_digests})
-
 
 def array_digest(name: str, array: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of an array: of its name, type, shape and values, in little-endian C order."""
@@ -85,13 +80,18 @@ def array_digest(name: str, array: npt.NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
+def content_digest(body: Mapping[str, Any]) -> str:
+    """SHA-256 of JSON values, in whatever order their keys are."""
+    return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
+
+
 def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
     """Write a model file, replacing one that is there."""
     path = Path(path)
     check_target(path)
     files = {f"{name}.npz": _npz(group) for name, group in stored.arrays.items()}
     body = {"model": stored.model, "arrays": stored.array_digests}
-    document = {"format": FORMAT, "digest": stored.digest, **body}
+    document = {"format": FORMAT, "digest": content_digest(body), **body}
     files[_MODEL] = (json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     files[_CARD] = card.encode()
     with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -136,7 +136,7 @@ def read_model(path: str | Path) -> StoredModel:
         )
     try:
         model, digests = document["model"], document["arrays"]
-        intact = document["digest"] == _digest({"model": model, "arrays": digests})
+        intact = document["digest"] == content_digest({"model": model, "arrays": digests})
         intact = intact and all(_ARRAY_FILE.fullmatch(name) for name in digests)
         files = stored_files.read(*digests) if intact else {}
         arrays = {name.removesuffix(".npz"): _arrays(path, name, raw, stored_files.room) for name, raw in files.items()}
@@ -168,10 +168,6 @@ def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
     return _arrays(path, path.name, raw, room)
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -59,7 +59,7 @@ def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
 
 def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: str) -> None:
     table = printed("rank", "data.json", "-M", model, "--contributions")
-    assert "  words    word order  length   text" in table
+    assert "  words   word order  length  text" in table
     assert max(map(len, table.splitlines()[:6])) < 120
     arguments = ("rank", "data.json", "-M", model, "--contributions", "-f")
     for source in json.loads(printed(*arguments, "json"))["sources"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -27,6 +28,8 @@ from ranker.storage.row_cache import RowCache
 COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
 """Characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
+_MATCHING = 2
+"""Raised where the last bits of the columns change, so that nothing else is taken from the cache."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
 """The arrays of `Semantic.state`."""
 
@@ -192,7 +195,8 @@ class Semantic(FittedExtractor):
         return place, first[place] + within
 
     def _cache_name(self, encoder: Encoder) -> str:
-        return "|".join(map(str, (encoder.files.digest, self._layer(encoder), self.special_tokens)))
+        named = (encoder.files.digest, self._layer(encoder), self.special_tokens, _MATCHING, _version("onnxruntime"))
+        return "|".join(map(str, named))
 
     def _vectors(
         self, encoder: Encoder, pieces: Pieces, count: Callable[[int], None] | None = None
@@ -230,6 +234,14 @@ class Semantic(FittedExtractor):
             rows |= fresh
         columns = np.frombuffer(b"".join(rows[name] for name in names), dtype=np.float64)
         return columns.reshape(-1, len(COLUMNS))[which.ravel()]
+
+
+def _version(package: str) -> str:
+    """Version of an installed package, so that what another version computed is not mixed with what this one does."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _texts(dataset: Dataset, against: str) -> pd.Series:

@@ -34,7 +34,8 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
               R = \frac{\sum_j w_j \max_i s_{ij}}{\sum_j w_j} \qquad F = \frac{2PR}{P + R}
 
     A text in which nothing has weight gives 0 throughout, and F is 0 unless P and R are both positive. The values of a
-    pair depend on its two texts alone, to the last bit.
+    pair depend on its two texts alone, to the last bit, and those of the reversed pair are the same with P and R
+    exchanged.
     """
     result = np.zeros((len(pairs), 4))
     totals = [float(text.weights.sum()) for text in texts]
@@ -42,12 +43,21 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
         if totals[left] <= 0 or totals[right] <= 0:
             continue
         first, second = texts[left], texts[right]
-        similarity = first.tokens @ second.tokens.T
-        precision = first.weights @ similarity.max(axis=1) / totals[left]
-        recall = second.weights @ similarity.max(axis=0) / totals[right]
+        similarity = _cosines(first, second)
+        precision = float((first.weights * similarity.max(axis=1)).sum()) / totals[left]
+        recall = float((second.weights * similarity.max(axis=0)).sum()) / totals[right]
         f = 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
         result[row] = precision, recall, f, first.whole @ second.whole
     return result
+
+
+def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
+    """Cosines of the tokens of two texts, each summed by itself.
+
+    In a product of matrices the last bits of a sum depend on where it is in the result and on the number of threads.
+    """
+    cosines: Float32Array = np.einsum("ik,jk->ij", first.tokens, second.tokens)
+    return cosines
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ def word_matches(text: TextVectors, other: TextVectors) -> list[WordMatch]:
     """Return for each word of `text` what it matched in `other`, in order; nothing if one of them has no words."""
     if not (text.word >= 0).any() or not (other.word >= 0).any():
         return []
-    similarity = text.tokens @ other.tokens.T
+    similarity = _cosines(text, other)
     highest, at = similarity.max(axis=1), similarity.argmax(axis=1)
     matches = []
     for word in np.unique(text.word[text.word >= 0]).tolist():

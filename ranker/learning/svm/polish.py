@@ -13,10 +13,12 @@ margin are ever listed, and of them only the distinct d count.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from ranker import arrays
 from ranker.arrays import FloatArray
 from ranker.learning.svm.pair_sums import PairLoss, PairSet
 
@@ -33,8 +35,10 @@ LISTED, DISTINCT = 200_000, 2_000
 """Pairs on the margin, and distinct d among them, from which on a solution stays as it is."""
 
 ROUNDS = 4
-BITS = 40
-"""Weights are multiples of about 2^-40 of the largest."""
+_PARTS = 3
+"""Parts that the terms of a sum are split into."""
+_LARGEST = 2.0**960
+"""Terms from which on a sum could overflow where they are split."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     differences, weights = differences[order], weights[order]
     # what was whole before it was standardised differs by rounding alone
     scale = np.abs(differences).max(axis=0)
-    keys = np.round(differences / np.where(scale > 0.0, scale, 1.0) * 2.0**BITS)
+    keys = np.round(differences / np.where(scale > 0.0, scale, 1.0) * 2.0**arrays.BITS)
     _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     if len(first) > DISTINCT:
         return None
@@ -139,19 +143,31 @@ def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bo
 
 
 def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
-    """Round what weights differ from `origin` to multiples of the power of 2 that is 2^-40 of the largest, or less.
-
-    The largest weight is that of both. It is stretched a little first, because a power of 2 itself, as which it may
-    come out, is a border.
-    """
+    """Round the difference of weights from `origin` by the scale of the largest of both."""
     largest = float(max(np.abs(coef).max(initial=0.0), np.abs(origin).max(initial=0.0)))
     if not 1e-280 < largest < np.inf:
         return coef
-    unit = 2.0 ** (int(np.frexp(largest * (1.0 + 2.0**-20))[1]) - BITS)
-    return np.asarray(np.round((coef - origin) / unit) * unit + origin + 0.0)
+    return arrays.rounded(coef - origin, largest) + origin
 
 
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return ``rows' factors`` in extended precision, so that the order of the rows hardly matters."""
+    """Compute ``rows' factors``, shape (n, d) and (n,) to (d,), with sums that do not depend on the order of the rows.
+
+    Terms are split at a common power of 2 so that the sums of both parts are exact, and the rest again (Demmel and
+    Nguyen 2013). Double precision is enough for that, on every processor.
+    """
     used = factors != 0.0
-    return np.asarray(rows[used].T @ factors[used].astype(np.longdouble), dtype=np.float64)
+    rows, factors = rows[used], factors[used]
+    result = np.zeros(rows.shape[1])
+    for column in range(rows.shape[1]):
+        terms = rows[:, column] * factors
+        for _ in range(_PARTS):
+            largest = float(np.abs(terms).max(initial=0.0))
+            if not 0.0 < largest < _LARGEST:
+                result[column] += terms.sum()
+                break
+            border = math.ldexp(1.5, math.frexp(largest)[1] + len(terms).bit_length())
+            upper = (terms + border) - border
+            result[column] += upper.sum()
+            terms -= upper
+    return result

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from ranker.extractors.semantic import vectors as module
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
@@ -72,6 +73,18 @@ class _Encoder:
 @pytest.fixture(autouse=True)
 def _nothing_kept():
     module._store.cache_clear()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_reversed_pair_has_the_same_bits(threads):
+    """Whatever the kernel of a matrix product, which adds up by place, and however many threads it has."""
+    random = np.random.default_rng(0)
+    texts = [random_text(length, random, width=384) for length in (1, 2, 7, 30, 130, 515)]
+    pairs = np.array([(left, right) for left in range(6) for right in range(6)])
+    with threadpool_limits(threads):
+        there, back = match(texts, pairs), match(texts, pairs[:, ::-1])
+    np.testing.assert_array_equal(there, back[:, [1, 0, 2, 3]])
+    np.testing.assert_array_equal(there, match(texts, pairs))
 
 
 def test_special_tokens_can_be_matched_but_do_not_count():

@@ -123,6 +123,19 @@ def test_exact_products_are_the_rounded_sums(rows, data):
     np.testing.assert_allclose(exact_product(rows * (1 + 1e-9), factors), rows.T @ factors, rtol=1e-6, atol=1e-1)
 
 
+def test_exact_products_do_not_depend_on_the_order_of_the_rows():
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((5000, 3)) * 10.0 ** random.integers(-8, 8, (5000, 3))
+    factors = random.standard_normal(5000)
+    expected = exact_product(rows, factors)
+    for _ in range(5):
+        order = random.permutation(5000)
+        np.testing.assert_array_equal(exact_product(rows[order], factors[order]), expected)
+    # of terms so large that their sum could overflow on the way, too
+    large = exact_product(np.array([[1e300], [1e300], [-1e300]]), np.ones(3))
+    np.testing.assert_array_equal(large, [1e300])
+
+
 @pytest.mark.parametrize("noise", [0.0, 1e-15, -1e-15])
 def test_rounding_hides_noise_also_beside_a_power_of_two(noise):
     coef = np.array([0.5, 1 / 3, -0.1, 0.0, 1e-20])
