@@ -9,23 +9,32 @@ A few kernels have a `plain` form of their own, on lists: those of the features 
 (n-grams, tokens, TER, METEOR, common subsequences, leaving out), which would take seconds longer without, 4.6 s for
 `ngrams._matches` alone. All others need none for the first answer on a few sentences.
 
+Files of compiled kernels have a digest in their names: of the function and of all kernels and constants that it uses,
+in whatever module these are, so that a change of any of them compiles it again. Numba's own files depend on the module
+of the function alone.
+
 The environment variable ``RANKER_KERNELS`` set to ``compiled`` or ``plain`` uses one of the two for everything.
 """
 
 from __future__ import annotations
 
 import functools
+import glob
+import hashlib
 import inspect
+import math
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FunctionType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numba import njit
+from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
@@ -131,10 +140,13 @@ class Kernel(CPUDispatcher):
         global _compiled
         # of several threads that ask for the same, the first compiles
         with global_compiler_lock:
-            if signature not in self.overloads and not self._is_on_disk():
-                _compiled += 1
-                progress.report("kernels compiled, once", _compiled, 0)
-            return super().compile(signature)
+            if signature in self.overloads or self._is_on_disk():
+                return super().compile(signature)
+            _compiled += 1
+            progress.report("kernels compiled, once", _compiled, 0)
+            result = super().compile(signature)
+            self._remove_former_files()
+            return result
 
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
         if _mode != "auto" or not self.elements:
@@ -154,8 +166,75 @@ class Kernel(CPUDispatcher):
         )
 
     def _is_on_disk(self) -> bool:
-        file = getattr(getattr(self, "_cache", None), "_cache_file", None)
-        return file is not None and bool(file._load_index())
+        return self._file is not None and bool(self._file._load_index())
+
+    @functools.cached_property
+    def _file(self) -> Any:
+        """The index in numba's cache, named by a digest of what is compiled; None where nothing can be kept."""
+        if getattr(self._cache, "_cache_file", None) is None:
+            return None
+        digest = hashlib.sha256()
+        _add_function(digest, self, set())
+        name = digest.hexdigest()[:16].join(self._stem).removesuffix(".")
+        self._cache._cache_file = IndexDataCacheFile(self._cache.cache_path, name, digest.digest())
+        return self._cache._cache_file
+
+    @property
+    def _stem(self) -> tuple[str, str]:
+        """How the names of the kernel's files begin, and how they go on behind the digest: with Python's version."""
+        name, _, rest = self._cache._impl.filename_base.rpartition("-")
+        return f"{name}-", f".{rest.partition('.')[2]}."
+
+    def _remove_former_files(self) -> None:
+        """Remove what was compiled before the function, or something that it uses, was changed."""
+        if self._file is None:
+            return
+        kept = self._file._index_name.removesuffix("nbi")
+        pattern = "*".join(map(glob.escape, self._stem))
+        for path in Path(self._cache.cache_path).glob(f"{pattern}*nb[ic]"):
+            if not path.name.startswith(kept):
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
+    """Add to a digest all that numba compiles for a function: its code and what the names in it refer to."""
+    python = getattr(function, "py_func", function)
+    if id(python) in seen:
+        return
+    seen.add(id(python))
+    options = sorted(getattr(function, "targetoptions", {}).items())
+    digest.update(repr((python.__qualname__, options, python.__defaults__)).encode())
+    values = [cell.cell_contents for cell in python.__closure__ or ()]
+    for code in _codes(python.__code__):
+        constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+        digest.update(repr((code.co_code, code.co_names, constants)).encode())
+        values += _values(code.co_names, python.__globals__)
+    for value in values:
+        if isinstance(value, (CPUDispatcher, FunctionType)):
+            _add_function(digest, value, seen)
+        elif isinstance(value, np.ndarray):
+            digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+        else:
+            digest.update(repr((value, getattr(value, "_fields", ()))).encode())
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of the functions and comprehensions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the values of global names, and of names in modules that numba compiles as they are."""
+    for name in names:
+        value = known.get(name)
+        if not isinstance(value, ModuleType):
+            yield value
+        elif value not in (np, math):
+            yield from _values(names, vars(value))
 
 
 def _with_names(function: Any, names: dict[str, Any]) -> Any:
@@ -214,10 +293,13 @@ def kernel(
         return functools.partial(
             kernel, elements=elements, tables=tables, size=size, plain=plain, rows=rows, offsets=offsets, **options
         )
-    compiled: Any = njit(cache=True, nogil=True, **options)(function)
+    compiled: Any = njit(nogil=True, **options)(function)
     if not hasattr(compiled, "py_func"):
         # with NUMBA_DISABLE_JIT it is the function itself
         return compiled
+    with suppress(RuntimeError):
+        # raised where no folder can be written to
+        compiled.enable_caching()
     names = list(inspect.signature(function).parameters)
     compiled.__class__ = Kernel
     compiled.elements, compiled.tables = elements, frozenset(map(names.index, tables))

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
+from numba.core import caching
 
 import ranker
 from ranker import threads
@@ -15,6 +19,7 @@ from ranker.extractors.meteor.alignment import align_pairs
 from ranker.storage import kernels
 from ranker.storage.kernels import kernel
 
+ROOT = Path(__file__).resolve().parents[2]
 CHECKED = [
     *dict.fromkeys(
         str(extractor)
@@ -30,7 +35,7 @@ CHECKED = [
 def automatic(monkeypatch):
     """Kernels are compiled where there is enough to do, and none of them is on disk."""
     monkeypatch.setattr(kernels, "_mode", "auto")
-    monkeypatch.setattr(kernels, "njit", lambda cache, **options: numba.njit(**options))
+    monkeypatch.setattr(kernels.CPUDispatcher, "enable_caching", lambda kernel: None)
 
 
 def total(values, table):
@@ -80,6 +85,66 @@ def test_a_kernel_that_may_differ_is_always_compiled(automatic):
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
     assert len(added.signatures) == 1
+
+
+INNER = """
+from typing import NamedTuple
+from ranker.storage.kernels import kernel
+class Pair(NamedTuple):
+    first: int
+    second: int
+OFFSET = 10
+@kernel(elements=0)
+def inner(n):
+    return n + OFFSET
+@kernel(elements=0)
+def unused(n):
+    return n
+"""
+OUTER = """
+import inner_module
+from inner_module import Pair, inner, unused
+from ranker.storage import kernels
+from ranker.storage.kernels import kernel
+SCALE = inner_module.OFFSET * 100
+@kernel(elements=0)
+def outer(n):
+    return middle(n) + SCALE + inner_module.OFFSET + Pair(1000, n).first
+@kernel(elements=0)
+def middle(n):
+    return inner(n)
+if __name__ == "__main__":
+    print(outer(1), kernels.compiled(), len(list(__import__("pathlib").Path(outer._cache.cache_path).glob("*.nbi"))))
+"""
+
+
+def test_a_kernel_is_compiled_again_if_what_it_uses_has_changed_in_any_module(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+    (tmp_path / "outer_module.py").write_text(OUTER)
+    changes = {
+        "nothing": ("", "", "2021 3 3"),
+        "nothing again": ("", "", "2021 0 3"),
+        "a comment and another kernel": ("return n\n", "return -n  # negative\n", "2021 0 3"),
+        "the kernel that is called": ("n + OFFSET", "2 * n + OFFSET", "2022 3 3"),
+        "a constant": ("OFFSET = 10", "OFFSET = 20", "3042 3 3"),
+        "the fields of a tuple": ("first: int\n    second: int", "second: int\n    first: int", "2043 1 3"),
+    }
+    text, printed = INNER, {}
+    for name, (old, new, _) in changes.items():
+        text = text.replace(old, new)
+        (tmp_path / "inner_module.py").write_text(text)
+        result = subprocess.run(
+            [sys.executable, tmp_path / "outer_module.py"], capture_output=True, text=True, check=True, env=environment
+        )
+        printed[name] = result.stdout.strip()
+    assert printed == {name: expected for name, (_, _, expected) in changes.items()}
+
+
+def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+    added = kernel(total, elements=0)
+    assert added(np.arange(10), np.zeros(3)) == 90
+    assert not added._is_on_disk()
 
 
 def sums(values, offsets, scale, written):
