@@ -50,7 +50,8 @@ class Perplexity(FittedExtractor):
     With ``model=shipped`` the language model is the included one of English text, order 3 for words and 5 for parts of
     speech, so that a score depends on nothing but the candidate. With ``model=FILE`` it is read from that file, which
     needs the extra ``kenlm``; ``ranker lm train`` or KenLM write such files, and `tokenizer` and `lowercase` must be
-    those of the model's training text. Neither needs references or training.
+    those of the model's training text. Neither needs references or training. If the file has no probability for unknown
+    words, which is SRILM's default, they are left out of the logarithm and of the number of tokens, as SRILM does.
 
     Parameters
     ----------
@@ -132,7 +133,13 @@ class Perplexity(FittedExtractor):
         if self.model is not None:
             digest = included_digest(self.unit) if self.model == SHIPPED else kenlm_files.digest(self.model)
             signed |= {"order": None, "leave_out": None, "model": digest[:12]}
+            signed |= {"unknown": "left-out"} if self._closed else {}
         return signed
+
+    @property
+    def _closed(self) -> bool:
+        """True if the model in a file has no probability for unknown words."""
+        return self.model not in (None, SHIPPED) and kenlm_files.load(str(self.model)).closed
 
     def check_ready(self) -> None:
         """Raise an error if kenlm is missing, or the model is not of the order that was asked for."""
@@ -154,6 +161,7 @@ class Perplexity(FittedExtractor):
             return None
         self.check_ready()
         model = self._frozen()
+        notes = []
         if self.unit == "words" and isinstance(model, kenlm_files.KenlmModel):
             tokenizers = language_tokenizers(dataset)[0] if self.tokenizer == "auto" else (self.tokenizer,)
             options = {"tokenizer": "+".join(tokenizers), "lowercase": notation.write(self.lowercase)}
@@ -162,17 +170,22 @@ class Perplexity(FittedExtractor):
                 used, wanted = (
                     ",".join(f"{name}={value}" for name, value in fields.items()) for fields in (options, trained)
                 )
-                return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: match them"
+                notes.append(f"was trained with {wanted}, but perp uses {used}: match them")
         batch = self._batch(dataset)
         known = model.knows(batch.segments.vocabulary)[batch.segments.take(batch.candidate)[0]]
-        if not len(known) or known.mean() >= FEWEST_KNOWN:
-            return None
-        unknown = "all" if not known.any() else f"{1 - known.mean():.0%}"
-        return (
-            f"{display_name(self.model)}: {unknown} of the candidates' words are out of vocabulary for this "
-            "language model: "
-            "expected a model of their language, trained with the same tokenizer and lowercase as perp"
-        )
+        unknown, foreign = int((~known).sum()), not notes and len(known) and known.mean() < FEWEST_KNOWN
+        if self._closed and unknown:
+            notes.append(
+                f"has no probability for unknown words (<unk>): {unknown:,} of the candidates' {len(known):,} words "
+                f"({unknown / len(known):.1%}) are out of vocabulary and left out, as SRILM does"
+            )
+        if foreign:
+            rate = "all" if not known.any() else f"{1 - known.mean():.0%}"
+            notes.append(
+                f"{rate} of the candidates' words are out of vocabulary for this language model: "
+                "expected a model of their language, trained with the same tokenizer and lowercase as perp"
+            )
+        return f"{display_name(self.model)}: {'; '.join(notes)}" if notes else None
 
     def fit(self, dataset: Dataset) -> Perplexity:
         """Estimate the language model from the references of `dataset`, unless it is in a file."""

@@ -47,6 +47,8 @@ _REASON = re.compile(r"\A.*? threw \w+(?: because `.*?')?\.? ", flags=re.DOTALL)
 # KenLM splits at these, and takes the boundaries of sentences for words that cost nothing
 _NOT_A_WORD = re.compile(r"[\t\n\v\f\r ]|\A\Z|\A</?s>\Z")
 _SENTENCES = 20_000
+_ZERO = -99.0
+"""The logarithm of zero in ARPA files. KenLM takes -100 for ``<unk>`` in a file without it."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,11 @@ class KenlmModel:
         """Longest n-grams."""
         return self.header.order
 
+    @functools.cached_property
+    def closed(self) -> bool:
+        """True if the model has no probability for unknown words, as those of SRILM by default."""
+        return bool(self._model.score("<unk>", bos=False, eos=False) <= _ZERO)
+
     def knows(self, words: Sequence[str]) -> BoolArray:
         """Tell which words are in the model's vocabulary, shape (words,)."""
         return np.fromiter((word in self._model for word in _model_words(words)), dtype=np.bool_, count=len(words))
@@ -198,24 +205,31 @@ class KenlmModel:
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool
     ) -> SentenceScores:
-        """Score sentences between ``<s>`` and ``</s>``."""
+        """Score sentences between ``<s>`` and ``</s>``; a closed model leaves out unknown words, as SRILM does."""
         ids, bounds = as_sentences(values, offsets)
         tokens = np.diff(bounds)
         log10_prob, lengths = np.zeros(len(tokens)), np.zeros(len(tokens))
         strings = pa.array(_model_words(words), pa.string())
+        sums = np.concatenate([[0], np.cumsum(~self.knows(words)[ids])])
+        unknown = sums[bounds[1:]] - sums[bounds[:-1]]
         for start in range(0, len(tokens), _SENTENCES):
             part = bounds[start : start + _SENTENCES + 1]
             taken = strings.take(pa.array(ids[part[0] : part[-1]]))
             lists = pa.ListArray.from_arrays(pa.array(part - part[0], pa.int32()), taken)
             sentences = pc.binary_join(lists, " ").to_pylist()
             rows = slice(start, start + len(sentences))
-            log10_prob[rows] = list(map(self._model.score, sentences))
+            log10_prob[rows] = [
+                self._score_known(sentence) if self.closed and outside else self._model.score(sentence)
+                for sentence, outside in zip(sentences, unknown[rows].tolist(), strict=True)
+            ]
             if matched:
                 lengths[rows] = [
                     sum(length for _, length, _ in self._model.full_scores(sentence)) for sentence in sentences
                 ]
-        unknown = np.concatenate([[0], np.cumsum(~self.knows(words)[ids])])
-        return SentenceScores(log10_prob, tokens, unknown[bounds[1:]] - unknown[bounds[:-1]], lengths / (tokens + 1))
+        return SentenceScores(log10_prob, tokens, unknown, lengths / (tokens + 1), self.closed)
+
+    def _score_known(self, sentence: str) -> float:
+        return sum(log10_prob for log10_prob, _, unknown in self._model.full_scores(sentence) if not unknown)
 
 
 def _model_words(words: Sequence[str]) -> list[str]:

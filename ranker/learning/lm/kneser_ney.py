@@ -59,11 +59,14 @@ class SentenceScores:
     tokens: Int64Array
     unknown: Int64Array
     matched_length: FloatArray
+    closed: bool = False
+    """The model has no probability for unknown words, which `log10_prob` leaves out."""
 
     @property
     def log_perplexity(self) -> FloatArray:
         """Natural logarithm of the perplexity, ``</s>`` counted as a token: the feature of Ye et al. (2007)."""
-        return cast(FloatArray, -np.log(10.0) * self.log10_prob / (self.tokens + 1))
+        counted = self.tokens - self.unknown if self.closed else self.tokens
+        return cast(FloatArray, -np.log(10.0) * self.log10_prob / (counted + 1))
 
 
 def by_count(discounts: FloatArray) -> FloatArray:

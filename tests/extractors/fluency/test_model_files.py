@@ -16,7 +16,7 @@ from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm import kenlm_files
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
-from tests.learning.lm.small import write_arpa_file, write_binary_file
+from tests.learning.lm.small import CLOSED, OPEN, write_arpa_file, write_binary_file, write_text_model
 
 kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
 
@@ -115,3 +115,41 @@ def test_references_are_scored_as_candidates_are(arpa):
     others = dataset_of([(["A dog ran ."], ["The cat sat ."]), (["The cat sat ."], ["A dog ran ."])])
     result = FeatureSet((perp,)).transform_references(dataset, exclude_self=True)
     np.testing.assert_array_equal(result, perp.transform(others))
+
+
+KNOWN_TEXTS = ["the cat", "the lynx sat down", "down down down sat", "lynx lynx", "the cat lynx"]
+BY_HAND = [
+    # log10 probabilities of "the lynx sat down" are those of the, sat after an unknown word, down, and the end
+    (-0.2 - 0.4 - 0.3, 3),
+    (-0.2 - 0.9 - (0.1 + 0.9) - (0.1 + 0.7), 4),
+    (-0.3 - 0.9 - 2 * (0.1 + 0.9) - (0.1 + 0.9) - (0.1 + 0.7), 5),
+    (-0.7, 1),
+    (-0.2 - 0.4 - 0.7, 3),
+]
+
+
+@pytest.mark.parametrize("form", ["arpa", "gz", "zero"])
+def test_words_without_a_probability_are_left_out_counted_and_named(tmp_path, form):
+    path = write_text_model(tmp_path / f"closed.{form}", CLOSED, form)
+    dataset = dataset_of([([], KNOWN_TEXTS)])
+    perp = Perplexity(model=str(path), oov=True)
+    expected = [-np.log(10) * log10 / counted for log10, counted in BY_HAND]
+    np.testing.assert_allclose(perp.transform(dataset)[:, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(perp.transform(dataset)[:, 1], [0, 1 / 4, 0, 1, 1 / 3])
+    assert perp.note(dataset) == (
+        f"{path}: has no probability for unknown words (<unk>): 4 of the candidates' 15 words (26.7%) are out of "
+        "vocabulary and left out, as SRILM does"
+    )
+    assert perp.note(dataset_of([([], ["the cat"])])) is None
+    assert "are left out" not in (note := perp.note(dataset_of([([], ["lynx lynx"])]))) and note.count(";") == 1
+    assert "expected a model of their language" in note
+    assert perp.signature().endswith(f",model={digest(path)},unknown=left-out]")
+
+
+def test_a_model_of_unknown_words_scores_them(tmp_path):
+    perp = Perplexity(model=str(write_text_model(tmp_path / "open.arpa", OPEN)))
+    dataset = dataset_of([([], KNOWN_TEXTS)])
+    fluent = -np.log(10) * (-0.2 - (0.2 + 1.5) - 0.9 - 1.0 - 0.8) / 5
+    np.testing.assert_allclose(perp.transform(dataset)[1, 0], fluent, rtol=1e-6)
+    assert perp.note(dataset) is None
+    assert "unknown" not in perp.signature()

@@ -68,6 +68,21 @@ def test_kenlm_itself_prints_nothing(arpa: Path, capfd: pytest.CaptureFixture[st
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("form", ["klm", "trie"])
+def test_binary_files_without_unknown_words_score_as_the_arpa_file_does(arpa: Path, form: str) -> None:
+    binary = write_binary_file(arpa.with_suffix(f".{form}"), form)
+    unknown = kenlm_files.load(binary)._model.score("<unk>", bos=False, eos=False)
+    # what build_binary writes for an ARPA file without <unk>
+    binary.write_bytes(binary.read_bytes().replace(struct.pack("<f", unknown), struct.pack("<f", -100)))
+    text = re.sub(r"\n[^\n]*<unk>[^\n]*\n", "\n", arpa.read_text(), count=1)
+    arpa.write_text(text.replace("ngram 1=18", "ngram 1=17"))
+    values, offsets, words = tokenise(SCORED)
+    found, expected = (kenlm_files.load(path).scores(words, values, offsets, matched=True) for path in (binary, arpa))
+    assert found.closed and expected.closed
+    np.testing.assert_array_equal(found.log_perplexity, expected.log_perplexity)
+    assert (expected.log10_prob > -10).all()
+
+
 def test_another_file_of_the_same_name_is_read_anew(arpa: Path) -> None:
     before, digest = kenlm_files.load(arpa), kenlm_files.digest(arpa)
     write_arpa_file(arpa, order=2)
