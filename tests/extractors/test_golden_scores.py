@@ -91,8 +91,8 @@ def columns() -> Iterator[Column]:
         end = f",tokenizer=none,measure={name}]"
         for rouge, metric in ROUGE.items():
             for references, which in ((1, "ref0"), (None, "best")):
-                column = f"pyrouge.{which}.{rouge}.{measure}"
-                yield Column("rouge.tsv.gz", column, metric + end, references, "_tok", tolerance=1e-9)
+                column, by = f"pyrouge.{which}.{rouge}.{measure}", ",best_by=recall]" if which == "best" else "]"
+                yield Column("rouge.tsv.gz", column, metric + end[:-1] + by, references, "_tok", tolerance=1e-9)
         for skip, metric in SKIP_BIGRAMS.items():
             yield Column("rouge.tsv.gz", f"direct.ref0.{skip}.{measure}", metric + end, 1, "_tok", tolerance=1e-9)
 

@@ -80,7 +80,8 @@ class MeteorParts(FittedExtractor):
         metric = self._metric
         if MODULES[SYNONYM] in self._used:
             find_wordnet(self.wordnet)
-        rows = metric.statistics(dataset)
+        pairs, rows = metric.pair_rows(dataset)
+        rows = rows[pairs.best(metric.score(rows), rows)]
         parts = metric.parts(rows)
         matched = rows[:, 5:STATISTICS].reshape(len(rows), len(MODULES), -1).sum(axis=2)
         gamma = np.array([metric.values(language).gamma for language in LANGUAGES])[metric.parameter_numbers(rows)]

@@ -229,14 +229,20 @@ class Meteor(Metric):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
+        pairs, rows = self.pair_rows(dataset)
+        # of equal references the first, as METEOR 1.5 does
+        best_rows: FloatArray = rows[pairs.best(self.score(rows))]
+        return best_rows
+
+    def pair_rows(self, dataset: Dataset) -> tuple[ReferencePairs, FloatArray]:
+        """Return every candidate with each of its references, and their statistics, shape (pairs, 27)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         rows = np.zeros((len(pairs.candidate), self.width))
         for language, chosen, distinct, place in self._pairs_by_language(dataset, batch, pairs):
             rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place]
             rows[chosen, STATISTICS + LANGUAGES.index(parameter_language(language))] = 1.0
-        best_rows: FloatArray = rows[pairs.best(self.score(rows))]
-        return best_rows
+        return pairs, rows
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return METEOR of statistics of shape (..., 27), shape (...)."""

@@ -119,12 +119,8 @@ class NgramAgreement(FittedExtractor):
         precision, recall = (
             np.where(nothing, 1.0, ratio(matched, total)) for total in (candidate_totals, reference_totals)
         )
-        f1 = f_score(precision, recall)
-        columns = np.stack([precision, recall, f1], axis=2)
-        best = np.stack([pairs.best(column) for column in f1.T], axis=1)
-        chosen = columns[best, np.arange(self.order)]
-        chosen[best[:, 0] < 0] = 0.0
-        return chosen.reshape(len(batch.candidate), -1)
+        columns = np.stack([precision, recall, f_score(precision, recall)], axis=2).reshape(len(pairs.candidate), -1)
+        return np.stack([pairs.highest(column) for column in columns.T], axis=1)
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
         if self.unit == "character":

@@ -30,7 +30,7 @@ class Gtm(BestMatch):
 
     over common runs of words, the longest taken first and no word twice (Turian, Shen and Melamed 2003, section 3).
     With e = 1 it is the number of matched words, and P, R and F are those of a bag of words; larger e rewards long
-    runs. With several references the one with the best F counts. An empty side scores 0.
+    runs. Of several references the one with the best `measure` counts. An empty side scores 0.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class _Rouge(SentenceMean):
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
+    best_by: Literal["measure", "recall"] = "measure"
     most_tokens: ClassVar[int] = 0
     """Longest texts that it ends with, 0 for any."""
 
@@ -40,8 +41,10 @@ class _Rouge(SentenceMean):
             pairs.refuse_long(batch, dataset, self.name, self.most_tokens)
         precision, recall = self.precision_recall(pairs.expand(batch))
         scores = measured(self.measure, precision, recall)
+        if self.best_by == "measure":
+            return pairs.highest(scores)
         best = pairs.best(recall)
-        return np.where(best >= 0, scores[best], 0.0)
+        return np.where(best >= 0, scores[best], 0.0) if len(scores) else np.zeros(len(dataset))
 
 
 def _sentences(pairs: TokenBatch) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array]:
@@ -56,14 +59,18 @@ def _reference_lengths(pairs: TokenBatch) -> Int64Array:
 class RougeN(_Rouge):
     """Clipped n-gram matches over the n-grams of candidate (precision) and reference (recall), in [0, 1].
 
-    Lin (2004), section 2. Of several references the one with the best recall counts; a corpus scores the mean of its
+    Lin (2004), section 2. Of several references the best one counts (`best_by`); a corpus scores the mean of its
     segments. Without n-grams on either side 0.
 
     Parameters
     ----------
     measure : {"f", "precision", "recall"}, default "f"
     tokenizer : str, default "13a"
+        With 13a punctuation marks are words and count, unlike in ROUGE-1.5.5 and most other programs.
     lowercase : bool, default True
+    best_by : {"measure", "recall"}, default "measure"
+        Which of several references counts: that of the best `measure`, or as in ROUGE-1.5.5 that of the best recall,
+        whatever is reported, and the first of equal ones.
     order : int, default 2
         Length n of the n-grams, 1 to 9.
     """
@@ -89,14 +96,13 @@ class RougeN(_Rouge):
 class RougeL(_Rouge):
     """Longest common subsequence over the length of candidate (precision) and reference (recall), in [0, 1].
 
-    Lin (2004), section 3. Of several references the one with the best recall counts; a corpus scores the mean of its
+    Lin (2004), section 3. Of several references the best one counts (`best_by`); a corpus scores the mean of its
     segments. An empty side scores 0.
 
     Parameters
     ----------
-    measure : {"f", "precision", "recall"}, default "f"
-    tokenizer : str, default "13a"
-    lowercase : bool, default True
+    measure, tokenizer, lowercase, best_by
+        As of `rouge_n`.
     """
 
     name: ClassVar[str] = "rouge_l"
@@ -119,9 +125,8 @@ class RougeW(_Rouge):
 
     Parameters
     ----------
-    measure : {"f", "precision", "recall"}, default "f"
-    tokenizer : str, default "13a"
-    lowercase : bool, default True
+    measure, tokenizer, lowercase, best_by
+        As of `rouge_n`.
     weight : float, default 1.2
         From 1 to 10.
     """
@@ -148,14 +153,13 @@ class RougeW(_Rouge):
 class RougeS(_Rouge):
     """Pairs of words in order, with gaps, matched over those of candidate and reference, in [0, 1].
 
-    Lin (2004), section 5. Of several references the one with the best recall counts; a corpus scores the mean of its
+    Lin (2004), section 5. Of several references the best one counts (`best_by`); a corpus scores the mean of its
     segments. Without pairs on either side 0.
 
     Parameters
     ----------
-    measure : {"f", "precision", "recall"}, default "f"
-    tokenizer : str, default "13a"
-    lowercase : bool, default True
+    measure, tokenizer, lowercase, best_by
+        As of `rouge_n`.
     distance : int, default 4
         Most words between the two; -1 for any number.
     """
@@ -182,14 +186,13 @@ class RougeS(_Rouge):
 class RougeSU(RougeS):
     """Skip-bigrams and single words together, in [0, 1].
 
-    Lin (2004), section 5.2. Of several references the one with the best recall counts; a corpus scores the mean of
+    Lin (2004), section 5.2. Of several references the best one counts (`best_by`); a corpus scores the mean of
     its segments. Without words on either side 0.
 
     Parameters
     ----------
-    measure : {"f", "precision", "recall"}, default "f"
-    tokenizer : str, default "13a"
-    lowercase : bool, default True
+    measure, tokenizer, lowercase, best_by
+        As of `rouge_n`.
     distance : int, default 4
         Most words between the two of a pair; -1 for any number.
     last : bool, default False

@@ -22,7 +22,7 @@ UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
 class BestMatch(Metric):
-    """Precision, recall or F score of the size of a match, against the reference whose F score is best."""
+    """Precision, recall or F score of the size of a match, against the reference for which it is best."""
 
     width: ClassVar[int] = 3
     family = "words"
@@ -38,12 +38,12 @@ class BestMatch(Metric):
         size = self.match_sizes(dataset, batch, pairs)
         lengths = batch.candidate_lengths.astype(np.float64)
         reference_lengths = batch.reference_lengths[pairs.reference].astype(np.float64)
+        rows = np.stack([size, lengths[pairs.candidate], reference_lengths], axis=1)
         # F by a single division, so that equal ones are equal
-        best = pairs.best(ratio(2 * size, lengths[pairs.candidate] + reference_lengths))
-        found = best >= 0
-        return np.stack(
-            [np.where(found, size[best], 0.0), lengths, np.where(found, reference_lengths[best], 0.0)], axis=1
-        )
+        f1 = ratio(2 * size, rows[:, 1] + rows[:, 2])
+        best = pairs.best(f1 if self.measure == "f" else self.score(rows), rows)
+        alone = np.stack([np.zeros(len(lengths)), lengths, np.zeros(len(lengths))], axis=1)
+        return np.where(best[:, np.newaxis] >= 0, rows[best], alone) if len(rows) else alone
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., 3), shape (...)."""
@@ -71,8 +71,9 @@ class Precision(_MatchedWords):
     With ``alignment=multiset`` a word matches as often as both sides have it, wherever it stands: clipped unigram
     precision (Papineni et al. 2002, section 2.1; Melamed, Green and Turian 2003). Otherwise the words count that `nkt`
     and `ribes` align, which leaves out repeated words whose neighbours do not tell which is which: the precision P of
-    Isozaki et al. (2010), section 2.3. With several references the one with the best F score counts, for precision,
-    recall and F alike. For a corpus words are summed first. An empty candidate, or none but empty references, scores 0.
+    Isozaki et al. (2010), section 2.3. Of several references the one counts for which precision, recall or F, whichever
+    is reported, is best. For a corpus words are summed first. An empty candidate, or none but empty references, scores
+    0.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         columns[(candidate_totals == 0) & (reference_totals == 0), :6] = 1.0
         every = np.full((len(pairs.candidate), len(COLUMNS)), -1.0)
         every[wanted] = columns
-        best = pairs.best(every[:, 2])[rows]
+        best = pairs.best(every[:, 2], every)[rows]
         return np.where((best >= 0)[:, np.newaxis], every[best], 0.0)
 
 

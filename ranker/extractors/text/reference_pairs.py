@@ -48,9 +48,14 @@ class ReferencePairs:
                 file=source_place(dataset, source),
             )
 
-    def best(self, scores: npt.ArrayLike) -> Int64Array:
-        """Return the best scored pair of every candidate, of equal ones the first reference; -1 without any."""
-        order = np.lexsort((self.reference, -np.asarray(scores, dtype=np.float64), self.candidate))
+    def best(self, scores: npt.ArrayLike, rows: FloatArray | None = None) -> Int64Array:
+        """Return the best scored pair of every candidate, -1 without any.
+
+        Of equal ones it is the pair with the highest `rows` (pairs, width), compared from the first column on, so that
+        the order of the references changes nothing; without `rows` the first reference.
+        """
+        ties = () if rows is None or len(rows) == self.candidates else -rows.T[::-1]
+        order = np.lexsort((self.reference, *ties, -np.asarray(scores, dtype=np.float64), self.candidate))
         result = np.full(self.candidates, -1, dtype=np.int64)
         sorted_candidates = self.candidate[order]
         first = np.flatnonzero(np.diff(sorted_candidates, prepend=-1))

@@ -141,7 +141,8 @@ def test_words_without_a_probability_are_left_out_counted_and_named(tmp_path, fo
         "vocabulary and left out, as SRILM does"
     )
     assert perp.note(dataset_of([([], ["the cat"])])) is None
-    assert "are left out" not in (note := perp.note(dataset_of([([], ["lynx lynx"])]))) and note.count(";") == 1
+    note = perp.note(dataset_of([([], ["lynx lynx"])]))
+    assert note.count(";") == 1
     assert "expected a model of their language" in note
     assert perp.signature().endswith(f",model={digest(path)},unknown=left-out]")
 

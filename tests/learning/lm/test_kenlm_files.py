@@ -78,7 +78,8 @@ def test_binary_files_without_unknown_words_score_as_the_arpa_file_does(arpa: Pa
     arpa.write_text(text.replace("ngram 1=18", "ngram 1=17"))
     values, offsets, words = tokenise(SCORED)
     found, expected = (kenlm_files.load(path).scores(words, values, offsets, matched=True) for path in (binary, arpa))
-    assert found.closed and expected.closed
+    assert found.closed
+    assert expected.closed
     np.testing.assert_array_equal(found.log_perplexity, expected.log_perplexity)
     assert (expected.log10_prob > -10).all()
 
