@@ -78,6 +78,7 @@ class Kernel(CPUDispatcher):
     plain: Callable[..., Any]
     rows: tuple[int, ...]
     offsets: tuple[int, ...]
+    _cache: Any
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function or the plain one."""
@@ -176,7 +177,8 @@ class Kernel(CPUDispatcher):
         digest = hashlib.sha256()
         _add_function(digest, self, set())
         name = digest.hexdigest()[:16].join(self._stem).removesuffix(".")
-        self._cache._cache_file = IndexDataCacheFile(self._cache.cache_path, name, digest.digest())
+        index: Any = IndexDataCacheFile
+        self._cache._cache_file = index(self._cache.cache_path, name, digest.digest())
         return self._cache._cache_file
 
     @property

@@ -229,7 +229,8 @@ class KenlmModel:
         return SentenceScores(log10_prob, tokens, unknown, lengths / (tokens + 1), self.closed)
 
     def _score_known(self, sentence: str) -> float:
-        return sum(log10_prob for log10_prob, _, unknown in self._model.full_scores(sentence) if not unknown)
+        words = self._model.full_scores(sentence)
+        return float(sum(log10_prob for log10_prob, _, unknown in words if not unknown))
 
 
 def _model_words(words: Sequence[str]) -> list[str]:
