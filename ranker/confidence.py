@@ -83,12 +83,20 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
     signed, weights = (np.where(outcome > 0.5, margin, -margin)[strict], weight[strict])
     scale = np.sqrt(np.average(signed**2, weights=weights)) or 1.0
 
-    def loss(parameters: FloatArray) -> float:
-        probabilities = probability(signed / scale, parameters[0], parameters[1])
-        return -float(np.average(np.log(np.maximum(probabilities, 1e-12)), weights=weights))
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        """Mean negative logarithm of the probabilities of what people said, and its gradient."""
+        slope, lapse = parameters
+        probabilities = np.maximum(probability(signed / scale, slope, lapse), 1e-12)
+        rise = np.tanh(0.5 * slope * signed / scale)
+        parts = np.stack([0.25 * (1.0 - lapse) * (1.0 - rise**2) * signed / scale, -0.5 * rise])
+        gradient = -np.average(parts / probabilities, axis=1, weights=weights)
+        return -float(np.average(np.log(probabilities), weights=weights)), gradient
 
-    slope, lapse = minimize(loss, [1.0, 0.1], bounds=[(0.0, 100.0), (0.0, 1.0)], method="L-BFGS-B").x
-    return Confidence(float(slope / scale), float(lapse), tie_threshold(margin, outcome, weight))
+    bounds, tolerances = [(0.0, 100.0), (0.0, 1.0)], {"ftol": 0.0, "gtol": 1e-10}
+    slope, lapse = minimize(loss, [1.0, 0.1], jac=True, bounds=bounds, method="L-BFGS-B", options=tolerances).x
+    # as many digits as are the same on all processors, and the threshold is not below the margin that it is
+    tie = (1.0 + 6e-6) * tie_threshold(margin, outcome, weight)
+    return Confidence(*(float(f"{value:.6g}") for value in (slope / scale, lapse, tie)))
 
 
 def tie_threshold(margin: FloatArray, outcome: FloatArray, weight: FloatArray) -> float:

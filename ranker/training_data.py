@@ -282,6 +282,8 @@ def learn_weights(
     learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
     if chosen_by == SEARCHED:
         gain, note = _chosen(table, fitted, base) if base else (None, _few_sources(table, fitted))
+    # to as many digits as are the same on all processors
+    objective, gap = rounded([fitted.objective, fitted.duality_gap], fitted.objective or 1.0).tolist()
     training = Training(
         data=table.dataset.name,
         data_hash=data_hash,
@@ -293,8 +295,8 @@ def learn_weights(
         C=fitted.C,
         chosen_by=chosen_by,
         loss=settings.loss,
-        objective=fitted.objective,
-        duality_gap=fitted.duality_gap,
+        objective=objective,
+        duality_gap=gap,
         seed=settings.seed if chosen_by == SEARCHED else None,
         targets=languages,
         references=table.references,
