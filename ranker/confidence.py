@@ -92,8 +92,15 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
         gradient = -np.average(parts / probabilities, axis=1, weights=weights)
         return -float(np.average(np.log(probabilities), weights=weights)), gradient
 
-    bounds, tolerances = [(0.0, 100.0), (0.0, 1.0)], {"ftol": 0.0, "gtol": 1e-10}
-    slope, lapse = minimize(loss, [1.0, 0.1], jac=True, bounds=bounds, method="L-BFGS-B", options=tolerances).x
+    found = minimize(
+        loss,
+        [1.0, 0.1],
+        jac=True,
+        bounds=[(0.0, 100.0), (0.0, 1.0)],
+        method="L-BFGS-B",
+        options={"ftol": 0.0, "gtol": 1e-10},
+    )
+    slope, lapse = found.x
     # as many digits as are the same on all processors, and the threshold is not below the margin that it is
     tie = (1.0 + 6e-6) * tie_threshold(margin, outcome, weight)
     return Confidence(*(float(f"{value:.6g}") for value in (slope / scale, lapse, tie)))
