@@ -50,7 +50,7 @@ def best_measures(candidate, references, order) -> list[float]:
     result = []
     for n in range(1, order + 1):
         rows = [measures(candidate, reference, n) for reference in references]
-        result.extend(max(rows, key=lambda row: row[2]))
+        result.extend(map(max, zip(*rows, strict=True)))
     return result
 
 
