@@ -109,6 +109,9 @@ def ye07(
     penalty: Annotated[float, Option("--C", help="Penalty of a misordered pair.")] = 1.0,
     loss: Annotated[Loss, Option(help="Loss per pair.")] = "hinge",
     folds: Annotated[int, Option(help="Folds of the within-year experiment.", min=2)] = 3,
+    repeats: Annotated[
+        int, Option(help="Random splits into folds, over which rho is averaged.", min=1, max=MOST_SEARCHES)
+    ] = 10,
     exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
@@ -117,7 +120,8 @@ def ye07(
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
 
-    Compares the features alone and combined.
+    Compares the features alone and combined, with word order, and with perplexity under a language model without the
+    references of the same source.
 
     Reports Spearman's rho per source within a year (cross-validated), across years and per document, with tie
     correction and as defined in the paper.
@@ -128,7 +132,9 @@ def ye07(
     tested_on = [Corpora([path], lp or []).read() for path in test or []]
     from ranker.experiments.ye07 import YeSettings, plan
 
-    settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
+    settings = YeSettings(
+        kind=kind, C=penalty, loss=loss, folds=folds, repeats=repeats, exclude_self=exclude_self, seed=seed
+    )
     _emit(plan(trained_on, tested_on, settings), output, form)
 
 
@@ -157,7 +163,9 @@ def birch11(
     The parameters theta are trained for consistency with preferences, over all language pairs. Where people gave scores
     instead, the output with the higher score is preferred.
 
-    Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
+    Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given. In
+    scripts without spaces, characters are words.
+
     Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus
     for tuning.
 
@@ -239,9 +247,9 @@ def cer10(
         Option(
             "--metric",
             "-m",
-            help="Metric to tune to and score with: its name in the paper, such as BLEU:4, or any metric (default: all "
-            "of the paper's).",
-            metavar="METRIC",
+            help="Metric to tune to and score with: its name in the paper, such as BLEU:4, any metric, or a model: the "
+            "name of an included one or a file (default: all metrics of the paper).",
+            metavar="METRIC|MODEL",
         ),
     ] = None,
     features: FeaturesOption = None,
@@ -266,7 +274,7 @@ def cer10(
     Tunes to each metric, scores with each metric, and compares by human preferences.
 
     The choice among the outputs of a corpus with several systems is tuned: half of the documents are for tuning, half
-    for testing. LR-HB4 and LR-KB4 need sources that are segmented into words.
+    for testing. Characters are words for LR-HB4 and LR-KB4 in scripts without spaces.
 
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ranker.corpora.dataset import Dataset
+import numpy as np
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.corpora.formats.reading import read_parallel
+from ranker.corpora.schema import TEXT
+from ranker.corpora.scripts import HANGUL, language_of, reference_scripts, sampled
 from ranker.errors import OptionError, nearest
 from ranker.experiments.tables import Table
 from ranker.extractors.order.aligner import align_dataset, learn_aligner, load_aligner
+from ranker.extractors.text.tokens import tokenise
 from ranker.files import display_name, read_bytes, sha256
 from ranker.learning.aligner.model import AlignmentModel
 
@@ -98,7 +105,7 @@ class Aligners:
 
     def _learnt(self, pair: str) -> WordAligner:
         source, target = files = self.bitexts[pair]
-        model = learn_aligner(self._texts[pair], references=False, candidates=True, files=files)
+        model = learn_aligner(with_spaces(self._texts[pair]), references=False, candidates=True, files=files)
         return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:
@@ -113,6 +120,25 @@ class Aligners:
         if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
             parts.append("references+candidates" if self.candidates else "references")
         return ",".join(parts)
+
+
+def with_spaces(dataset: Dataset) -> Dataset:
+    """Return `dataset` with the characters of scripts without spaces as words; text in words stays as it is."""
+    pair, scripts = source_language_pairs(dataset), reference_scripts(dataset)
+    changed = {}
+    for name in ("sources", "references", "candidates"):
+        table = getattr(dataset, name)
+        of_pair = pair if name == "sources" else pair[table["source"].to_numpy()]
+        texts = table["text"].to_numpy(object).copy()
+        for each, script in scripts.items():
+            rows = np.flatnonzero(of_pair == each)
+            if name == "sources":
+                script = language_of(texts[sampled(rows)].tolist()) if len(rows) else None
+            if script not in (None, HANGUL):
+                segments = tokenise(texts[rows].tolist(), "any")
+                texts[rows] = [" ".join(segments.words(row)) for row in range(len(rows))]
+                changed[name] = table.assign(text=pd.Series(texts, index=table.index, dtype=TEXT))
+    return dataclasses.replace(dataset, **changed) if changed else dataset
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:

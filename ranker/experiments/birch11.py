@@ -26,7 +26,7 @@ from ranker.corpora.judgements import (
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
-from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
+from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of, with_spaces
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.birch11_baselines import REORDERING, SENTENCE_BLEU, consistency_table, meteor_note, shared_pairs
 from ranker.experiments.birch11_baselines import baselines as notations
@@ -112,7 +112,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
         "lexical": "+".join(SENTENCE_BLEU.values()),
         "baselines": "+".join(sorted(make_metric(name).signature() for name in baselines - {*SENTENCE_BLEU.values()})),
         "aligner": settings.aligners.signed([train, *tests]),
-        "tokenizer": "13a",
+        "tokenizer": "13a" if all(with_spaces(dataset) is dataset for dataset in (train, *tests)) else "any",
         "restarts": settings.restarts,
         "seed": settings.seed,
     }
@@ -126,7 +126,7 @@ def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     kind = resolve_kind(dataset)
     outputs = dataset.select_candidates(judged(dataset, kind))
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
-    outputs = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
+    outputs = with_spaces(outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0)))
     return [
         _language_pair(select_language_pairs(outputs, [name]), name, kind, settings) for name in outputs.language_pairs
     ]

@@ -6,13 +6,15 @@ import functools
 import hashlib
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ranker import included_models
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, nearest
@@ -34,7 +36,9 @@ from ranker.experiments.tuned_choices import (
 )
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import Scorer
 from ranker.progress import report
+from ranker.ranker_scorer import scorer_of
 
 BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"
@@ -67,10 +71,13 @@ class CerSettings:
     metrics: tuple[str, ...] = tuple(METRICS)
     times: bool = False
 
-    def chosen(self) -> dict[str, tuple[Metric, str]]:
-        """Return metric and family by name."""
-        metrics = {}
+    def chosen(self) -> dict[str, tuple[Metric | Scorer, str]]:
+        """Return metric or trained ranker, and family, by name."""
+        metrics: dict[str, tuple[Metric | Scorer, str]] = {}
         for name in dict.fromkeys(self.metrics):
+            if name in included_models.names() or Path(name).is_file():
+                metrics[name] = scorer_of(Path(name)).for_systems(), "trained rankers"
+                continue
             notation, metric_group = METRICS.get(name, (name, "other"))
             try:
                 metrics[name] = make_metric(notation), metric_group
@@ -79,7 +86,7 @@ class CerSettings:
                     raise
                 raise OptionError(
                     f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
-                    f"or a metric of this package: {error}"
+                    f"a metric of this package or a model: {error}"
                 ) from None
         return metrics
 
@@ -140,8 +147,8 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
 
 def _outcome(
     pair: TuningPair,
-    metrics: Mapping[str, tuple[Metric, str]],
-    scored: Mapping[str, Metric],
+    metrics: Mapping[str, tuple[Metric | Scorer, str]],
+    scored: Mapping[str, Metric | Scorer],
     settings: CerSettings,
     place: tuple[int, int],
 ) -> Outcome:
@@ -173,7 +180,10 @@ def _outcome(
 
 
 def _pair_tables(
-    outcome: Outcome, metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], settings: CerSettings
+    outcome: Outcome,
+    metrics: Mapping[str, tuple[Metric | Scorer, str]],
+    scored: Mapping[str, Metric | Scorer],
+    settings: CerSettings,
 ) -> list[Table]:
     name, number = outcome.pair.name, settings.tuning.runs
     aligner = outcome.pair.aligner
@@ -188,7 +198,8 @@ def _pair_tables(
                 f"scores of the {side} side, {name}",
                 tuple(rows),
                 f"{len(part.dataset.sources):,} sources, {len(part.dataset):,} outputs; {_runs(number)} "
-                "A mark says better (+) or worse (-) than the average of the column, an asterisk the best.",
+                "A mark says better (+) or worse (-) than the average of the column, an asterisk the best."
+                + "".join(f" {scorer} {seen}." for scorer, seen in _seen(scored, part.dataset)),
             )
         )
     deviation = outcome.scores["test"].std(axis=2, ddof=1 if number > 1 else 0)
@@ -223,12 +234,22 @@ def _pair_tables(
     return tables
 
 
+def _seen(scored: Mapping[str, Metric | Scorer], dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """Yield the trained rankers that learnt from sources of a data set, and what to say of that."""
+    for name, scorer in scored.items():
+        if isinstance(scorer, Scorer) and (seen := scorer.trained_on(dataset)):
+            yield name, seen
+
+
 def _runs(number: int) -> str:
     return "one run." if number == 1 else f"means of {number} runs."
 
 
 def _metric_groups(
-    outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], side: str
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, tuple[Metric | Scorer, str]],
+    scored: Mapping[str, Metric | Scorer],
+    side: str,
 ) -> Table:
     """Return the mean standardised score of every training family by every scoring family."""
     z = np.mean([standardised(scored, outcome.scores[side].mean(axis=2)) for outcome in outcomes], axis=0)
@@ -250,7 +271,9 @@ def _metric_groups(
 
 
 def _ranks(
-    outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric]
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, tuple[Metric | Scorer, str]],
+    scored: Mapping[str, Metric | Scorer],
 ) -> Table:
     """Return for every scoring metric the place of itself among what was tuned to, and what was tuned to best."""
     names = list(metrics)

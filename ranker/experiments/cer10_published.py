@@ -10,6 +10,7 @@ from ranker.experiments.choice_comparison import matrix
 from ranker.experiments.published import published_table
 from ranker.experiments.tables import Marked, Table
 from ranker.extractors.base import Metric
+from ranker.extractors.scorers import Scorer
 
 TITLES = {
     "chinese": "published scores of the test side, Chinese-English, NIST MT03 (table 1)",
@@ -18,7 +19,7 @@ TITLES = {
 }
 
 
-def tables(metrics: Mapping[str, Metric]) -> list[Table]:
+def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
     """Return the published tables in the form of ours: rows, columns and marks, which tell better from worse."""
     listed = []
     for name, title in TITLES.items():

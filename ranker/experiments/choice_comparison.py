@@ -16,11 +16,12 @@ from ranker.errors import DataError, note_logger
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.tables import Marked
 from ranker.extractors.base import Metric
+from ranker.extractors.scorers import Scorer
 
 _LOG = note_logger(__name__)
 
 
-def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatArray) -> list[dict[str, Any]]:
+def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
     """Make rows of scores, marked as better or worse than the average of their column."""
     # what is equal to the average but for rounding is neither better nor worse
     z = standardised(scored, values).round(9)
@@ -35,7 +36,7 @@ def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatAr
     return rows
 
 
-def standardised(scored: Mapping[str, Metric], values: FloatArray) -> FloatArray:
+def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> FloatArray:
     """Return by how many standard deviations every score beats the average of its column; 0 where all are equal."""
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in scored.values()])
     deviation = signs * (values - values.mean(axis=0))

@@ -19,11 +19,12 @@ from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.errors import DataError
-from ranker.experiments.aligners import Aligners, WordAligner
+from ranker.experiments.aligners import Aligners, WordAligner, with_spaces
 from ranker.extractors.base import Metric
 from ranker.extractors.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
-from ranker.extractors.scorers import MetricScorer
+from ranker.extractors.scorers import Scorer
+from ranker.ranker_scorer import scorer_of
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import MertSearch, optimise
@@ -70,31 +71,31 @@ class Side:
     features: FloatArray
     aligned: Dataset | None
 
-    def statistics(self, metric: Metric) -> FloatArray:
+    def statistics(self, metric: Metric | Scorer) -> FloatArray:
         """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
         if isinstance(metric, Combination):
             return np.concatenate([self.statistics(member) for member in metric.metrics], axis=1)
         aligned = self.aligned is not None and needs_alignments([metric])
         return _statistics(self.aligned if aligned and self.aligned else self.dataset, metric)
 
-    def problem(self, metric: Metric) -> Problem:
+    def problem(self, metric: Metric | Scorer) -> Problem:
         """Return the problem of finding weights for `metric`."""
         rows = np.arange(len(self.dataset))
         offsets = self.dataset.candidate_offsets
-        return Problem(self.features, offsets, rows, self.statistics(metric), MetricScorer(metric))
+        return Problem(self.features, offsets, rows, self.statistics(metric), scorer_of(metric))
 
     def choose(self, weights: FloatArray) -> Int64Array:
         """Return the candidate that `weights` choose of every source, shape (sources,)."""
         return best_of_blocks(project(self.features, weights), self.dataset.candidate_offsets)
 
-    def score(self, metric: Metric, chosen: Int64Array) -> float:
+    def score(self, metric: Metric | Scorer, chosen: Int64Array) -> float:
         """Return the corpus score of one candidate a source."""
         return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
 
 
 @view
-def _statistics(dataset: Dataset, metric: Metric) -> FloatArray:
-    return MetricScorer(metric).statistics(dataset)
+def _statistics(dataset: Dataset, metric: Metric | Scorer) -> FloatArray:
+    return scorer_of(metric).statistics(dataset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +125,9 @@ class LanguagePairPart:
         selection = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
         aligned, aligner = None, None
         if align:
-            aligner = self.settings.aligners.aligner(dataset, self.name)
-            aligned = attach_all(dataset, aligner.align(dataset))
+            spaced = with_spaces(dataset)
+            aligner = self.settings.aligners.aligner(spaced, self.name)
+            aligned = attach_all(spaced, aligner.align(spaced))
         sides = []
         for keep in (self.first, ~self.first):
             features = np.ascontiguousarray(selection.nbest.features[keep[dataset.candidate_source]])
@@ -143,7 +145,7 @@ class TuningRun:
     seconds: float
 
 
-def needs_alignments(metrics: Sequence[Metric]) -> bool:
+def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
     """Return whether one of the metrics, or a part of one, compares the orders of aligned words with the source's."""
     return any(
         needs_alignments(metric.metrics)
@@ -201,7 +203,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
     return texts
 
 
-def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> TuningRun:
+def tune(pair: TuningPair, metric: Metric | Scorer, settings: TuningSettings, run: int) -> TuningRun:
     """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
     began = time.process_time()
     problem = pair.tuning.problem(metric)

@@ -10,7 +10,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_mert
-from ranker.experiments.aligners import Aligners
+from ranker.experiments.aligners import Aligners, with_spaces
 from ranker.experiments.birch11 import BirchSettings, ScoredPair, plan
 from ranker.experiments.birch11_baselines import baselines, meteor_notation
 from ranker.experiments.tuned_choices import TuningSettings
@@ -55,6 +55,37 @@ def test_theta_is_the_best_of_its_neighbours(experiment):
     assert experiment.tables[3].rows[-1]["average"] == pytest.approx(
         experiment.tables[0].rows[-1]["mean consistency in training"]
     )
+
+
+def written_without_spaces(dataset, columns=("sources",)):
+    """Every word becomes a Chinese character, and sources have no spaces."""
+
+    def chinese(text):
+        return "".join(chr(0x4E00 + int("".join(filter(str.isdigit, word)))) for word in text.split())
+
+    tables = {name: getattr(dataset, name) for name in columns}
+    tables = {
+        name: table.assign(text=table["text"].map(chinese).astype(table["text"].dtype))
+        for name, table in tables.items()
+    }
+    return dataclasses.replace(dataset, **tables)
+
+
+@pytest.mark.parametrize("columns", [("sources",), ("sources", "references", "candidates")])
+def test_characters_are_words_in_scripts_without_spaces(experiment, preferred, columns):
+    settings = BirchSettings(restarts=3, aligners=Aligners(candidates=True))
+    result = plan(written_without_spaces(preferred, columns), [], settings).run()
+    for table, expected in zip(result.tables[2:], experiment.tables[2:], strict=True):
+        for row, spaced in zip(table.rows, expected.rows, strict=True):
+            assert row == pytest.approx(spaced, abs=1e-9)
+    assert "|tokenizer:any|" in result.signature
+    assert "|tokenizer:13a|" in experiment.signature
+
+
+def test_text_that_is_segmented_into_words_stays_as_it_is(preferred):
+    spaced = preferred.sources["text"].str.replace("mot", "\u732b")
+    segmented = dataclasses.replace(preferred, sources=preferred.sources.assign(text=spaced))
+    assert with_spaces(segmented) is segmented
 
 
 def test_meteor_matches_what_the_target_language_has(experiment):
@@ -118,6 +149,8 @@ def test_reordering_of_real_language_pairs(shared, tmp_path):
 def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
     result = plan(preferred, [], BirchSettings(restarts=1, mert=tuning)).run()
+    chinese = plan(written_without_spaces(preferred), [], BirchSettings(restarts=1, mert=tuning)).run()
+    assert len(chinese.tables) == len(result.tables)
     sides = result.tables[-3:-1]
     assert [side.title for side in sides] == [
         f"tuned choices, {side} side, simulated+simulated" for side in ("tuning", "test")

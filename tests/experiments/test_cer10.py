@@ -18,6 +18,7 @@ from ranker.experiments.published import published_table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.registry import make_metric
+from ranker.ranking import Ranker
 from tests.experiments.conftest import titled as table
 
 TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
@@ -217,7 +218,7 @@ def test_pairs_of_the_paper_are_known_metrics():
 
 def test_unknown_metrics_are_refused():
     with pytest.raises(
-        OptionError, match=r"unknown metric 'BLEU:6'.*; expected one of BLEU:1, .* or a metric of this package"
+        OptionError, match=r"unknown metric 'BLEU:6'.*; expected one of BLEU:1, .* a metric of this package or a model"
     ):
         CerSettings(metrics=("BLEU:6",)).chosen()
     assert CerSettings(metrics=("chrf",)).chosen()["chrf"][1] == "other"
@@ -239,3 +240,16 @@ def test_families_leave_out_scores_of_a_metric_by_itself(experiment):
     assert row["tuned to"] == cer10.EDITS
     assert row[cer10.EDITS] is None
     assert row[cer10.NGRAMS] is not None
+
+
+def test_trained_rankers_are_rows_as_metrics_are(preferred, tmp_path):
+    model = tmp_path / "my.model"
+    Ranker("bleu1-4", C=0.1).fit(preferred).save(model)
+    result = plan(preferred, CerSettings(TUNING, ("BLEU:4", str(model)))).run()
+    scores = table(result, "scores of the test side, aa-en")
+    assert [row["tuned to"] for row in scores.rows[:2]] == ["BLEU:4", str(model)] == list(scores.rows[0])[1:]
+    ranked = table(result, "families of metrics, test side")
+    assert [row["tuned to"] for row in ranked.rows] == ["n-grams", "trained rankers"]
+    assert f"{model} was trained on all sources of simulated+simulated" in scores.note
+    with pytest.raises(OptionError, match=r"unknown metric 'no-such'.*or a model"):
+        CerSettings(TUNING, ("no-such",)).chosen()

@@ -14,7 +14,6 @@ from scipy import stats
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
@@ -23,7 +22,7 @@ from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from tests.effort import thorough
 
-SETTINGS = YeSettings(kind="fluency", resamples=50, permutations=200)
+SETTINGS = YeSettings(kind="fluency", repeats=2, resamples=50, permutations=200)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +167,7 @@ def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, comman
     printed = json.loads(call("evaluate -d mtc03.jsonl -M x.model --kind fluency --resamples 0 -f json"))
     settings = dataclasses.replace(SETTINGS, exclude_self=exclude_self)
     train, test = (prepare(year, settings) for year in years)
-    scores = _learn_and_score(train, np.ones(len(train.human), dtype=bool), test.matrix, settings)
+    scores = _learn_and_score(train, np.ones(len(train.human), dtype=bool), test.matrix, settings, {})
     for candidates, human in {"outputs": test.human_of_outputs, "outputs and references": test.human}.items():
         row = printed[candidates]["rows"][0]
         for form, corrected in {"tie-corrected": True, "ye07": False}.items():
@@ -193,10 +192,39 @@ def test_markdown_of_odd_values():
     assert markdown_table([]) == "(no rows)"
 
 
-def test_too_few_references(years):
+def test_too_few_references_leave_out_what_needs_more(years):
     few = years[0].select_sources(np.arange(60) < 10)
-    with pytest.raises(DataError, match="acl05: 40 reference sentences are too few"):
-        plan(few, [], SETTINGS).run()
+    for train, test in ((few, years[1]), (years[0], dataclasses.replace(few, name="few"))):
+        result = plan(train, [test], SETTINGS).run()
+        cross = next(table for table in result.tables if table.title.startswith("cross-year"))
+        assert [row["features"] for row in cross.rows] == ["BLEU", "DS", "BLEU+DS", "BLEU+DS+order"]
+        name = "acl05" if train is few else "few"
+        assert (
+            f"All+order, leave-one-out ({name}: 40 reference sentences are too few for a language model" in cross.note
+        )
+    assert list(rows_of(result, "within-year")) == list(FEATURE_SETS)
+
+
+def test_within_a_year_the_folds_are_repeated(short_years):
+    changes = [*({"repeats": 1, "seed": seed} for seed in (0, 1, 2)), {"repeats": 3, "permutations": 2_000}]
+    tables = [plan(short_years[0], [], dataclasses.replace(SETTINGS, **change)).run().tables[1] for change in changes]
+    assert {table.title for table in tables} == {"within-year, 3 folds of acl05: outputs"}
+    *once, rows = ({row["features"]: row for row in table.rows} for table in tables)
+    for name, row in rows.items():
+        means = [single[name]["tie-corrected mean"] for single in once]
+        assert row["sd of splits"] == pytest.approx(np.std(means, ddof=1))
+        assert min(means) - 1e-12 <= row["tie-corrected mean"] <= max(means) + 1e-12
+        if name != "BLEU":
+            assert row["lowest p"] <= row["highest p"] <= 1
+    assert any(row["lowest p"] < row["highest p"] for name, row in rows.items() if name != "BLEU")
+    assert once[0]["DS"]["sd of splits"] is None or np.isnan(once[0]["DS"]["sd of splits"])
+
+
+def test_the_order_of_words_helps_where_people_care_for_it(preferred):
+    """All outputs of a source have the same words, and people prefer those in order."""
+    doubled = dataclasses.replace(preferred, name="ordered")
+    rows = rows_of(plan(doubled, [], dataclasses.replace(SETTINGS, kind="auto", repeats=2)).run(), "within-year")
+    assert rows["BLEU+DS+order"]["tie-corrected mean"] > rows["BLEU+DS"]["tie-corrected mean"]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
-from ranker.extractors.text.ratios import brevity_penalty
+from ranker.extractors.text.ratios import brevity_penalty, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
@@ -45,14 +45,17 @@ def normalised_spearman(orders: WordOrders) -> FloatArray:
 
 
 def _weighted(
-    correlation: FloatArray, matched: Int64Array, lengths: tuple[Int64Array, Int64Array], powers: tuple[float, float]
+    correlation: FloatArray,
+    matched: Int64Array,
+    lengths: tuple[Int64Array, Int64Array],
+    powers: tuple[float, float],
+    f: float = 0.0,
 ) -> FloatArray:
-    """Return correlation x precision x BP of every pair, these two to the `powers`, shape (pairs,)."""
+    """Return correlation x precision x BP x F of every pair, the first two to the `powers`, shape (pairs,)."""
     candidate_lengths, reference_lengths = lengths
     share = matched / np.maximum(candidate_lengths, 1)
-    return np.asarray(
-        correlation * share ** powers[0] * brevity_penalty(candidate_lengths, reference_lengths) ** powers[1]
-    )
+    scores = correlation * share ** powers[0] * brevity_penalty(candidate_lengths, reference_lengths) ** powers[1]
+    return np.asarray(scores * ratio(2 * matched, candidate_lengths + reference_lengths) ** f if f else scores)
 
 
 def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tuple[Int64Array, Int64Array]:
@@ -66,6 +69,7 @@ class _RankCorrelation(SentenceMean):
     """What NKT and NSR share: options and how they modify the correlation."""
 
     precision: float = 0.0
+    f: float = 0.0
     brevity: bool = False
     alignment: Contexts = "isozaki"
     tokenizer: Tokenizer = "13a"
@@ -73,15 +77,16 @@ class _RankCorrelation(SentenceMean):
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
-        if not 0 <= self.precision < np.inf:
-            raise OptionError(f"{self.name}[precision={self.precision}]: expected an exponent of 0 or more")
+        for option in ("precision", "f"):
+            if not 0 <= getattr(self, option) < np.inf:
+                raise OptionError(f"{self.name}[{option}={getattr(self, option)}]: expected an exponent of 0 or more")
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate against its best reference, shape (candidates,)."""
         orders = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase)
         lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
         powers = self.precision, float(self.brevity)
-        scores = _weighted(self._correlation(orders), orders.lengths, lengths, powers)
+        scores = _weighted(self._correlation(orders), orders.lengths, lengths, powers, self.f)
         return reference_pairs(dataset).highest(scores)
 
     @abstractmethod
@@ -93,8 +98,8 @@ class _RankCorrelation(SentenceMean):
 class NormalisedKendall(_RankCorrelation):
     r"""NKT, the share of pairs of aligned words in the order of the reference, with modifiers, in [0, 1].
 
-    .. math:: \mathrm{NKT} \cdot P^a \cdot BP, \quad \mathrm{NKT} = (\tau + 1) / 2, \quad P = n / c,
-              \quad BP = \exp(\min(0, 1 - r / c))
+    .. math:: \mathrm{NKT} \cdot P^a \cdot F^b \cdot BP, \quad \mathrm{NKT} = (\tau + 1) / 2, \quad P = n / c,
+              \quad F = 2 n / (c + r), \quad BP = \exp(\min(0, 1 - r / c))
 
     with n aligned words of the c of the candidate and the r of the reference (Isozaki et al. 2010, sections 2.2-2.3).
     With several references the best score counts; the score of a corpus is the mean. Fewer than two aligned words
@@ -104,6 +109,8 @@ class NormalisedKendall(_RankCorrelation):
     ----------
     precision : float, default 0.0
         The exponent a of the precision; the paper has 0, 1/8, 1/4, 1/2 and 1.
+    f : float, default 0.0
+        The exponent b of the F score of aligned words, which the paper does not have.
     brevity : bool, default False
         Multiply by the brevity penalty BP.
     alignment : {"isozaki", "ribes"}, default "isozaki"
@@ -123,7 +130,7 @@ class NormalisedKendall(_RankCorrelation):
 class NormalisedSpearman(_RankCorrelation):
     r"""NSR, Spearman's rho of the word orders, with modifiers, in [0, 1].
 
-    .. math:: \mathrm{NSR} \cdot P^a \cdot BP, \quad \mathrm{NSR} = (\rho + 1) / 2, \quad
+    .. math:: \mathrm{NSR} \cdot P^a \cdot F^b \cdot BP, \quad \mathrm{NSR} = (\rho + 1) / 2, \quad
               \rho = 1 - \sum_i d_i^2 \Big/ \binom{n + 1}{3}
 
     with the differences d of the ranks that the n aligned words have in candidate and reference (Isozaki et al. 2010,
@@ -132,7 +139,7 @@ class NormalisedSpearman(_RankCorrelation):
 
     Parameters
     ----------
-    precision, brevity, alignment, tokenizer, lowercase
+    precision, f, brevity, alignment, tokenizer, lowercase
         As of `nkt`.
     """
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.errors import OptionError
 from ranker.extractors.order.ribes import (
     NormalisedKendall,
     NormalisedSpearman,
@@ -137,6 +138,13 @@ def test_the_papers_figures():
     assert 2 * nkt[1] - 1 == pytest.approx(0.0, abs=1e-12)
     assert 2 * nsr[1] - 1 == pytest.approx(0.2, abs=1e-12)
     assert scores(NormalisedKendall(precision=1), examples)[2] == pytest.approx(nkt[2] * 5 / 7)
+    words = len(H2) + len(R2)
+    for metric, plain in ((NormalisedKendall, nkt), (NormalisedSpearman, nsr)):
+        assert scores(metric(f=0.5), examples)[2] == pytest.approx(plain[2] * (10 / words) ** 0.5)
+        assert scores(metric(f=1, precision=1), examples)[2] == pytest.approx(plain[2] * 10 / words * 5 / 7)
+        assert metric(f=1).signature().count("f=1.0") == 1
+        with pytest.raises(OptionError, match=rf"{metric.name}\[f=-1.0\]: expected an exponent of 0 or more"):
+            metric(f=-1.0)
 
 
 def plain_isozaki(candidate: list[str], reference: list[str]) -> list[int]:
