@@ -75,8 +75,8 @@ def written_without_spaces(dataset, columns=("sources",)):
 def test_characters_are_words_in_scripts_without_spaces(experiment, preferred, columns):
     settings = BirchSettings(restarts=3, aligners=Aligners(candidates=True))
     result = plan(written_without_spaces(preferred, columns), [], settings).run()
-    for table, expected in zip(result.tables[2:], experiment.tables[2:], strict=True):
-        for row, spaced in zip(table.rows, expected.rows, strict=True):
+    for found, expected in zip(result.tables[2:], experiment.tables[2:], strict=True):
+        for row, spaced in zip(found.rows, expected.rows, strict=True):
             assert row == pytest.approx(spaced, abs=1e-9)
     assert "|tokenizer:any|" in result.signature
     assert "|tokenizer:13a|" in experiment.signature

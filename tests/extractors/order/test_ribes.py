@@ -138,11 +138,11 @@ def test_the_papers_figures():
     assert 2 * nkt[1] - 1 == pytest.approx(0.0, abs=1e-12)
     assert 2 * nsr[1] - 1 == pytest.approx(0.2, abs=1e-12)
     assert scores(NormalisedKendall(precision=1), examples)[2] == pytest.approx(nkt[2] * 5 / 7)
-    words = len(H2) + len(R2)
+    words = len(H2.split()) + len(R2.split())
     for metric, plain in ((NormalisedKendall, nkt), (NormalisedSpearman, nsr)):
         assert scores(metric(f=0.5), examples)[2] == pytest.approx(plain[2] * (10 / words) ** 0.5)
         assert scores(metric(f=1, precision=1), examples)[2] == pytest.approx(plain[2] * 10 / words * 5 / 7)
-        assert metric(f=1).signature().count("f=1.0") == 1
+        assert ",f=1.0," in metric(f=1.0).signature()
         with pytest.raises(OptionError, match=rf"{metric.name}\[f=-1.0\]: expected an exponent of 0 or more"):
             metric(f=-1.0)
 
