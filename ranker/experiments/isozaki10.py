@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -160,10 +161,11 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
     plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
     meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
     kinds = {pair.kind for pairs in judged_pairs for pair in pairs}
+    texts = list(dict.fromkeys(metric.signature() for metric in plain))
     signed = {
         "data": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset in data),
         "kind": "+".join(sorted(kinds)),
-        "metrics": "+".join(dict.fromkeys(str(name) for name in plain)),
+        "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
         "meteor": "+".join(dict.fromkeys(meteors)),
         "resamples": settings.resamples,
         "seed": settings.seed if settings.resamples else None,

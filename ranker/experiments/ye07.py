@@ -336,7 +336,8 @@ def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: YeSe
         )
         for split in splits
     ]
-    means = np.array([_mean(split[name].corrected) for split in splits])
+    # rounded, so that equal means have no deviation
+    means = np.array([_mean(split[name].corrected) for split in splits]).round(12)
     return {
         "sd of splits": _variance(means) ** 0.5,
         "lowest p": None if name == "BLEU" else min(p),
