@@ -336,10 +336,11 @@ def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: YeSe
         )
         for split in splits
     ]
-    # rounded, so that equal means have no deviation
-    means = np.array([_mean(split[name].corrected) for split in splits]).round(12)
+    means = [_mean(split[name].corrected) for split in splits]
+    # of equal means, rounding leaves a deviation
+    deviation = _variance(np.array(means)) ** 0.5 if np.ptp(means) > 1e-12 or len(means) < 2 else 0.0
     return {
-        "sd of splits": _variance(means) ** 0.5,
+        "sd of splits": deviation,
         "lowest p": None if name == "BLEU" else min(p),
         "highest p": None if name == "BLEU" else max(p),
     }

@@ -217,6 +217,8 @@ def test_within_a_year_the_folds_are_repeated(short_years):
         if name != "BLEU":
             assert row["lowest p"] <= row["highest p"] <= 1
     assert any(row["lowest p"] < row["highest p"] for name, row in rows.items() if name != "BLEU")
+    # a single feature learns its sign alone
+    assert rows["BLEU"]["sd of splits"] == 0
     assert once[0]["DS"]["sd of splits"] is None or np.isnan(once[0]["DS"]["sd of splits"])
 
 
