@@ -103,7 +103,7 @@ def command(
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
         rows = judged(dataset, used) if levels == ["segment"] else None
-        if direction := judgements_note(dataset, used):
+        if direction := judgements_note(dataset, kind, learnt):
             print_note(direction)
         notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):

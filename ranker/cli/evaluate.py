@@ -74,14 +74,14 @@ def command(
             dataset, scores = judged_candidates(named, shards, parts)
     reliability = None
     with working("evaluating"):
-        kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
+        asked, kind = kind, resolve_kind(dataset, kind, learnt=scorer.learnt)
         rows = judged(dataset, kind)
         outputs = dataset.select_candidates(rows)
         if shards is None:
             for unused in unused_notes(corpora, kind):
                 print_note(unused)
             print_notes([scorer], dataset, rows)
-            if direction := judgements_note(outputs, kind):
+            if direction := judgements_note(outputs, asked, scorer.learnt):
                 print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)

@@ -140,8 +140,8 @@ def command(
         elif weights is not None:
             scores = _model_scores(lists, weights)
         elif scored is not None:
-            if scored.direction_note:
-                print_note(scored.direction_note)
+            if note := scored.direction_note():
+                print_note(note)
             sign = 1.0 if scored.higher_is_better else -1.0
             scores = sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
         else:

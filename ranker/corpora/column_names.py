@@ -17,8 +17,8 @@ TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_
 """Columns that are not judgements, besides the references."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
-    "losses mqm metricx ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds perp "
-    "perplexity ppl"
+    "losses mqm metricx ter hter wer hwer cer cder eed edit edits postedit postedits distance levenshtein cost costs "
+    "price latency time duration seconds perp perplexity ppl nll"
 )
 """Lower values are better in a column whose name contains one of these words."""
 METRICS = _table(
@@ -30,10 +30,10 @@ METRICS = _table(
 )
 """Automatic metrics: the names of this package, ``ranker`` as ``ranker score`` writes it, and others in wide use."""
 METADATA = _table(
-    "annotation annotator author category comment comments corpus created date dataset description document "
-    "domain extra file filename genre info label labels lang language licence license link meta metadata name "
-    "note notes origin provenance remark remarks set split tag tags testset time timestamp title topic type url "
-    "tied user version year"
+    "annotation annotator annotators author category comment comments corpus cost costs created date dataset "
+    "description document domain duration extra file filename genre info label labels lang language latency licence "
+    "license link logprob logprobs meta metadata name note notes origin price provenance raters remark remarks set "
+    "split tag tags testset time timestamp title topic type url tied user version year"
 )
 """A column whose name ends in one of these words may contain text, which is then ignored."""
 NOT_READ = _table("dataset tied year sources references_tok reference_human")
@@ -53,6 +53,19 @@ _SIZED = _table(
     "n num number of in the src source mt hyp hypothesis ref reference text target tgt output candidate "
     "translation sentence segment mean avg total"
 )
+_MADE_BY = _table(
+    "beam beams cost costs duration elapsed epoch gpu latency logit logits loglikelihood logp logprob logprobs ms nll "
+    "price seconds seed seeds temperature throughput time token tokens usd"
+)
+"""Numbers in a column whose name contains one of these words are of how an output was made."""
+_MADE_AS = _table("annotators batch draw iteration judges raters retries run runs sample samples step steps trial")
+"""And in one whose name ends in one of these they number outputs, or count who judged them."""
+_SAMPLING = re.compile(
+    r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*"
+)
+_EFFORT = _table("edit edits editing pe postedit postedits postediting")
+"""How long a person needed for an output is a judgement of it."""
+_COUNTING = _table("n nb num")
 _ALWAYS_METRICS = _table(
     "beer bertscore bleu bleurt chrf cider comet cometkiwi meteor metricx nist ribes rouge sacrebleu ter terp "
     "terpa wer xcomet yisi"
@@ -107,9 +120,20 @@ def lower_is_better(name: str) -> bool:
     return (bool(LOWER_IS_BETTER & {*words}) or words[-1:] == ["per"]) and not _TURNED_ROUND & {*words}
 
 
+def is_negated(name: str, lowest: float, highest: float) -> bool:
+    """Whether values from `lowest` to `highest` are errors with their signs turned, so that higher is better.
+
+    Nothing that is counted, or measured from 0, is below 0; MQM and MetricX are often published so.
+    """
+    return lower_is_better(name) and lowest < 0.0 >= highest
+
+
 def is_reserved(name: str) -> bool:
-    """Whether the numbers of a column are no judgements unless a user says so: counters, sizes, scores of metrics."""
-    return _counts_or_measures(name) or _is_metric(name)
+    """Whether the numbers of a column are no judgements unless a user says so.
+
+    They are counters, sizes, settings of what made an output, or scores of metrics.
+    """
+    return _counts_or_measures(name) or _is_setting(name) or _is_metric(name)
 
 
 def is_known_metric(name: str) -> bool:
@@ -132,6 +156,13 @@ def _counts_or_measures(name: str) -> bool:
     words = _words(name)
     numbers = bool(_NUMBERING & {*words[-1:]}) or (bool(words) and {*words} <= _NUMBERED)
     return numbers or (bool(_SIZES & {*words}) and {*words} <= _SIZES | _SIZED)
+
+
+def _is_setting(name: str) -> bool:
+    words = _words(name)
+    counts = len(words) > 1 and bool(_COUNTING & {words[0]}) and not LOWER_IS_BETTER & {*words}
+    made = (bool(_MADE_BY & {*words}) or bool(_MADE_AS & {*words[-1:]})) and not _EFFORT & {*words}
+    return counts or made or _SAMPLING.fullmatch("_".join(words)) is not None
 
 
 def _is_metric(name: str) -> bool:

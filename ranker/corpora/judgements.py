@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
-from ranker.corpora.column_names import is_reserved, lower_is_better
+from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest, note_logger
@@ -130,7 +130,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
         # of MQM, learnt from negated penalties is no different; without its direction it would be decided here again
         directed = wanted.directed(() if wanted.name == MQM else learnt)
         return f"{MQM}:lower" if directed == Kind(MQM, True) and lowest < 0.0 else str(directed)
-    if highest == 0.0:
+    if is_negated(wanted.name, lowest, highest):
         what = "no value is above 0, so these are negated penalties, and higher values are better"
         _note_once(dataset, f"judged by {wanted.name!r}: {what}; if not, use --kind {wanted.name}:lower")
         return str(Kind(wanted.name, lower=False))
@@ -161,6 +161,8 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
         kind = Kind(available[0]).directed()
         better, opposite = ("lower", "higher") if kind.lower else ("higher", "lower")
         note = f"judged by {kind.name!r}, {better} values are better; if not, use --kind {kind.name}:{opposite}"
+        if others := [name for name in rating_names(dataset) if is_reserved(name)]:
+            note += f"; not judgements: {', '.join(map(shown, others))}"
         _note_once(dataset, note)
         return kind.name
     listed = ", ".join(map(shown, available or rating_names(dataset)))

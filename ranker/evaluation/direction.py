@@ -1,12 +1,14 @@
-"""Notes on judgements, and on rankers learnt from them, that point the other way than the references do."""
+"""Judgements, and rankers learnt from them, that point the other way than the references do: refused or noted."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, Kind, human_scores
+from ranker.corpora.judgements import AUTO, PREFERENCES, Kind, human_scores, resolve_kind
+from ranker.errors import DataError
 from ranker.extractors.direction import opposed_to_chrf
 
 if TYPE_CHECKING:
@@ -30,13 +32,25 @@ def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> st
     return f"{what}; {_advice(Kind.parse(table.kind).directed())}"
 
 
-def judgements_note(dataset: Dataset, kind: str, *, seed: int = 0) -> str | None:
-    """Return what to tell the user if judgements of `kind`, with its direction, are opposed to chrF."""
-    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), kind), seed=seed)
+def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = (), *, seed: int = 0) -> str | None:
+    """Return what to tell the user if judgements of `kind` are opposed to chrF although their direction was stated.
+
+    Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
+    that are read upside down are wrong.
+    """
+    used = resolve_kind(dataset, kind, learnt=learnt)
+    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used), seed=seed)
     if share is None:
         return None
-    what = f"{dataset.name}: people prefer candidates with lower chrF in {share:.0%} of the sources"
-    return f"{what}; {_advice(Kind.parse(kind).directed())}"
+    read = Kind.parse(used).directed()
+    what = f"people prefer candidates with lower chrF in {share:.0%} of the sources"
+    stated = any(each.name == read.name and each.lower is not None for each in map(Kind.parse, (kind, *learnt)))
+    if stated or read.name == PREFERENCES:
+        return f"{dataset.name}: {what}; {_advice(read)}"
+    better, opposite = ("lower", "higher") if read.lower else ("higher", "lower")
+    options = f"--kind {read.name}:{opposite} or --kind {read.name}:{better}"
+    doubt = f"if {better} values of {read.name!r} are better, {what}, so the direction is in doubt; state it: {options}"
+    raise DataError(doubt, file=dataset.name)
 
 
 def _advice(kind: Kind) -> str:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 import numpy as np
+import pandas as pd
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.column_names import is_known_metric, lower_is_better
+from ranker.corpora.column_names import is_known_metric, is_negated, lower_is_better
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import mean_ratings, rating_names
@@ -49,8 +50,9 @@ class ExternalScores(SentenceMean):
         What the scores are called; by default the name of the file up to its first full stop.
     direction : {"auto", "higher", "lower"}, default "auto"
         Which scores are better. ``auto`` goes by the name, as for columns of judgements: lower for ``metricx``, ``ter``
-        or ``errors``, else higher, with a note unless it is the name of a known metric. In files called ``.score``, as
-        mt-metrics-eval has them, higher is always better.
+        or ``errors``, unless none is above 0, so that they are negated, as WMT publishes MetricX; else higher, with a
+        note unless it is the name of a known metric. In files called ``.score``, as mt-metrics-eval has them, higher is
+        better unless errors are above 0. Scores that are opposed to chrF are refused until the direction is given.
     """
 
     family: ClassVar[FeatureFamily] = "other"
@@ -92,10 +94,8 @@ class ExternalScores(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]
-        """Whether more is better: as told, else as in score files of mt-metrics-eval, else as the name says."""
-        if self.direction != "auto":
-            return self.direction == "higher"
-        return self._is_score_file or not lower_is_better(self.name)
+        """True if more is better: as told, else unless the name is that of errors, which negated ones become."""
+        return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:
         """Read the file."""
@@ -106,30 +106,45 @@ class ExternalScores(SentenceMean):
         return None
 
     def metric_note(self, dataset: Dataset) -> str | None:
-        """Return which scores are taken to be better, and whether they are opposed to chrF on `dataset`, or None."""
-        sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note
-        if opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows]) is None:
-            return note
-        opposed = "prefers candidates with lower chrF in most sources: check the direction"
-        if note or self.direction != "auto":
-            return f"{note or self}{';' if note else ':'} {opposed}"
-        opposite = "lower" if self.higher_is_better else "higher"
-        return f"{self}: {opposed}; if {opposite} scores are better, add direction={opposite}"
+        """Return which scores are taken to be better, or None; scores opposed to chrF on `dataset` are refused.
 
-    @property
-    def direction_note(self) -> str | None:
-        """Which scores are taken to be better and why, unless it was told, or name and file agree; else None."""
+        They are accepted, with a note, if the direction was given.
+        """
+        sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note(dataset)
+        share = opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows])
+        if share is None:
+            return note
+        opposed = f"prefers candidates with lower chrF in {share:.0%} of the sources"
+        if self.direction != "auto":
+            return f"{self}: {opposed}: check the direction"
+        stated = f"given[{f'file={self.file}' if self.file else f'name={self.name}'},direction=higher]"
+        what = f"{self}: {opposed}, so its direction is in doubt: state it, as {stated} or direction=lower"
+        raise DataError(what, file=dataset.name)
+
+    def direction_note(self, dataset: Dataset | None = None) -> str | None:
+        """Return which scores are taken to be better and why, unless it was told or the name says all; else None."""
         if self.direction != "auto":
             return None
-        lower = lower_is_better(self.name)
-        if self._is_score_file:
-            what = "higher is taken to be better, as in all mt-metrics-eval score files; otherwise add direction=lower"
-            return f"{self}: {what}" if lower else None
-        if lower:
-            return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
-        if is_known_metric(self.name):
-            return None
-        return f"{self}: higher is taken to be better, because its name does not say; otherwise add direction=lower"
+        if not lower_is_better(self.name):
+            unknown = "higher is taken to be better, because its name does not say; otherwise add direction=lower"
+            return None if is_known_metric(self.name) or self._is_score_file else f"{self}: {unknown}"
+        values = np.zeros(0)
+        if self._scores is not None:
+            values = self._scores.values
+        elif dataset is not None:
+            values = _rated(dataset, self)["value"].to_numpy(np.float64)
+        if self._sign(values) < 0:
+            what = "no score is above 0" if np.nanmax(values) <= 0.0 else "this is a score file of mt-metrics-eval"
+            return f"{self}: {what}, so errors are negated: their signs are turned; otherwise add direction=lower"
+        return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
+
+    def _sign(self, values: FloatArray) -> float:
+        """Return -1 if `values`, all that there are, are negated errors, else 1."""
+        known = values[~np.isnan(values)]
+        if self.direction != "auto" or not len(known):
+            return 1.0
+        highest = 0.0 if self._is_score_file else known.max()
+        return -1.0 if is_negated(self.name, known.min(), highest) else 1.0
 
     def with_files(self, files: Mapping[str, str]) -> Self:
         """Return this extractor with the file that is given for its name, if there is one."""
@@ -159,12 +174,12 @@ class ExternalScores(SentenceMean):
         """Return the scores of the file in its order, for `number` of some `things` that are no candidates."""
         if self._scores is None:
             raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
-        return self._scores.in_order(number, things)
+        return self._sign(self._scores.values) * self._scores.in_order(number, things)
 
     @property
     def _column(self) -> str:
         """Column of the candidates that holds the scores of the file, once they are attached."""
-        return f"given {self.name} {self._scores.digest if self._scores else ''}"
+        return f"given {self.name} {self.direction} {self._scores.digest if self._scores else ''}"
 
     @property
     def _is_score_file(self) -> bool:
@@ -195,18 +210,25 @@ def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: 
 
 @view
 def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str, ...]) -> FloatArray:
-    assert extractor._scores is not None
-    return extractor._scores.of_candidates(dataset, pairs)
+    scores = extractor._scores
+    assert scores is not None
+    return extractor._sign(scores.values) * scores.of_candidates(dataset, pairs)
 
 
 @view
 def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
     """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
-    ratings = dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]
+    ratings = _rated(dataset, extractor)
     if not len(ratings):
         known = rating_names(dataset)
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
         available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
         what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
         raise DataError(f"{what}: give a file, as --given {extractor.name}=FILE", file=dataset.name)
-    return mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64))
+    values = ratings["value"].to_numpy(np.float64)
+    return extractor._sign(values) * mean_ratings(dataset, ratings, values)
+
+
+def _rated(dataset: Dataset, extractor: ExternalScores) -> pd.DataFrame:
+    """Return the rows of the ratings that are called as the scores are."""
+    return dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]

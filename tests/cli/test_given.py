@@ -39,8 +39,8 @@ def ranker(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("command_line", ["score sample", "evaluate --data sample --resamples 0", "systems sample"])
-def test_scores_in_the_wrong_direction_are_noted(
-    command_line: str, ranker: Run, command: Command, tmp_path: Path
+def test_scores_in_the_wrong_direction_are_refused_until_it_is_stated(
+    command_line: str, ranker: Run, command: Command
 ) -> None:
     def notes(metric: str) -> list[str]:
         err = command(*command_line.split(), "-m", metric)[1]
@@ -48,13 +48,16 @@ def test_scores_in_the_wrong_direction_are_noted(
 
     assumed = "is taken to be better, because its name does not say; otherwise add direction=lower"
     assert notes("given[file=llm.tsv]") == [f"given[name=llm]: higher {assumed}"]
-    opposed = "prefers candidates with lower chrF in most sources: check the direction"
-    assert notes("given[file=llm.tsv,direction=lower]") == [f"given[name=llm,direction=lower]: {opposed}"]
+    opposed = "prefers candidates with lower chrF in 74% of the sources"
+    given = "given[name=llm,direction=lower]"
+    assert notes("given[file=llm.tsv,direction=lower]") == [f"{given}: {opposed}: check the direction"]
     Path("llm.tsv").rename("errors.tsv")
-    assert notes("given[file=errors.tsv]") == [
-        "given[name=errors]: lower is taken to be better, because of its name; otherwise add direction=higher; "
-        f"{opposed}"
-    ]
+    stated = "given[file=errors.tsv,direction=higher]"
+    says = (
+        f"sample: given[name=errors]: {opposed}, so its direction is in doubt: state it, as {stated} or direction=lower"
+    )
+    assert ranker(*command_line.split(), "-m", "given[file=errors.tsv]", code=2) == f"ranker: error: {says}\n"
+    assert notes(stated) == []
 
 
 def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:

@@ -81,6 +81,21 @@ def test_numbers_that_are_no_judgements_unless_asked_for(ending: str, tmp_path: 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+def test_how_an_output_was_made_is_no_judgement(ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings: dict[str, list[Any]] = {"temperature": [0.7] * 6, "cumulative_logprob": [-5.5, -1, -2, -3, -4, -6]}
+    settings |= {"n_tokens": [3, 2, 1, 5, 6, 4], "latency": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "sample": [0, 1, 2] * 2}
+    alone = read_dataset(write(with_columns(**settings), tmp_path / f"x.{ending}"))
+    assert kinds(alone) == []
+    with pytest.raises(DataError, match="contains no known kind of human judgements, only other numbers: 'cumulative_"):
+        resolve_kind(alone)
+    judged = read_dataset(write(with_columns(**settings, grade=RANKS), tmp_path / f"y.{ending}"))
+    assert resolve_kind(judged) == "grade:higher"
+    others = "; not judgements: 'cumulative_logprob', 'latency', 'n_tokens', 'sample', 'temperature'"
+    assert caplog.messages[-1].endswith(f"if not, use --kind grade:lower{others}")
+    assert human_scores(judged, "latency").tolist() == [-0.1, -0.2, -0.3, -0.4, -0.5, -0.6], "if a user says so"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_several_unknown_ratings_are_refused_and_one_is_noted(
     ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -166,7 +181,17 @@ def test_names_are_read_by_their_words() -> None:
     assert all(
         map(is_reserved, [*reserved.split(), "number of words", "Unnamed: 0", "__index_level_0__", *registry.names()])
     )
-    assert not any(map(is_reserved, ["score", "rank", "hter", "human_ter", "word_order", "fluency", "points"]))
+    made = (
+        "logprob cumulative_logprob avg_log_prob logProb logLikelihood tokens completion_tokens max_new_tokens seed "
+        "temperature latency latency_ms response_time time time_taken duration cost total_cost cost_usd sample run nll "
+        "annotators n_annotators top_p topP top_k min_p random_seed frequency_penalty length_penalty num_beams epoch"
+    )
+    assert [name for name in made.split() if not is_reserved(name)] == []
+    judgements = (
+        "score rank hter human_ter word_order fluency points n_errors num_mistakes penalty editing_time pe_time "
+        "post_edit_time sample_quality esa"
+    )
+    assert [name for name in judgements.split() if is_reserved(name)] == []
     assert all(map(is_metadata, ["id", "domain", "meta", "comment", "error_type"]))
     assert not any(map(is_metadata, ["score", "rank", "refrences", "bleu", "text"]))
 

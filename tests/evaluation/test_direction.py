@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
+from ranker.errors import DataError
 from ranker.evaluation.direction import direction_note, judgements_note
 from ranker.extractors.direction import opposed_to_chrf
 from ranker.ranking import Ranker
@@ -39,11 +41,36 @@ def test_a_ranker_upside_down_is_noted(kind: str, sign: int, asked: str, advice:
     ranker = Ranker("bleu[order=1]", kind=asked)
     note = direction_note(ranker, ranker.fit_table(dataset))
     assert note == f"the model prefers candidates with lower chrF in 100% of the training sources; {advice}"
-    kind = "x:lower" if asked == "x:lower" else kind
-    assert (
-        judgements_note(dataset, kind)
-        == f"made: people prefer candidates with lower chrF in 100% of the sources; {advice}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sign", "better", "opposite"), [("x", -1, "higher", "lower"), ("rank", 1, "lower", "higher")]
+)
+def test_judgements_upside_down_are_refused_until_their_direction_is_stated(
+    kind: str, sign: int, better: str, opposite: str
+) -> None:
+    dataset = made(kind, sign)
+    with pytest.raises(DataError) as refused:
+        judgements_note(dataset)
+    opposed = "people prefer candidates with lower chrF in 100% of the sources"
+    assert str(refused.value) == (
+        f"made: if {better} values of {kind!r} are better, {opposed}, so the direction is in doubt; "
+        f"state it: --kind {kind}:{opposite} or --kind {kind}:{better}"
     )
+    assert judgements_note(dataset, f"{kind}:{opposite}") is None
+    advice = f"if {opposite} values of {kind!r} are better, use --kind {kind}:{opposite}"
+    assert judgements_note(dataset, f"{kind}:{better}") == f"made: {opposed}; {advice}"
+    assert judgements_note(dataset, kind, [f"{kind}:{better}"]) == f"made: {opposed}; {advice}", "a ranker learnt it"
+
+
+@pytest.mark.parametrize("name", ["metricx", "MetricX-24-hybrid", "mqm_total", "errors", "hter"])
+def test_errors_are_read_the_right_way_up_negated_or_not(name: str) -> None:
+    for sign in (1.0, -1.0):
+        dataset = made(name, 1)
+        length = dataset.ratings["value"].to_numpy()
+        dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=sign * (12.0 - length)))
+        assert judgements_note(dataset, name) is None
+        assert human_scores(dataset, name)[:4].argsort().tolist() == length[:4].argsort().tolist()
 
 
 def test_the_right_way_up_and_without_references_nothing_is_said() -> None:

@@ -112,12 +112,33 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
 
 
 def test_the_direction_is_told_or_known_by_the_name(data: Dataset) -> None:
+    Path("ter-refA.seg.score").write_text("s0\t-0.5\ns1\t0.1\n")
+    Path("ter-positive.seg.score").write_text("s0\t0.5\ns1\t0.0\n")
+    Path("metricx.tsv").write_text("s0\t-0.5\ns1\tNone\ns2\t0\n")
+
     def direction(text: str) -> str:
         metric = make_metric(text)
         assert metric.note(data) is None, "a ranker learns the direction of a feature"
-        return f"{'higher' if metric.higher_is_better else 'lower'}: {metric.direction_note}"
+        return f"{'higher' if metric.higher_is_better else 'lower'}: {metric.direction_note()}"
 
     check_messages("given_directions", direction)
+
+
+def test_negated_errors_are_turned_in_files_and_in_columns(data: Dataset) -> None:
+    """MetricX as WMT publishes it, beside MetricX as its program writes it: a ranker may learn from one of them."""
+    errors = 25 * (1 - SCORES)
+    for file, values in (("metricx.plain.tsv", errors), ("metricx.wmt.tsv", -errors)):
+        Path(file).write_text("".join(f"s{n}\t{score}\n" for n in range(3) for score in values[n::3]))
+        column = dataclasses.replace(data, ratings=data.ratings.assign(kind="metricx", value=values))
+        for dataset, text in ((data, f"given[file={file}]"), (column, "given[name=metricx]")):
+            scorer = make_scorer(text, None)
+            assert scorer.metric.transform(dataset)[:, 0] == pytest.approx(errors)
+            assert not scorer.higher_is_better
+            assert scorer.candidate_scores(dataset) == pytest.approx(-errors)
+            note = "no score is above 0, so errors are negated" if values[0] < 0 else "lower is taken to be better"
+            assert f"{scorer.metric}: {note}" in (scorer.note(dataset) or "")
+            stated = make_metric(f"{text[:-1]},direction=higher]")
+            assert stated.transform(dataset)[:, 0] == pytest.approx(values)
 
 
 def test_the_signature_has_the_digest_of_the_file(data: Dataset) -> None:

@@ -360,7 +360,8 @@ class RecordReader:
         for key, value in fields.items():
             if key in known or value is None or (key in names.NOT_READ and not (numbers and _is_number(value))):
                 continue
-            if names.is_metadata(key) and not (numbers and _is_number(value)):
+            ignored = names.is_metadata(key) or (_is_number(value) and names.is_reserved(key))
+            if ignored and not (numbers and _is_number(value)):
                 self.left_out[key] = None
             else:
                 yield key

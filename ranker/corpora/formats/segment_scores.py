@@ -74,6 +74,11 @@ class SegmentScores:
             digests.append(sha256(text.encode()))
         return cls(file, rows, sha256("".join(digests).encode()))
 
+    @property
+    def values(self) -> FloatArray:
+        """All scores, in the order of the file."""
+        return np.array([row.score for row in self.rows], dtype=np.float64)
+
     def error(self, what: str, row: Row | None = None) -> DataError:
         """Return the error about a row, or about the whole."""
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
@@ -85,7 +90,7 @@ class SegmentScores:
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
         if lacking is not None:
             raise self.error("the score is missing, expected a number", lacking)
-        return np.array([row.score for row in self.rows], dtype=np.float64)
+        return self.values
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
         """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,)."""
@@ -97,7 +102,7 @@ class SegmentScores:
         place = pd.Index(dataset.candidate_source * width + np.array([codes[name] for name in names], dtype=np.int64))
         wanted = source * width + np.array([codes[name] for name in system], dtype=np.int64)
         candidate = place.get_indexer(pd.Index(wanted))
-        score = np.array([row.score for row in self.rows], dtype=np.float64)
+        score = self.values
         for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
             what = f"has a score of system {shown(system[at])} for {source_place(dataset, int(source[at]))}"
             raise self.error(f"{what}, which it did not translate", self.rows[at])
