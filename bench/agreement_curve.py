@@ -24,6 +24,7 @@ from bench.common import ROOT, drawn_sources, locate, run_main, say, table
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import source_language_pairs
+from ranker.corpora.languages import target_language
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.people import EXPONENT
@@ -33,8 +34,8 @@ from ranker.ranks import merge_ties
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("bleu", "chrf", "ter")
 MODELS = ("full", "full-lexical", "full-any")
-Group = tuple[str, FloatArray, FloatArray]
-"""The systems of a language pair: the corpus, their scores and people's, higher is better."""
+Group = tuple[str, FloatArray, FloatArray, str]
+"""The systems of a language pair: the corpus, their scores and people's, higher is better, and the target language."""
 Curve = Callable[[FloatArray], FloatArray]
 Pairs = tuple[FloatArray, FloatArray, FloatArray]
 """Difference, agreement (one half where people tie) and weight of pairs of systems."""
@@ -61,7 +62,7 @@ def groups_of(name: str, most: int) -> list[Group]:
         judged = np.array([people[key] for key in zip(units.keys["lp"], units.keys["system"], strict=True)])
         for lp in units.keys["lp"].unique():
             inside = (units.keys["lp"] == lp).to_numpy()
-            groups.append((corpus, scores[inside], merge_ties(judged[inside])))
+            groups.append((corpus, scores[inside], merge_ties(judged[inside]), target_language(lp) or ""))
     return groups
 
 
@@ -69,7 +70,7 @@ def pairs_of(groups: list[Group], generator: np.random.Generator | None = None) 
     """Return all pairs of systems; with a generator, of language pairs and systems that are drawn."""
     parts = []
     for place in range(len(groups)) if generator is None else generator.integers(len(groups), size=len(groups)):
-        _, scores, people = groups[place]
+        scores, people = groups[place][1:3]
         size = len(scores)
         count = np.ones(size) if generator is None else np.bincount(generator.integers(size, size=size), minlength=size)
         first, second = np.triu_indices(size, 1)
@@ -139,14 +140,16 @@ def coverage(groups: list[Group], simulations: int, resamples: int) -> float:
 
     People's scores of a language pair are its metric's times a slope plus noise, both as in one of the language pairs.
     """
-    lines = [np.polyfit(scores, people, 1) for _, scores, people in groups]
-    noise = [np.std(people - np.polyval(line, scores)) for line, (_, scores, people) in zip(lines, groups, strict=True)]
+    lines = [np.polyfit(scores, people, 1) for _, scores, people, _ in groups]
+    noise = [
+        np.std(people - np.polyval(line, scores)) for line, (_, scores, people, _) in zip(lines, groups, strict=True)
+    ]
 
     def simulated(generator: np.random.Generator, count: int) -> list[Group]:
         made = []
         for place in generator.integers(len(groups), size=count):
             scores = groups[place][1]
-            made.append(("", scores, lines[place][0] * scores + generator.normal(0, noise[place], len(scores))))
+            made.append(("", scores, lines[place][0] * scores + generator.normal(0, noise[place], len(scores)), ""))
         return made
 
     truth = fit(pairs_of(simulated(np.random.default_rng(1), 2000)))
@@ -176,6 +179,7 @@ def main() -> None:
         curves[name] = {
             "model": make_scorer(None, name).ranker.digest[:8] if name in MODELS else None,
             "data": f"{len(pairs[0]):,} pairs of systems, {len(groups)} language pairs of {corpora}",
+            "targets": sorted({group[3] for group in groups}),
             **{"slope": slope, "low": low, "high": high, "largest": largest},
         }
         rows.append([name, *left_out(groups), f"{coverage(groups, options.simulations, 100):.2f}"])

@@ -35,7 +35,7 @@ from ranker.cli.output import (
     win_rows,
 )
 from ranker.cli.pages import HtmlOption, check_page, show_page, write_html
-from ranker.cli.scorer import MetricsOption, given_scorers
+from ranker.cli.scorer import MetricsOption, given_scorers, print_each
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 
@@ -165,8 +165,7 @@ def command(
         with working("writing"):
             findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)
             write_html(html, systems_report(findings, percent=percent)[0])
-    for note in dict.fromkeys(note for compared in result.metrics for note in compared.notes):
-        print_note(note)
+    print_each(((each.name, note) for each in result.metrics for note in each.notes), len(result.metrics))
     if plan:
         rows = _plan(result, pairs, difference, percent)
         emit(form, None, rows, lambda: _print_plan(result, rows, difference), signature=result.signature)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, source_place
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, checked
@@ -84,6 +84,10 @@ class Scorer(ABC):
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that it learnt from."""
         return 0.0
+
+    def learnt_from(self, dataset: Dataset) -> BoolArray:
+        """Return the mask of the sources of `dataset` that it learnt from."""
+        return np.zeros(len(dataset.sources), dtype=bool)
 
     def trained_on(self, dataset: Dataset) -> str | None:
         """Say that it learnt from sources of `dataset`, to come after its name, or None."""
@@ -232,11 +236,31 @@ class MetricScorer(Scorer):
         )
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
-        """Return sacreBLEU's signature, one for each level where they differ."""
-        signatures = {level: self.metric.sacrebleu(dataset, segments=level == "segment") for level in levels}
+        """Return sacreBLEU's signature, one for each level where they differ.
+
+        A document or a system of one segment is scored as that segment.
+        """
+        signatures = {}
+        for level in levels:
+            single = {True} if level == "segment" else _of_one_segment(dataset, documents=level == "document")
+            for segments in sorted(single):
+                name = f"{level} of one segment" if segments and len(single) > 1 else level
+                signatures[name] = self.metric.sacrebleu(dataset, segments=segments)
         if len(set(signatures.values())) > 1:
             return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in signatures.items())
         return "".join(f"|sacrebleu:{signature}" for signature in set(signatures.values()) - {None})
+
+
+@view
+def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
+    """Return whether what systems, or their documents, consist of is one segment: {True}, {False}, or both."""
+    columns = {
+        "lp": source_language_pairs(dataset),
+        "doc": dataset.sources["doc"].to_numpy(object) if documents else "",
+    }
+    units = pd.DataFrame(columns).iloc[dataset.candidate_source].assign(system=dataset.candidates["system"].to_numpy())
+    sizes = units.groupby([*units], dropna=False).size()
+    return {*(sizes == 1).tolist()} or {False}
 
 
 def no_evidence(what: str) -> OptionError:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from ranker.cli.main import run
+from ranker.evaluation.systems.people import FEWEST_SOURCES
+from tests.command_line import Command
 
 Printed = Callable[..., str]
 LINES = {
@@ -204,3 +206,27 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
     printed("-d", "sample", "-F", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
     rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-f", "csv"))
     assert {row["metric"] for row in rows} == {"chrf", "x.model"}
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_a_table_of_chinese_or_japanese_says_of_each_metric_what_is_better(
+    language: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BLEU reads characters or words by the script, TER does not: one line each, which do not contradict each other."""
+    monkeypatch.chdir(tmp_path)
+    text = {"zh": "我很喜欢那只坐在垫子上的猫", "ja": "私はマットの上に座っている猫がとても好きです"}[language]
+    lines = [f"{text[number % 5 :]}{number}" for number in range(FEWEST_SOURCES)]
+    for name, cut in (("ref", 0), ("a", 2), ("b", 4)):
+        Path(name).write_text("".join(f"{line[cut:]}\n" for line in lines), encoding="utf-8")
+    chars = "bleu" if language == "zh" else "bleu[tokenizer=char]"
+    words = ["systems", "-r", "ref", "-t", "a", "b", "--resamples", "20"]
+    printed, err = command(*words, "-m", f"{chars},ter,chrf")
+    name = {"zh": "Chinese", "ja": "Japanese"}[language]
+    notes = [line.removeprefix("ranker: note: ") for line in err.splitlines() if name in line]
+    joined = f"the references are {name}, written without spaces, so tokenizer=none treats each clause as one word"
+    assert notes[-1] == f"ter: {joined}; better use tokenizer=tercom-asian"
+    assert [note.partition(",")[0] for note in notes[:-1]] == ["bleu: tokenizer=zh"] * (language == "zh")
+    assert "people agree" not in printed
+    fine = command(*words, "-m", "ter[tokenizer=tercom-asian]", "--lp", f"en-{language}")
+    assert "better use" not in fine[1]
+    assert "people agree" not in fine[0]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.evaluation.systems.levels import Units
 from ranker.extractors.registry import make_metric
 from ranker.extractors.sacrebleu_signature import TESTED_VERSION
+from ranker.ranker_scorer import make_scorer
 from tests.datasets import Item, dataset_of
 from tests.effort import examples
 
@@ -95,6 +99,37 @@ def test_segments_are_signed_with_effective_order():
     dataset = dataset_of([(["a"], "a")])
     assert "|eff:yes|" in make_metric("bleu").sacrebleu(dataset, segments=True)
     assert "|eff:no|" in make_metric("bleu[effective_order=false]").sacrebleu(dataset, segments=True)
+
+
+@pytest.mark.skipif(sacrebleu.__version__ != TESTED_VERSION, reason="another version names itself")
+@pytest.mark.parametrize("references", [1, 2])
+@pytest.mark.parametrize("texts", [["a cat"], ["a cat", "The cat, on a mat"]], ids=len)
+def test_a_corpus_of_one_segment_is_scored_and_signed_as_the_segment(texts, references):
+    """sacreBLEU's command and its corpus_score give 0 for one segment below four words, its sentence_score does not."""
+    items = [(["the cat sat on a mat", "a cat sat"][:references], text) for text in texts]
+    scorer, dataset = make_scorer("bleu", None), dataset_of(items)
+    program = sacrebleu.metrics.BLEU(effective_order=len(texts) == 1)
+    columns = [list(column) for column in zip(*(item for item, _ in items), strict=True)]
+    expected = program.corpus_score(texts, columns)
+    assert scorer.score(scorer.statistics(dataset).sum(axis=0)) == pytest.approx(expected.score / 100, abs=1e-12)
+    assert scorer.sacrebleu(dataset, ["system"]) == f"|sacrebleu:BLEU|{program.get_signature().format()}"
+    assert ("|eff:yes|" in scorer.sacrebleu(dataset, ["system"])) == (len(texts) == 1)
+
+
+def test_documents_of_one_segment_beside_longer_ones_have_both_signatures():
+    dataset = dataset_of([(["the cat sat"], "the cat")] * 3)
+    dataset = dataclasses.replace(dataset, sources=dataset.sources.assign(doc=["x", "x", "y"]))
+    scorer = make_scorer("bleu", None)
+    units = Units.of(dataset, "document")
+    scores = dict(zip(units.keys["doc"], units.score(scorer, scorer.statistics(dataset)), strict=True))
+    assert scores["x"] == 0.0
+    assert scores["y"] == pytest.approx(sacrebleu.sentence_bleu("the cat", ["the cat sat"]).score / 100)
+    signed = scorer.sacrebleu(dataset, ["document"])
+    several, single = signed.removeprefix("|sacrebleu[document]:").split("|sacrebleu[document of one segment]:")
+    assert ("|eff:no|" in several, "|eff:yes|" in single) == (True, True)
+    alike = dataclasses.replace(dataset, sources=dataset.sources.assign(doc=["x", "y", "z"]))
+    assert scorer.sacrebleu(alike, ["document", "segment"]).startswith("|sacrebleu:BLEU|nrefs:1|case:mixed|eff:yes|")
+    assert "of one" not in make_scorer("chrf", None).sacrebleu(dataset, ["document"])
 
 
 @pytest.mark.parametrize(

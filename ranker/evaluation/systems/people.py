@@ -7,9 +7,14 @@ import json
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ranker import share
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.scripts import written_languages
 from ranker.evaluation.bootstrap import Estimate
 from ranker.extractors.scorers import Scorer
+from ranker.extractors.target_language import ENGLISH, in_english
 from ranker.storage.plain_data import record
 
 EXPONENT = 2 / 3
@@ -25,6 +30,8 @@ class AgreementCurve:
     model: str | None
     """Beginning of the digest of the model; None of a metric."""
     data: str
+    targets: tuple[str, ...]
+    """The target languages of these data; of others nothing is known."""
     slope: float
     low: float
     """Interval of the slope, from a bootstrap of language pairs and systems."""
@@ -45,9 +52,20 @@ def agreement_curves() -> dict[str, AgreementCurve]:
     return {name: record(AgreementCurve, curve) for name, curve in curves.items()}
 
 
-def agreement_curve(scorer: Scorer) -> AgreementCurve | None:
-    """Return the curve of a metric with default options, or of an included ranker, None of others."""
+def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
+    """Return the curve of a metric with default options, or of an included ranker, for a target language, or None."""
     curve = agreement_curves().get(scorer.name)
-    if curve is None or (curve.model is not None and f"|model:{curve.model}|" not in scorer.signature()):
+    if (
+        curve is None
+        or target not in curve.targets
+        or (curve.model is not None and f"|model:{curve.model}|" not in scorer.signature())
+    ):
         return None
     return curve if (curve.model is None) == (scorer.kind == "metric") else None
+
+
+def target_of(dataset: Dataset, lp: str) -> str:
+    """Return the target language of a language pair: as it is named, else as its script or its words tell, else ""."""
+    source = int(np.argmax(source_language_pairs(dataset) == lp))
+    named = str(written_languages(dataset)[source]).partition("_")[0]
+    return named or (ENGLISH if in_english(dataset)[source] else "")

@@ -36,7 +36,7 @@ from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.human_ranking import HumanRanking, comparisons, rank_clusters, rank_systems
 from ranker.evaluation.systems.levels import documents
 from ranker.evaluation.systems.pair_tests import SystemPairTests, compare_pairs, sources_needed
-from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve
+from ranker.evaluation.systems.people import FEWEST_SOURCES, AgreementCurve, agreement_curve, target_of
 from ranker.evaluation.systems.result import (
     ComparedSystem,
     SystemComparison,
@@ -220,7 +220,7 @@ class _SystemTable:
     """
 
     def __init__(self, dataset: Dataset, lp: str) -> None:
-        self.lp = lp
+        self.lp, self.target = lp, target_of(dataset, lp)
         self.where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
         rows = np.flatnonzero(source_language_pairs(dataset)[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
@@ -300,7 +300,7 @@ def _compare(
     base = table.first if baseline is None else baseline
     by_system = zip(judged[table.candidates].T, scorer.score(rows).T, strict=True)
     controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
-    curve = agreement_curve(scorer) if len(rows) >= FEWEST_SOURCES else None
+    curve = agreement_curve(scorer, table.target) if len(rows) >= FEWEST_SOURCES else None
     found = names, tests, scorer.sign, base, settings, details, human, controlled, curve
     return _comparison(table.lp, name, len(rows), *found, resampled=None if units is None else len(cube))
 
@@ -435,7 +435,7 @@ def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking,
     if human_kind is None:
         return (), notes
     rankings = rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed)
-    return rankings, (*notes, *filter(None, [judgements_note(dataset, human_kind)]))
+    return rankings, (*notes, *filter(None, [judgements_note(dataset, kind)]))
 
 
 def _agreement(
@@ -458,7 +458,8 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
         notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
-    curve = agreement_curve(scorer)
+    curves = {agreement_curve(scorer, target_of(dataset, lp)) for lp in dataset.language_pairs}
+    curve = next(filter(None, curves), None)
     return SystemsMetric(
         name,
         scorer.kind,

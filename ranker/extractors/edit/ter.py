@@ -17,6 +17,7 @@ from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
@@ -94,6 +95,10 @@ class TranslationEditRate(Metric):
             value = getattr(self, option)
             if value is not None and value < lowest:
                 raise OptionError(f"ter[{option}={value}]: expected {lowest} or more")
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
+        return tokenizer_note(dataset, self.tokenizer, asian="tercom-asian")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
         """Return sacreBLEU's signature of the same scores, or None: with its search, limits and words only."""

@@ -20,8 +20,11 @@ _BETTER = {HAN: "zh", KANA: "ja-mecab or char"}
 _BETTER_FOR_OTHERS = "char or flores200"
 
 
-def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
-    """Return one line if `tokenizer` is chosen by the script of the references, or cannot split them into words."""
+def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
+    """Return one line if `tokenizer` is chosen by the script of the references, or cannot split them into words.
+
+    The line names a better one: for Chinese and Japanese `asian`, if the metric has one of its own.
+    """
     names, source_language = language_tokenizers(dataset)
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
         if language is None:
@@ -30,9 +33,10 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
         used = names[source_language[first]] if tokenizer == "auto" else tokenizer
         of_pair = "" if pair == "?" else f" of {pair}"
         if used in _JOINING.get(language, _JOINING_OTHERS):
+            better = (language in _BETTER and asian) or _BETTER.get(language, _BETTER_FOR_OTHERS)
             return (
                 f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
-                f"treats each clause as one word; better use tokenizer={_BETTER.get(language, _BETTER_FOR_OTHERS)}"
+                f"treats each clause as one word; better use tokenizer={better}"
             )
         if tokenizer == "auto" and not is_language(target_language(pair) or ""):
             return (

@@ -10,7 +10,7 @@ import pytest
 from ranker import Ranker, compare_systems, from_records, included_models, share
 from ranker.evaluation.bootstrap import index_draws
 from ranker.evaluation.systems.pair_tests import compare_pairs, power_of, smallest_found, sources_needed
-from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves
+from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves, target_of
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranker_scorer import scorer_of
@@ -99,12 +99,42 @@ def test_curves_begin_at_one_half_and_never_fall() -> None:
 
 def test_only_what_a_curve_was_learnt_from_has_one() -> None:
     names = [name for name, curve in agreement_curves().items() if curve.model is not None]
-    assert all(agreement_curve(scorer_of(name).for_systems()) for name in ("bleu", "chrf", "ter", *names))
+    assert all(agreement_curve(scorer_of(name).for_systems(), "en") for name in ("bleu", "chrf", "ter", *names))
     other = Ranker.load(included_models.locate("full-any"))
     other.mean = other.mean + 1
     other._stored = None
     for scorer in (other, "bleu[order=2]", "ribes"):
-        assert agreement_curve(scorer_of(scorer)) is None
+        assert agreement_curve(scorer_of(scorer), "en") is None
+
+
+@pytest.mark.parametrize(
+    ("lp", "reference", "target", "known"),
+    [
+        ("de-en", "the cat sat on the mat", "en", {"bleu", "chrf", "full"}),
+        (None, "the cat sat on the mat", "en", {"bleu", "chrf", "full"}),
+        ("en-de", "die Katze sitzt auf der Matte", "de", {"bleu", "chrf", "full-any"}),
+        ("en-de_CH", "die Katze sitzt auf der Matte", "de", {"bleu", "chrf", "full-any"}),
+        ("en-ru", "кошка сидит на коврике", "ru", {"bleu", "chrf"}),
+        ("en-zh", "猫坐在垫子上。", "zh", set()),
+        (None, "猫坐在垫子上。", "zh", set()),
+        ("en-ja", "猫がマットの上に座っている。", "ja", set()),
+        ("en-vi", "con mèo ngồi trên tấm thảm", "vi", set()),
+        (None, "con mèo ngồi trên tấm thảm", "", set()),
+    ],
+)
+def test_a_curve_is_of_the_languages_that_it_was_learnt_from(
+    lp: str | None, reference: str, target: str, known: set[str]
+) -> None:
+    sources = [
+        {"source": str(number), "references": [reference] * 20, "candidates": [reference], **({"lp": lp} if lp else {})}
+        for number in range(20)
+    ]
+    data = from_records(sources)
+    assert target_of(data, lp or "?") == target
+    found = {name for name in agreement_curves() if agreement_curve(scorer_of(name).for_systems(), target)}
+    assert found >= known
+    assert bool(found) == bool(known)
+    assert ("full" in found, "full-any" in found) == (target == "en", target in ("en", "de"))
 
 
 @pytest.mark.parametrize("sources", [FEWEST_SOURCES - 1, FEWEST_SOURCES])
