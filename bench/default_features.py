@@ -1,27 +1,27 @@
 """Which features suit few judgements: `python bench/default_features.py` prints a table.
 
-Each of the years 2012 to 2014 is left out in turn: a ranker is trained on a sample of judged sources of the other two,
-from one language pair or of all into English, and tested on the year left out (Kendall's tau, wmt14 variant, primary
-pairs, mean over language pairs). A row of the table is the mean over years, language pairs and seeds, with the lowest
-figure. Features of a year are extracted once, those that learn from what is ranked once per sample. Corpora are NAME-
-rr of the shared data ($RANKER_SHARED/data). wmt15 is not used.
+A ranker is trained on a sample of the judged sources of a corpus and tested on its others (*own*), or on a sample of
+the other corpora of preferences and tested on the one left out (*other*). Figures are Kendall's tau (wmt14 variant),
+means over corpora, their language pairs and seeds, with the lowest figure. Sources that the included encoder learnt
+from are left out of all. Features of a corpus are extracted once, those that learn from what is ranked once per sample.
+Corpora are files of the shared data ($RANKER_SHARED/data). wmt15 is not used.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from bench.common import INTO_ENGLISH, drawn_sources, locate, row, run_main, table
-from ranker.arrays import FloatArray
+from bench.common import INTO_ENGLISH, drawn_sources, locate, row, run_main, say, table
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
-from ranker.corpora.judgements import PREFERENCES, judged, preference_pairs
+from ranker.corpora.judgements import PREFERENCES, human_scores, judged, ordered_pairs, preference_pairs, resolve_kind
 from ranker.corpora.selection import select_language_pairs
+from ranker.corpora.source_keys import among
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
@@ -29,15 +29,23 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import DEFAULTS
 from ranker.training_data import TrainingTable, standardiser
 
-YEARS = ("wmt12", "wmt13", "wmt14")
-MOST = 1000
-"""Sources taken of a language pair of a year."""
+CORPORA = ("wmt12", "wmt14", "wmt19-darr", "mqm21", "bio21-mqm")
+OWN, OTHER = "own", "other"
+MOST = 500
+"""Sources taken of a language pair of a corpus."""
+_ENCODER, _CONSENSUS = "semantic", "consensus[metric=semantic,trust=source].diverse"
+_PERPLEXITY = "perp[match=true,model=shipped]"
 CANDIDATES = {
     "chrF, not trained": "chrf",
-    "epsilon-smoothed BLEU, not trained": "bleu[smoothing=epsilon]",
+    "`semantic.f`, not trained": _ENCODER,
     "`ye07`": "ye07",
-    "`standard`": "standard",
-    "`standard-any`": "standard-any",
+    "`standard-lexical`": "standard-lexical",
+    "`standard-lexical` and `semantic`": f"standard-lexical,{_ENCODER}",
+    "`semantic`": _ENCODER,
+    "`semantic` and consensus": f"{_ENCODER},{_CONSENSUS}",
+    "`standard`: these and METEOR": "standard",
+    "`standard` and perplexity": f"standard,{_PERPLEXITY}",
+    "`standard`, length, hamming and TER": "standard,length,hamming,ter[search=tercom,tokenizer=13a]",
 }
 
 
@@ -46,6 +54,7 @@ class Table:
     """Judged candidates and their features, each extractor's made once."""
 
     dataset: Dataset
+    kind: str
     made: dict[str, FloatArray] = field(default_factory=dict)
 
     def columns(self, extractors: Sequence[Extractor]) -> FloatArray:
@@ -58,72 +67,108 @@ class Table:
                 self.made[str(extractor)] = columns
         return np.concatenate([self.made[str(item)] for item in extractors], axis=1)
 
+    def take(self, sources: BoolArray, *, keep: bool) -> Table:
+        """Return some sources; unless `keep`, columns that learn from what is ranked are left out."""
+        rows = sources[self.dataset.candidate_source]
+        kept = {name: matrix[rows] for name, matrix in self.made.items() if keep or name not in RANKED}
+        return Table(self.dataset.select_sources(sources), self.kind, kept)
+
     def tau(self, scores: FloatArray) -> float:
         """Return the mean over language pairs."""
         names, codes = np.unique(source_language_pairs(self.dataset).astype(str), return_inverse=True)
-        counts = tau_counts(scores, preference_pairs(self.dataset), codes[self.dataset.candidate_source], len(names))
+        pairs = (
+            preference_pairs(self.dataset)
+            if self.kind == PREFERENCES
+            else ordered_pairs(human_scores(self.dataset, self.kind), self.dataset.candidate_offsets)
+        )
+        counts = tau_counts(scores, pairs, codes[self.dataset.candidate_source], len(names))
         return float(tau(counts).mean())
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sources to train on, and the year to test on."""
+    """Sources to train on, and others to test on."""
 
+    how: str
     size: int
+    corpus: str
     table: Table
     test: Table
 
-    def tau(self, features: str) -> float:
+    def tau(self, name: str, features: str) -> float:
         """Train by ``C="auto"`` and test."""
         extractors = FeatureSet.parse(features).extractors
+        if "not trained" in name:
+            column = [name.rpartition(".")[2] for name in extractors[0].columns].index("f") if "." in name else 0
+            return self.test.tau(self.test.columns(extractors)[:, column])
         columns = self.table.columns(extractors)
         mean, scale = standardiser(columns)
-        table = TrainingTable.of(self.table.dataset, PREFERENCES, DEFAULTS.pairs)
+        table = TrainingTable.of(self.table.dataset, self.table.kind, DEFAULTS.pairs)
         svm = table.learn((columns - mean) / scale, C="auto", loss=DEFAULTS.loss, seed=0)
         return self.test.tau((self.test.columns(extractors) - mean) / scale @ svm.coef)
 
 
+EXTRACTORS = {str(item): item for text in CANDIDATES.values() for item in FeatureSet.parse(text).extractors}
+RANKED = {name for name, extractor in EXTRACTORS.items() if extractor.fit_scope == "ranked"}
+
+
 def read(name: str) -> Table:
-    """Read a year into English: what was judged, up to `MOST` sources per language pair."""
+    """Read a corpus into English: what was judged, up to `MOST` sources per language pair."""
     dataset = select_language_pairs(catalogue.load(locate(name)), [INTO_ENGLISH])
-    dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
-    there = np.diff(dataset.candidate_offsets) > 0
-    return Table(dataset.select_sources(drawn_sources(dataset, there, MOST)))
+    dataset = dataset.select_sources(~among(dataset, FeatureSet.parse("semantic").pretraining_sources))
+    kind = resolve_kind(dataset)
+    dataset = dataset.select_candidates(judged(dataset, kind))
+    there = np.diff(dataset.candidate_offsets) > 1
+    made = Table(dataset.select_sources(drawn_sources(dataset, there, MOST)), kind)
+    say(f"{name}: {len(made.dataset.sources)} sources, {len(made.dataset)} candidates")
+    for extractor in EXTRACTORS.values():
+        made.columns([extractor])
+    return made
 
 
-def draw(years: dict[str, Table], left_out: str, lp: str, size: int, seed: int) -> Sample:
-    """Draw training sources from the years that are not left out."""
-    others = [table for name, table in years.items() if name != left_out]
-    joined = concatenate([table.dataset for table in others])
-    usable = np.flatnonzero([lp in (INTO_ENGLISH, own) for own in source_language_pairs(joined)])
-    generator = np.random.default_rng([seed, size, YEARS.index(left_out)])
-    keep = np.zeros(len(joined.sources), dtype=bool)
-    keep[generator.permutation(usable)[:size]] = True
-    table = Table(joined.select_sources(keep))
-    rows = keep[joined.candidate_source]
-    extractors = {str(item): item for text in CANDIDATES.values() for item in FeatureSet.parse(text).extractors}
-    for name, extractor in extractors.items():
-        if extractor.fit_scope == "none":
-            table.made[name] = np.concatenate([right.columns([extractor]) for right in others])[rows]
-    return Sample(size, table, years[left_out])
+def joined(tables: Sequence[Table]) -> Table:
+    """Put corpora of preferences one behind the other."""
+    dataset = concatenate([table.dataset for table in tables])
+    made = {name: np.concatenate([table.made[name] for table in tables]) for name in EXTRACTORS}
+    return Table(dataset, PREFERENCES, made)
+
+
+def samples(tables: dict[str, Table], sizes: Sequence[int], seeds: int) -> Iterator[Sample]:
+    """Draw training sources from a corpus itself, and from the others."""
+    for number, (name, own) in enumerate(tables.items()):
+        others = [each for other, each in tables.items() if other != name and each.kind == PREFERENCES]
+        for size in (size for size in sizes if 2 * size <= len(own.dataset.sources)):
+            for seed in range(seeds):
+                for how, whole in ((OWN, own), *([(OTHER, joined(others))] if own.kind == PREFERENCES else [])):
+                    drawn = np.zeros(len(whole.dataset.sources), dtype=bool)
+                    generator = np.random.default_rng([seed, size, number])
+                    drawn[generator.permutation(len(drawn))[:size]] = True
+                    test = own.take(~drawn, keep=True) if how == OWN else own
+                    yield Sample(how, size, name, whole.take(drawn, keep=False), test)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 400, 1600])
-    parser.add_argument("--lp", nargs="+", default=[INTO_ENGLISH, "de-en"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 300, 1000])
     parser.add_argument("--seeds", type=int, default=2)
     options = parser.parse_args()
-    years = {name: read(name) for name in YEARS}
-    grid = itertools.product(YEARS, options.lp, options.sizes, range(options.seeds))
-    samples = [draw(years, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
-    print("\n".join(table(["features", *(f"{size:,} sources" for size in options.sizes)])))
-    for name, features in CANDIDATES.items():
-        cells = []
-        for size in options.sizes:
-            taus = [sample.tau(features) for sample in samples if sample.size == size]
-            cells.append(f"{np.mean(taus):.3f} ({np.min(taus):.3f})")
-        print(row(name, *cells), flush=True)
+    tables = {name: read(name) for name in CORPORA}
+    found: dict[tuple[str, str, int, str], list[float]] = {}
+    for sample in samples(tables, options.sizes, options.seeds):
+        for name, features in CANDIDATES.items():
+            key = (name, sample.how, sample.size, sample.corpus)
+            found.setdefault(key, []).append(sample.tau(name, features))
+            say(f"{key}: {found[key][-1]:.3f}")
+    for corpora in (CORPORA, *((name,) for name in CORPORA)):
+        cells = [(how, size) for how in (OWN, OTHER) for size in options.sizes]
+        print("\n".join([", ".join(corpora), "", *table(["features", *(f"{how} {size:,}" for how, size in cells)])]))
+        for name in CANDIDATES:
+            figures = []
+            for how, size in cells:
+                taus = [found[key] for corpus in corpora if (key := (name, how, size, corpus)) in found]
+                figures.append(f"{np.mean(taus):.3f} ({np.min(taus):.3f})" if taus else "-")
+            print(row(name, *figures), flush=True)
+        print()
 
 
 if __name__ == "__main__":

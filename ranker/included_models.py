@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from ranker import share
 from ranker.corpora.dataset import Dataset, target_languages
+from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, nearest
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import english_note, looks_english
-from ranker.settings import STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED
+from ranker.settings import STANDARD, STANDARD_ANY, STANDARD_LEXICAL, STANDARD_UNREFERENCED
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
@@ -52,24 +55,30 @@ def default_model(dataset: Dataset) -> str:
     return ENGLISH if "" not in targets or looks_english(dataset) else ANY
 
 
-def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Choose the standard features that can be had of a data set to train on."""
-    if not len(dataset.references):
+def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
+    """Choose the standard features that can be had of judged outputs to train on, and say why not all."""
+    if not len(outputs.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
-    if default_model(dataset) != ENGLISH:
+    if default_model(outputs) != ENGLISH:
         name = STANDARD_ANY
-        targets = sorted({*target_languages(dataset)} - {"en", ""})
+        targets = sorted({*target_languages(outputs)} - {"en", ""})
         languages = ", ".join(map(repr, targets))
-        why = f"no parser for {languages}" if targets else "the references do not look English"
-        notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")
-    extractors = FeatureSet.parse(name).extractors
-    reason = FeatureSet(extractors).missing_requirement(dataset)
-    if reason:
-        left_out = dict.fromkeys(extractor.name for extractor in extractors if extractor.missing_requirement(dataset))
-        notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
-        extractors = tuple(extractor for extractor in extractors if not extractor.missing_requirement(dataset))
-    return (",".join(map(str, extractors)) if reason else name), tuple(notes)
+        why = f"no encoder for {languages}" if targets else "the references do not look English"
+        notes.append(f"{why}: using the feature set {name}, which compares words and characters")
+    features = FeatureSet.parse(name)
+    learnt_from = among(outputs, features.pretraining_sources)
+    if learnt_from[outputs.candidate_source].all():
+        name = STANDARD_LEXICAL
+        notes.append(f"the encoder was trained on all of these sources: using the feature set {name}")
+        features, learnt_from = FeatureSet.parse(name), np.zeros_like(learnt_from)
+    outputs = outputs.select_sources(~learnt_from)
+    reason = features.missing_requirement(outputs)
+    if not reason:
+        return name, tuple(notes)
+    left_out = dict.fromkeys(each.name for each in features.extractors if each.missing_requirement(outputs))
+    notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
+    return ",".join(str(each) for each in features.extractors if not each.missing_requirement(outputs)), tuple(notes)
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:

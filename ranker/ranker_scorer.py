@@ -120,6 +120,10 @@ class RankerScorer(Scorer):
         """Return the share of the sources of `dataset` that the ranker learnt from."""
         return self.ranker.seen(dataset)
 
+    def learnt_from(self, dataset: Dataset) -> BoolArray:
+        """Return the mask of the sources that the ranker learnt from."""
+        return self.ranker.learnt_from(dataset)
+
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
     ) -> dict[str, FloatArray | BoolArray]:

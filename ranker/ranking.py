@@ -173,6 +173,11 @@ class Ranker:
     def fit_table(self, dataset: Dataset) -> TrainingTable:
         """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
+        if settings.features == AUTO and self.base is None:
+            outputs = dataset.select_candidates(judged(dataset, resolve_kind(dataset, settings.kind)))
+            features, about = standard_features(outputs)
+            self.feature_set = FeatureSet.parse(features)
+            notes.extend(about)
         seen = self.feature_set.pretraining_sources
         known = among(dataset, seen)
         if known.any():
@@ -187,11 +192,6 @@ class Ranker:
         if settings.references_as_candidates:
             added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
         table = TrainingTable.of(scored, kind, settings.pairs, added)
-        if settings.features == AUTO and self.base is None:
-            outputs = table.added.outputs if table.added else table.dataset
-            features, about = standard_features(outputs)
-            self.feature_set = FeatureSet.parse(features)
-            notes.extend(about)
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
@@ -370,6 +370,11 @@ class Ranker:
         """Return the share of the sources of `dataset` that were learnt from."""
         self._trained()
         return share_among(dataset, self._sources)
+
+    def learnt_from(self, dataset: Dataset) -> BoolArray:
+        """Return the mask of the sources of `dataset` that were learnt from."""
+        self._trained()
+        return among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
         """Return what every column adds to the score of every row of a frame, else of every candidate.

@@ -162,7 +162,7 @@ def test_one_source_leaves_nothing_to_choose_C_by():
 
 def test_many_features_for_few_sources_are_said(sample):
     few = sample.select_sources(np.arange(len(sample.sources)) < 60)
-    assert Ranker("standard", kind="fluency").fit(few).training_notes == (
+    assert Ranker("standard-lexical", kind="fluency").fit(few).training_notes == (
         "60 sources: too few to weight 73 features against each other, so each weight depends on little but its own "
         "feature (C = 8.4e-06, the smallest value tried); compare with fewer features: --features ye07 or "
         "--features ye07-order",

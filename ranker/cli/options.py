@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,6 +110,20 @@ def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> No
     """Refuse ``--exclude-self`` without references as candidates."""
     if exclude_self and not references_as_candidates:
         raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
+
+
+def typed(context: typer.Context, without: Container[str], *more: str) -> str:
+    """Return the command as it was typed, with more words and without some parameters, by their names."""
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or name in without:
+            continue
+        value = context.params[name]
+        option = [max(parameter.opts, key=len)] if parameter.param_type_name == "option" else []
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += option if isinstance(each, bool) else [*option, str(each)]
+    return shlex.join([*words, *more])
 
 
 def level_of(name: LevelName | None) -> Level | None:

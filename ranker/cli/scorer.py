@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,15 +111,25 @@ _SCOPES = {
 """What to know about included models before using them."""
 
 
+_MOST_MODELS = 5
+
+
 def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
-    """Return the name of the included ranker for such data, and tell the user what is used `besides` it."""
+    """Return the name of the included ranker for such data, and tell the user what is used `besides` it.
+
+    Who has just trained a model means that one: models in the current folder are named.
+    """
     from ranker import included_models
+    from ranker.storage.model_files import models_in
 
     name = included_models.default_model(dataset)
     scope = _SCOPES.get(name, "")
     used = f"{', '.join(besides)} and " if besides else ""
     others = "others" if besides else "another"
-    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model or --metric")
+    own = [shlex.quote(model) for model in itertools.islice(models_in(Path()), _MOST_MODELS + 1)]
+    listed = ", ".join([*own[:_MOST_MODELS], *["..."][: len(own) - _MOST_MODELS]])
+    option = f" {listed} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {listed})" if own else ""
+    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option} or --metric")
     return name
 
 
@@ -139,9 +151,18 @@ def result_signature(
 
 def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
-    notes = [scorer.note(dataset, rows) for scorer in scorers]
-    for note in dict.fromkeys(note for note in notes if note):
-        print_note(note)
+    used = [*scorers]
+    print_each([(scorer.name, note) for scorer in used if (note := scorer.note(dataset, rows))], len(used))
+
+
+def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
+    """Tell the user notes about some of so many `scorers`, by their names, each once and of which it is, if not all."""
+    named: dict[str, list[str]] = {}
+    for name, note in notes:
+        named.setdefault(note, []).append(name)
+    for note, names in named.items():
+        of_all = len(names) == scorers or note.startswith(names[0])
+        print_note(note if of_all else f"{', '.join(names)}: {note}")
 
 
 def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:

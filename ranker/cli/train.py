@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
 from typer import Option
 
 from ranker.cli.options import (
@@ -20,6 +22,7 @@ from ranker.cli.options import (
     Without,
     check_exclude_self,
     listed_paths,
+    typed,
     unused_notes,
     working,
 )
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     inputs: Annotated[Input, Without(["given"])],
     features: Annotated[
         str,
@@ -101,8 +105,8 @@ def command(
 ) -> None:
     """Learn a ranker from human judgements.
 
-    Training ends with a cross-validation: agreement on sources that were not used for training, compared with chrF, and
-    with the rankers that --compare names.
+    Training ends with a cross-validation: agreement on sources that were not used for training, compared with chrF,
+    with the included ranker for such data, and with the rankers that --compare names.
 
     With --from, the weights of another ranker are the starting point. They change only as far as cross-validation over
     sources shows an improvement of more than two standard errors.
@@ -113,8 +117,9 @@ def command(
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     from ranker.evaluation.cross_validation import cross_validate
-    from ranker.evaluation.direction import direction_note
+    from ranker.evaluation.direction import direction_note, judgements_note
     from ranker.extractors.target_language import english_note
+    from ranker.included_models import default_model
     from ranker.ranker_scorer import make_scorer
     from ranker.ranking import Ranker
     from ranker.storage.model_files import check_target
@@ -138,6 +143,7 @@ def command(
     other = [each.read(ranker.feature_set.members) for each in apart]
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
+    judgements_note(dataset, kind)
     with working("training"):
         table = ranker.fit_table(dataset)
         if other:
@@ -155,7 +161,7 @@ def command(
         notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):
-            cross_validation = cross_validate(ranker, table, rivals=rivals, folds=folds, seed=seed)
+            cross_validation = cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed)
             if not other and cross_validation.confidence:
                 learnt: list[Confidence | None] = [None] * len(ranker.weight_sets.weights)
                 learnt[table.place] = cross_validation.confidence
@@ -163,11 +169,35 @@ def command(
                 ranker.save(target)
     for note in filter(None, notes):
         print_note(note)
-    _print(ranker, target, int(dataset.preferences["primary"].sum()), cross_validation, form)
+    advice = _advice(context, ranker, target, default_model(table.dataset), cross_validation)
+    _print(ranker, target, int(dataset.preferences["primary"].sum()), cross_validation, advice, form)
+
+
+def _advice(
+    context: typer.Context, ranker: Ranker, target: Path, included: str, cross_validation: CrossValidation | None
+) -> list[str]:
+    """Return the commands to go on with: to adapt the included model if it is better, and to use the new one.
+
+    They end the output, because whoever ranks without --model uses an included model, not the one just trained.
+    """
+    from ranker.extractors.given import given_files
+
+    advice = []
+    if cross_validation and included in cross_validation.better and ranker.base is None:
+        again = typed(context, {"features", "c", "nonnegative", "form", "as_json", "output"}, "--from", included)
+        advice.append(f"to start from {included} instead: {again}")
+    given = [f"--given {name}=FILE" for name in given_files(ranker.feature_set.members)]
+    advice.append(" ".join([f"to use this model: ranker rank FILE --model {shlex.quote(str(target))}", *given]))
+    return advice
 
 
 def _print(
-    ranker: Ranker, target: Path, comparisons: int, cross_validation: CrossValidation | None, form: DocumentFormat
+    ranker: Ranker,
+    target: Path,
+    comparisons: int,
+    cross_validation: CrossValidation | None,
+    advice: list[str],
+    form: DocumentFormat,
 ) -> None:
     weights = [
         {"column": column, "weight": float(weight)}
@@ -201,6 +231,7 @@ def _print(
         say(f"model written: {target}")
         if cross_validation:
             _show(cross_validation)
+        say(*advice)
 
     emit(form, document, weights, show)
 

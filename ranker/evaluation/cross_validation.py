@@ -11,18 +11,18 @@ all sources are ranked together. The judgements of a held-out source influence i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.source_keys import same_source
-from ranker.errors import DataError, ModelError, OptionError, counted
+from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, note_logger
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
@@ -32,11 +32,13 @@ from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
 from ranker.frames.labelled import Candidates, candidate_rows, scored_apart_from_itself
+from ranker.included_models import default_model
 from ranker.ranker_scorer import make_scorer
 from ranker.ranking import Ranker
 from ranker.settings import AUTO, FOLDS, Loss
 from ranker.training_data import TrainingTable, standardiser, stratified_folds
 
+_LOG = note_logger(__name__)
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
 """Minimum number of sources for a verdict."""
@@ -66,6 +68,8 @@ class CrossValidation:
     seed: int
     rows: tuple[HeldOut, ...]
     verdicts: tuple[str, ...]
+    better: tuple[str, ...]
+    """What has a higher figure than the new model on the same sources, significant or not."""
     confidence: Confidence | None
     """What margins mean to people, by the sources held out; None if these are too few."""
 
@@ -98,7 +102,7 @@ def train(
     folds: int = FOLDS,
     seed: int = 0,
 ) -> TrainingResult:
-    """Train a ranker, and cross-validate it over sources.
+    """Train a ranker, and cross-validate it over sources, beside chrF and the included ranker for such data.
 
     Parameters
     ----------
@@ -107,7 +111,7 @@ def train(
     ranker : str or Ranker, default "auto"
         Features in their notation, or a ranker with other settings; it is trained in place.
     compare : list of str, Path, Metric or Ranker
-        What to compare with in the cross-validation, besides chrF.
+        What else to compare with in the cross-validation.
     folds : int, default 5
         0 for no cross-validation.
     seed : int, default 0
@@ -116,14 +120,14 @@ def train(
     --------
     >>> from ranker import Ranker, train
     >>> train("sample", Ranker("bleu", C=0.01)).to_frame()["name"].tolist()
-    ['this model', 'chrf']
+    ['this model', 'chrf', 'full']
     """
     ranker = Ranker(ranker) if isinstance(ranker, str) else ranker
     table = ranker.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
     rivals = scorers_by_name(compare)
-    return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, folds=folds, seed=seed))
+    return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed))
 
 
 def cross_validate(
@@ -131,11 +135,16 @@ def cross_validate(
     table: TrainingTable,
     *,
     rivals: Mapping[str, Scorer] | None = None,
+    included: bool = False,
     folds: int = FOLDS,
     resamples: int = 1000,
     seed: int = 0,
 ) -> CrossValidation:
-    """Cross-validate a trained ranker, and compare it with chrF, if there are references, and with `rivals`."""
+    """Cross-validate a trained ranker, and compare it with chrF, if there are references, and with `rivals`.
+
+    The `included` ranker is the one that suits such data untrained. A rival is compared on the sources that it did not
+    learn from.
+    """
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
@@ -147,27 +156,51 @@ def cross_validate(
     parts = min(folds, judged_sources)
     has_references = bool((np.diff(table.dataset.reference_offsets)[table.group] > 0).all())
     baseline = {BASELINE: make_scorer(BASELINE, None)} if has_references else {}
-    compared = {**baseline, **(rivals or {})}
+    rivals = rivals or {}
+    default = {name: make_scorer(None, name) for name in [default_model(table.dataset)] if included}
+    compared = {**baseline, **default, **rivals}
     held_out = held_out_scores(ranker, table, fold_of_sources(table, parts, seed))
     scored = [CandidateScores(THIS_MODEL, held_out)]
-    scored += [
-        CandidateScores(name, scorer.candidate_scores(table.whole, table.rows)) for name, scorer in compared.items()
-    ]
-    notes = {name: scorer.trained_on(table.dataset) for name, scorer in compared.items()}
-    comparison = compare(
-        [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
-    )
+    for name, scorer in compared.items():
+        try:
+            scored.append(CandidateScores(name, scorer.candidate_scores(table.whole, table.rows)))
+        except RankerError as error:
+            if name in (*baseline, *rivals):
+                raise
+            _LOG.warning("ranker: note: no comparison with the included model %s: %s", name, error)
+    whole = _compared(table, scored, resamples, seed)
+    assert whole is not None
+    comparisons: dict[str, Comparison | None] = {}
+    for each in scored:
+        seen = compared[each.name].learnt_from(table.dataset) if each.name in compared else np.zeros(1, dtype=bool)
+        part = [scored[0], each]
+        comparisons[each.name] = _compared(table, part, resamples, seed, ~seen) if seen.any() else whole
+    better, verdicts = _verdicts(comparisons)
     return CrossValidation(
         table.dataset.name,
         table.kind,
         parts,
-        comparison.main_scope.sources,
+        whole.main_scope.sources,
         resamples,
         seed,
-        tuple(_row(comparison, metric.name, notes.get(metric.name)) for metric in scored),
-        tuple(_verdicts(comparison, [name for name, note in notes.items() if not note])),
+        tuple(_row(comparison, name, whole) for name, comparison in comparisons.items()),
+        tuple(verdicts),
+        tuple(better),
         _confidence(table, held_out),
     )
+
+
+def _compared(
+    table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
+) -> Comparison | None:
+    """Compare scores with the judgements of some `sources`, by default of all; None if these order nothing."""
+    dataset = table.dataset
+    if sources is not None:
+        if not sources[table.sources].any():
+            return None
+        rows = sources[dataset.candidate_source]
+        dataset, scored = dataset.select_sources(sources), [replace(each, scores=each.scores[rows]) for each in scored]
+    return compare([(dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed)
 
 
 def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
@@ -211,7 +244,16 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     return scores
 
 
-def _row(comparison: Comparison, name: str, note: str | None) -> HeldOut:
+def _row(comparison: Comparison | None, name: str, whole: Comparison) -> HeldOut:
+    if comparison is None:
+        unknown = Estimate(np.nan, np.nan, np.nan)
+        tau = unknown if _estimate(whole, TAU, THIS_MODEL) else None
+        return HeldOut(name, tau, unknown, "was trained on all of these sources")
+    note = None
+    if comparison is not whole:
+        statistic, own = _main_figure(comparison)
+        unseen = f"on the {counted(comparison.main_scope.sources, 'source')} that it was not trained on"
+        note = f"{unseen}, where this model has {_TITLES[statistic]} {_short(own.value)}"
     return HeldOut(name, _estimate(comparison, TAU, name), comparison.estimate(SPEARMAN, metric=name), note)
 
 
@@ -220,24 +262,43 @@ def _estimate(comparison: Comparison, statistic: str, name: str) -> Estimate | N
     return Estimate(cell.value, cell.low, cell.high) if cell else None
 
 
-def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
-    """Say what ranks the held-out sources better than the model, and whether that is significant."""
-    if comparison.main_scope.sources < FEWEST_SOURCES:
-        return [f"{comparison.main_scope.sources} sources are too few to evaluate a model: do not rely on these values"]
-    scope = comparison.main_scope.id
-    statistic = TAU if comparison.cell(TAU, scope, THIS_MODEL) else SPEARMAN
-    own, tests = _estimate(comparison, statistic, THIS_MODEL), comparison.tests_of(statistic, scope)
-    names = [metric.name for metric in comparison.metrics]
-    verdicts = []
-    for name in rivals:
-        baseline = _estimate(comparison, statistic, name)
-        if own is None or baseline is None or not baseline.value > own.value:
+def _main_figure(comparison: Comparison) -> tuple[str, Estimate]:
+    """Return the statistic that decides, and the figure of the new model."""
+    tau = _estimate(comparison, TAU, THIS_MODEL)
+    return (TAU, tau) if tau else (SPEARMAN, comparison.estimate(SPEARMAN, metric=THIS_MODEL))
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _verdicts(comparisons: Mapping[str, Comparison | None]) -> tuple[list[str], list[str]]:
+    """Return what ranks the held-out sources better than the model, and whether that is significant, in words."""
+    better, verdicts, few = [], [], []
+    for name, comparison in comparisons.items():
+        if comparison is None:
+            continue
+        sources = comparison.main_scope.sources
+        if sources < FEWEST_SOURCES:
+            are = "is" if sources == 1 else "are"
+            few.append(f"{counted(sources, 'source')} {are} too few to evaluate a model: do not rely on these values")
+        if name == THIS_MODEL:
+            continue
+        statistic, own = _main_figure(comparison)
+        rival = _estimate(comparison, statistic, name)
+        if rival is None or not rival.value > own.value:
+            continue
+        better.append(name)
+        if sources < FEWEST_SOURCES:
             continue
         title = "chrF" if name == BASELINE else f"the model {name}"
-        values = (f"{value:.3f}".replace("0.", ".", 1) for value in (baseline.value, own.value))
-        figures = f"{_TITLES[statistic]} {' against '.join(values)}"
+        figures = f"{_TITLES[statistic]} {_short(rival.value)} against {_short(own.value)}"
+        tests, names = (
+            comparison.tests_of(statistic, comparison.main_scope.id),
+            [each.name for each in comparison.metrics],
+        )
         if tests is not None and tests.ahead[names.index(name)][names.index(THIS_MODEL)]:
             verdicts.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
         else:
             verdicts.append(f"the new model is not significantly different from {title} ({figures})")
-    return verdicts
+    return better, [*dict.fromkeys(few), *verdicts]

@@ -21,7 +21,8 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -112,6 +113,24 @@ def check_target(path: Path) -> None:
             raise ModelError(f"{path}: cannot be written: the directory {path.parent} does not exist")
     except OSError as error:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def models_in(folder: Path) -> Iterator[str]:
+    """Yield the names of the model files ``*.model`` in a folder, sorted; of each only the first bytes are read."""
+    with suppress(OSError):
+        for path in sorted(folder.glob("*.model")):
+            # a pipe would wait for ever
+            if path.is_file() and _begins_as_model(path):
+                yield path.name
+
+
+def _begins_as_model(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(30 + len(_CARD))
+    except OSError:
+        return False
+    return head.startswith(b"PK\x03\x04") and head.endswith(_CARD.encode())
 
 
 def read_model(path: str | Path) -> StoredModel:

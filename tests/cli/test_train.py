@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
+import shlex
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.source_keys import short_keys
 from ranker.errors import DataError
+from ranker.learning.encoder.files import EncoderFiles
 from ranker.ranking import Ranker
 from ranker.settings import Settings
 
@@ -50,7 +56,8 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
     assert "|features:standard#" in printed
     assert "|pairs:graded|loss:squared_hinge|" in printed
     rows = printed[printed.index("120 sources, each ranked by a model that was not trained on it (5 folds)") :]
-    assert [line.split("  ")[0] for line in rows.splitlines()[2:]] == ["this model", "chrf"]
+    assert [line.split("  ")[0] for line in rows.splitlines()[2:5]] == ["this model", "chrf", "full"]
+    assert printed.endswith("\nto use this model: ranker rank FILE --model m.model\n")
 
 
 def test_preferences_and_the_comparisons_that_they_come_from_are_counted(train):
@@ -64,8 +71,88 @@ def test_other_rankers_are_compared_if_they_are_asked_for(train, refused):
     arguments = ("--data", "data.json", "--features", "chrf", "--model", "m")
     printed, _ = train(*arguments, "--compare", "consensus,full-any", records=graded(4))
     rows = printed[printed.index("4 sources, each ranked by") :].splitlines()
-    assert [line.split("  ")[0] for line in rows[2:6]] == ["this model", "chrf", "consensus", "full-any"]
+    assert [line.split("  ")[0] for line in rows[2:7]] == ["this model", "chrf", "full", "consensus", "full-any"]
     refused("train", *arguments, "--compare", "ful", says="ful: no such model .did you mean 'full'")
+
+
+def worse_than_included(count: int = 40) -> list[dict[str, object]]:
+    """Make sources whose grades the included model knows, and a model of lengths does not."""
+    items = graded(count)
+    for index, item in enumerate(items):
+        for place, each in enumerate(item["candidates"]):
+            words = each["text"].split()
+            each["text"] = " ".join([*words, *["zebra"] * ((place + index) % 3 * 8)])
+    return items
+
+
+def test_who_would_do_better_with_the_included_model_is_told_so_and_how(train):
+    """Who ranks without --model uses an included model: these lines are all that says how to use the new one."""
+    arguments = ("data.json", "--features", "length", "--C", "1", "--kind", "fluency", "-M", "my model", "--seed", "7")
+    printed, _ = train(*arguments, records=worse_than_included())
+    *_, verdict, start, use = printed.splitlines()
+    assert verdict.startswith("the model full ranks these held-out sources significantly better than the new model (")
+    command = "ranker train data.json --model 'my model' --kind fluency --seed 7 --from full"
+    assert start == f"to start from full instead: {command}"
+    assert use == "to use this model: ranker rank FILE --model 'my model'"
+    printed, err = train(*shlex.split(command)[2:])
+    assert "to start from" not in printed
+    assert "full" in [line.split("  ")[0] for line in printed.splitlines()]
+    assert "full#" in err
+    ranked = train("--data", "data.json", "-F", "length,given[name=fluency]", "-M", "m", "--C", "1", "--folds", "0")[0]
+    assert ranked.endswith("to use this model: ranker rank FILE --model m --given fluency=FILE\n")
+
+
+@pytest.mark.parametrize("line", ["rank data.json", "score data.json", "explain data.json", "evaluate data.json"])
+def test_without_a_model_those_in_the_folder_are_named(line, train, command):
+    """The second command of most users is ``ranker rank FILE``, and by it they mean the model of their first.
+
+    It uses an included one, so it must say that theirs is there and how to use it. Do not remove this to save lines.
+    """
+    Path("words.model").write_text("of another program")
+    Path("folder.model").mkdir()
+    with zipfile.ZipFile("zip.model", "w") as archive:
+        archive.writestr("other.json", "{}")
+    os.mkfifo("pipe.model")
+    Path("data.json").write_text(json.dumps(graded(2)), encoding="utf-8")
+
+    def note(*more: str) -> list[str]:
+        err = command(*line.split(), *more)[1]
+        return re.findall("the included model full; choose (?:another|others) with --model(.*) or --metric\n", err)
+
+    assert note() == [""]
+    train("--data", "data.json", "-F", "bleu", "-M", "my own.model", "--C", "1", "--folds", "0")
+    assert note() == [" 'my own.model' (in this folder)"]
+    assert note("--model", "my own.model") == []
+    for name in "abcdef":
+        shutil.copy("my own.model", f"{name}.model")
+    assert note() == [" FILE (in this folder: a.model, b.model, c.model, d.model, e.model, ...)"]
+
+
+def test_sources_that_the_encoder_knows_are_learnt_from_by_words(train, monkeypatch):
+    records = graded(40)
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+    keys = short_keys(catalogue.load("data.json"))
+    monkeypatch.setattr(EncoderFiles, "training_sources", keys)
+    printed, err = train("--data", "data.json", "--model", "m")
+    assert "note: the encoder was trained on all of these sources: using the feature set standard-lexical\n" in err
+    assert "rouge_l" in printed
+    assert "semantic" not in printed
+    monkeypatch.setattr(EncoderFiles, "training_sources", keys[:10])
+    printed, err = train("--data", "data.json", "--model", "m")
+    assert "note: 10 of 40 sources left out: the encoder was trained on them\n" in err
+    assert "semantic.f" in printed
+
+
+def test_judgements_upside_down_are_not_learnt_from_until_their_direction_is_stated(train, refused):
+    records = graded(20)
+    for item in records:
+        for each in item["candidates"]:
+            each["human"] = {"grade": -each["human"]["fluency"]}
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+    arguments = ("--data", "data.json", "--features", "chrf", "--model", "m", "--folds", "0")
+    says = "the direction is in doubt; state it: --kind grade:lower or --kind grade:higher"
+    refused("train", *arguments, says=says)
+    assert "prefers candidates" not in train(*arguments, "--kind", "grade:lower")[1]
 
 
 def test_the_json_holds_the_same_figures(train):
@@ -86,16 +173,16 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
     assert there.settings == here.settings == Settings()
 
 
-def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
+def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
     assert err.startswith(
-        "ranker: note: no parser for 'de': using the feature set standard-any, which has no dependency triplets\n"
+        "ranker: note: no encoder for 'de': using the feature set standard-any, which compares words and characters\n"
     )
     assert "|features:standard-any#" in printed
     _, err = train("--data", "data.json", "--model", "m", records=[
         {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
-    assert "no parser for 'cs', 'de': using the feature set standard-any" in err
+    assert "no encoder for 'cs', 'de': using the feature set standard-any" in err
     german = [{**item, "references": [f"das Boot {index} segelt"]} for index, item in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "--model", "m", records=german)
     assert "the references do not look English: using the feature set standard-any" in err
@@ -103,16 +190,16 @@ def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
 
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_few_sources_are_learnt_from_without_a_language_model(train, count):
-    printed, err = train("--data", "data.json", "--model", "m", records=graded(count))
-    assert err.startswith(
+    printed, err = train("--data", "data.json", "--model", "m", records=graded(count, "en-de"))
+    assert (
         f"ranker: note: {count} reference sentences are too few for a language model, which needs 100: using the "
-        "features of standard without perp\n"
-    )
-    assert "ds[f1=true]" in printed
+        "features of standard-any without perp\n"
+    ) in err
+    assert "rouge_l" in printed
     assert "\nperp" not in printed
     assert f"{count} sources, each ranked by a model that was not trained on it ({min(count, 5)} folds)" in printed
     with pytest.raises(DataError, match=r"nothing can be learnt: .* too few for a language model"):
-        Ranker("standard").fit(catalogue.load("data.json"))
+        Ranker("standard-any").fit(catalogue.load("data.json"))
 
 
 def test_one_source_is_learnt_from_without_a_cross_validation(train):
@@ -120,7 +207,7 @@ def test_one_source_is_learnt_from_without_a_cross_validation(train):
     assert "note: judgements of a single source: C cannot be chosen by cross-validation, which is 1 / pairs\n" in err
     assert "note: no cross-validation: all judgements are of one source\n" in err
     assert "C = 0.333333 (one source)" in printed
-    assert printed.endswith("model written: m\n")
+    assert printed.endswith("model written: m\nto use this model: ranker rank FILE --model m\n")
     tied = [
         {**item, "candidates": [{**each, "human": {"fluency": 1}} for each in item["candidates"]]} for item in graded(4)
     ]

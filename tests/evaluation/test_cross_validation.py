@@ -12,7 +12,9 @@ from scipy.stats import spearmanr
 from ranker.corpora.dataset import concatenate, source_language_pairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.evaluation.compare.evaluation import evaluate
 from ranker.evaluation.cross_validation import (
+    SPEARMAN,
     THIS_MODEL,
     cross_validate,
     fold_of_sources,
@@ -166,17 +168,34 @@ def test_preferences_are_judged_by_tau_of_primary_pairs():
     assert all("(tau " in verdict for verdict in validation.verdicts)
 
 
-def test_the_included_ranker_is_marked_where_it_was_trained_on_these_data(monkeypatch):
+def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypatch):
     data = planted("chrf", name="mine")
     ranker = Ranker("length", C=1.0)
     table = ranker.fit_table(data)
     rivals = {"full": scorer_of("full")}
     assert [row.note for row in cross_validate(ranker, table, rivals=rivals, resamples=100).rows] == [None, None, None]
-    monkeypatch.setattr(Ranker, "seen", lambda self, dataset: 0.25)
-    validation = cross_validate(ranker, table, rivals=rivals, resamples=100)
-    assert [row.note for row in validation.rows] == [None, None, "was trained on 25% of the sources of mine"]
-    assert len(validation.verdicts) == 1
-    assert validation.verdicts[0].startswith("chrF")
+    before = cross_validate(ranker, table, included=True, resamples=100)
+    assert [row.name for row in before.rows] == [THIS_MODEL, "chrf", "full"]
+    unseen = np.arange(len(data.sources)) % 4 > 0
+    monkeypatch.setattr(Ranker, "learnt_from", lambda self, dataset: ~unseen)
+    validation = cross_validate(ranker, table, included=True, resamples=100)
+    own = held_out_scores(ranker, table, fold_of_sources(table, 5, 0))[unseen[table.group]]
+    part = data.select_sources(unseen)
+    expected = evaluate(part, own, resamples=0).estimate(SPEARMAN).value
+    figure = f"{expected:.3f}".replace("0.", ".", 1)
+    on = f"on the {int(unseen.sum())} sources that it was not trained on"
+    assert [row.note for row in validation.rows] == [None, None, f"{on}, where this model has Spearman {figure}"]
+    full = scorer_of("full").candidate_scores(data)[unseen[data.candidate_source]]
+    assert validation.rows[2].spearman.value == pytest.approx(
+        evaluate(part, full, resamples=0).estimate(SPEARMAN).value
+    )
+    assert validation.rows[:2] == before.rows[:2]
+    assert validation.better == ("chrf", "full")
+    monkeypatch.setattr(Ranker, "learnt_from", lambda self, dataset: np.ones(len(data.sources), dtype=bool))
+    nothing = cross_validate(ranker, table, included=True, resamples=100)
+    assert nothing.rows[2].note == "was trained on all of these sources"
+    assert np.isnan(nothing.rows[2].spearman.value)
+    assert nothing.better == ("chrf",)
 
 
 def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
