@@ -179,7 +179,8 @@ class ExternalScores(SentenceMean):
     @property
     def _column(self) -> str:
         """Column of the candidates that holds the scores of the file, once they are attached."""
-        return f"given {self.name} {self.direction} {self._scores.digest if self._scores else ''}"
+        stated = "" if self.direction == "auto" else f" {self.direction}"
+        return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
 
     @property
     def _is_score_file(self) -> bool:

@@ -75,7 +75,7 @@ def test_data_check_looks_at_each_shard(folder, command) -> None:
     assert len(document["notes"]) == 12
 
 
-@pytest.mark.parametrize("words", [("rank",), ("evaluate", "--resamples", "0")])
+@pytest.mark.parametrize("words", [("rank",), ("evaluate", "--resamples", "0", "--kind", "fluency:higher")])
 def test_scores_that_tie_almost_everywhere_are_noted(words, tmp_path, monkeypatch, command) -> None:
     monkeypatch.chdir(tmp_path)
     items = [([f"a word and another, number {row}"], [f"yes it is x{row}", f"no x{row}"]) for row in range(40)]
