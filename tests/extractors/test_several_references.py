@@ -95,6 +95,14 @@ def test_the_best_reference_counts_for_each_column(text):
         np.testing.assert_array_equal(found[equal], perfect[equal, : found.shape[1]])
 
 
+def test_sources_without_references_change_nothing_of_others():
+    for order in (slice(None), slice(None, None, -1)):
+        # equal precision, of a longer and a shorter reference
+        dataset = dataset_of([(["a b c d", "a b"][order], ["a"]), ([], ["a"])])
+        rows = registry.make("gtm[measure=precision]").statistics(dataset)
+        assert rows.tolist() == [[1, 1, 4], [0, 1, 0]]
+
+
 def test_rouge_by_recall_takes_the_first_of_equal_recall():
     sources = [(["cat", "the cat"], ["the cat"]), (["the cat", "cat"], ["the cat"])]
     assert scores("rouge_l[best_by=recall]", sources)[:, 0].tolist() == [pytest.approx(2 / 3), 1.0]

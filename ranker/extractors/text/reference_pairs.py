@@ -54,7 +54,8 @@ class ReferencePairs:
         Of equal ones it is the pair with the highest `rows` (pairs, width), compared from the first column on, so that
         the order of the references changes nothing; without `rows` the first reference.
         """
-        ties = () if rows is None or len(rows) == self.candidates else -rows.T[::-1]
+        single = np.bincount(self.candidate).max(initial=0) < 2
+        ties = () if rows is None or single else -rows.T[::-1]
         order = np.lexsort((self.reference, *ties, -np.asarray(scores, dtype=np.float64), self.candidate))
         result = np.full(self.candidates, -1, dtype=np.int64)
         sorted_candidates = self.candidate[order]
