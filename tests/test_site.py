@@ -67,6 +67,6 @@ def test_pages_are_quiet_and_fit_the_screen(address, browser, width, scheme):
         assert page.evaluate("document.body.dataset.mdColorScheme") == ("slate" if scheme == "dark" else "default")
     page.keyboard.press("/")
     page.keyboard.type("perplexity", delay=20)
-    page.wait_for_selector(".md-search-result__item", timeout=20_000)
+    page.wait_for_selector(".md-search-result__item", timeout=60_000)
     assert heard == []
     context.close()

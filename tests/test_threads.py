@@ -28,7 +28,7 @@ def test_threads_work_at_once_and_take_the_next_block_when_they_are_done():
 
     def run(block):
         if block < 2:
-            both.wait(10)
+            both.wait(60)
         done.setdefault(threading.get_ident(), []).append(block)
 
     with threads.using(2):
@@ -121,7 +121,7 @@ def test_a_forked_process_starts_threads_of_its_own():
             done = []
             for_each_block(done.append, 4)
             os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < deadline:
             time.sleep(0.01)
     assert ended[0] == child

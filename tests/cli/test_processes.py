@@ -77,14 +77,14 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
     One signal may not do: if it comes just before a read begins, Python sees it only once the read has returned.
     """
     try:
-        for _ in range(20):
+        for _ in range(5):
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
             try:
-                return process.communicate(timeout=3)
+                return process.communicate(timeout=20)
             except subprocess.TimeoutExpired:
                 continue
-        raise AssertionError("still running after 20 interrupts")
+        raise AssertionError("still running after 5 interrupts")
     finally:
         process.kill()
 

@@ -68,14 +68,17 @@ def free_port() -> int:
         return int(result.getsockname()[1])
 
 
+SERVER = "from ranker.cli.main import run; run()"
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start ``ranker collect serve`` in a process that does not outlive the test."""
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     started: list[subprocess.Popen[str]] = []
 
-    def start(path: Path, port: int, **more: Any) -> subprocess.Popen[str]:
-        command = [sys.executable, "-P", "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)]
+    def start(path: Path, port: int, code: str = SERVER, **more: Any) -> subprocess.Popen[str]:
+        command = [sys.executable, "-P", "-c", code, "collect", "serve", str(path), "--port", str(port)]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         started.append(server)
         assert server.stderr is not None
@@ -102,7 +105,7 @@ def serving(path: Path, hosts: tuple[str, ...] = ("127.0.0.1",)) -> Iterator[str
         running = uvicorn.Server(server.configuration(app))
         thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
         thread.start()
-        assert ready.wait(10), "the server did not start"
+        assert ready.wait(60), "the server did not start"
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         running.should_exit = True
         thread.join()
@@ -160,7 +163,7 @@ class Client:
 
     def send(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Answer:
         sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **headers}
-        with closing(http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=30)) as connection:
+        with closing(http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=60)) as connection:
             connection.request(method, path, body, {name.replace("_", "-"): value for name, value in sent.items()})
             with connection.getresponse() as got:
                 received = {name.lower(): value for name, value in got.getheaders()}

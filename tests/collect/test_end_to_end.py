@@ -52,7 +52,7 @@ def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
     exported = tmp_path / "judgements.jsonl"
     ranker("collect", "export", path, "--output", exported)
     server.terminate()
-    assert server.communicate(timeout=20) == ("", "")
+    assert server.communicate(timeout=60) == ("", "")
 
     # the same judgements in a file, written from what the judges said and not by the campaign
     by_text: dict[str, list[tuple[str, str, str]]] = {}

@@ -116,7 +116,7 @@ def large(sample, model, tmp_path_factory):
 
 def wait_until(page, expression, argument=None):
     """Wait for `expression` to be true; while it is not, Playwright evaluates a string, which the policy forbids."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not page.evaluate(expression, argument):
         assert time.monotonic() < until, expression
         time.sleep(0.01)

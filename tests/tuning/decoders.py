@@ -33,7 +33,7 @@ def main() -> None:
             sys.exit(3)
         if fault == "hangs":
             Path(output).with_name("decoder.pid").write_text(str(os.getpid()))
-            time.sleep(60)
+            time.sleep(900)
         if fault == "silent":
             return
         if fault == "short":

@@ -17,7 +17,7 @@ from ranker.corpora.downloads.transfer import DownloadLimits
 CONTENT = b"".join(b"%05d\n" % number for number in range(2000))
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 # a timeout that a busy machine does not reach
-HASTY = DownloadLimits(size=1_000_000, timeout=20.0, redirects=2)
+HASTY = DownloadLimits(size=1_000_000, timeout=60.0, redirects=2)
 
 
 class Server:
@@ -62,7 +62,7 @@ class Server:
             handler.wfile.write(content[:stop])
         handler.wfile.flush()
         if self.stalls and stop < len(content):
-            self.over.wait(5)
+            self.over.wait(60)
 
 
 @pytest.fixture
