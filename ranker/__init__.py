@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ranker.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ranker.checks.outputs import check_outputs
     from ranker.corpora.catalogue import load as load_dataset
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
-    from ranker.evaluation.checks.outputs import check_outputs
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.cross_validation import train
     from ranker.evaluation.systems.contrast.run import contrast
@@ -38,7 +38,7 @@ _HOMES = {
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
-    "check_outputs": "ranker.evaluation.checks.outputs:check_outputs",
+    "check_outputs": "ranker.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",

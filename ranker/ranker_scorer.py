@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import faults
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.errors import DataError, OptionError
@@ -23,6 +24,9 @@ from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.weight_sets import short_names
 from ranker.included_models import names
 from ranker.ranking import Ranker
+
+_FAULTY = 10.0
+"""Difference of the reward of what is no translation from its score, where that has no bounds."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,11 @@ def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
 
 
 def reward(
-    scorer: str | Path | Metric | Ranker | Scorer, *, references: str = "references", lp: str | None = None
+    scorer: str | Path | Metric | Ranker | Scorer,
+    *,
+    references: str = "references",
+    lp: str | None = None,
+    checks: bool = True,
 ) -> Callable[..., list[float]]:
     """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
 
@@ -174,7 +182,10 @@ def reward(
     references : str, default "references"
         Name of the column with one reference, or a list of them, for each completion.
     lp : str, optional
-        Language pair, as ``en-ja``, for the tokenizer.
+        Language pair, as ``en-ja``, for the tokenizer and the checks.
+    checks : bool, default True
+        Give completions that are no translation (empty, a copy of the source or a part of it, in another language, a
+        refusal, repeated words) less than any translation: 0, or 10 below the score and 0 where it has no bounds.
 
     Returns
     -------
@@ -202,9 +213,12 @@ def reward(
         if chosen.needs_references and not len(dataset.references):
             raise DataError(f"no references: {chosen.name} requires a list of them in {references!r}", file="reward")
         scores = chosen.score(chosen.statistics(dataset))
+        faulty = faults(dataset) != "" if checks else np.zeros(len(dataset), dtype=bool)
         if chosen.is_fraction:
-            scores = np.clip(scores if chosen.higher_is_better else 1 - scores, 0, 1)
-        return [*map(float, scores if chosen.is_fraction else chosen.sign * scores)]
+            scores = np.where(faulty, 0.0, np.clip(scores if chosen.higher_is_better else 1 - scores, 0, 1))
+        else:
+            scores = np.where(faulty, np.minimum(chosen.sign * scores, 0) - _FAULTY, chosen.sign * scores)
+        return [*map(float, scores)]
 
     score.__name__ = f"ranker_{chosen.name}"
     return score

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import fault_note, faults, without_votes
 from ranker.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
@@ -320,8 +321,16 @@ class Ranker:
         scores = self.candidate_scores(rows.dataset)
         return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
-    def rank(self, candidates: Candidates) -> pd.DataFrame:
+    def rank(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
         """Rank the candidate translations of every source; candidates and errors are those of `score`.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+        checks : bool, default True
+            Rank what is no translation behind all others of its source, without a vote in their agreement: candidates
+            that are empty, a copy of the source or a part of it, in another language, a refusal, or repeated words. If
+            there are any, a column ``fault`` names what is wrong.
 
         Returns
         -------
@@ -334,13 +343,20 @@ class Ranker:
         """
         rows = self._read(candidates)
         ranked = ~only_references(rows.dataset)
-        scores = self.candidate_scores(rows.dataset)[ranked]
-        ranking = rank_by(rows.dataset.select_candidates(ranked), scores)
+        scores = self._rank_scores(rows.dataset) if checks else self.candidate_scores(rows.dataset)
+        wrong = faults(rows.dataset)[ranked] if checks else None
+        ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
         ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
         labels = rows.index[rows.first]
         frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
         figures = ranking.columns.drop(["source", "candidate", "system"])
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
+
+    def _rank_scores(self, dataset: Dataset) -> FloatArray:
+        """Return scores in which what is no translation has no vote, and log what it is."""
+        if note := fault_note(dataset):
+            _LOG.warning("ranker: note: %s; rank them by score with checks=False", note)
+        return without_votes(dataset, self.feature_set.extractors, self.candidate_scores)
 
     def explain(self, candidates: Candidates) -> pd.DataFrame:
         """Say what every feature adds to the scores, which are exactly the sums of these contributions.
@@ -615,7 +631,7 @@ class Ranker:
         return self.training
 
 
-def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
+def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
     """Rank the candidate translations of every source by an included ranker, or by one of yours.
 
     Parameters
@@ -624,6 +640,8 @@ def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataF
         As of `Ranker.score`.
     model : str or Path, optional
         Name of an included ranker, or a model file; by default the one that suits the language of the translations.
+    checks : bool, default True
+        As of `Ranker.rank`.
 
     Returns
     -------
@@ -645,5 +663,5 @@ def rank(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataF
     ['It rains.', 'It rain.']
     """
     rows = candidate_rows(candidates)
-    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset)
+    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset, checks=checks)
     return ranking.set_axis(rows.index[rows.first][ranking.index])

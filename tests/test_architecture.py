@@ -23,7 +23,7 @@ LAYERS = (
     "arrays errors files links notation progress ranks share signature storage threads version",
     "corpora learning",
     "extractors",
-    "confidence frames ranker_scorer ranking settings included_models training_data",
+    "confidence checks frames ranker_scorer ranking settings included_models training_data",
     "evaluation scaling tuning",
     "experiments reports collect",
     "cli",

@@ -28,7 +28,7 @@ def command(
     Example: ranker check sample --lp zh-en
     """
     dataset = inputs.read()
-    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
+    from ranker.checks.outputs import failed_checks, records, system_counts
 
     with working("checking"):
         failed, counts = records(failed_checks(dataset)), system_counts(dataset)
@@ -37,7 +37,7 @@ def command(
 
 def print_checks(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, Any]], examples: int = 1) -> None:
     """Print how many outputs of every system fail each check, and some of them."""
-    from ranker.evaluation.checks.outputs import CHECKS
+    from ranker.checks.outputs import CHECKS
 
     unused = {name for name in (*CHECKS, "lp") if not any(row[name] for row in counts)}
     print_table([{name: value for name, value in row.items() if name not in unused} for row in counts])

@@ -95,6 +95,14 @@ ExcludeSelfOption = Annotated[
 EachOption = Annotated[
     int | None, Option("--per-source", help="Number of consecutive lines of plain text per source.", min=1)
 ]
+ChecksOption = Annotated[
+    bool,
+    Option(
+        "--checks/--no-checks",
+        help="Put what is no translation behind all others: what is empty, a copy of the source or a part of it, in "
+        "another language, a refusal, or repeated words. --no-checks goes by scores alone.",
+    ),
+]
 ModelOption = Annotated[
     Path | None,
     Option(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
-from ranker.cli.output import ModelScore, emit, print_table, say, say_signatures, show, source_title
+from ranker.cli.options import ChecksOption, Input, JobsOption, ModelOption, OutputForm, working
+from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
 from ranker.errors import OptionError
 
-_FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_tie")
+if TYPE_CHECKING:
+    from ranker.arrays import FloatArray
+    from ranker.corpora.dataset import Dataset
+
+_FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_tie", "fault")
 
 
 def command(
@@ -36,6 +40,7 @@ def command(
             help="Show how likely people who prefer one of two candidates are to prefer each to the next one.",
         ),
     ] = False,
+    checks: ChecksOption = True,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
@@ -46,6 +51,10 @@ def command(
     the candidates of the same source. Where the margin to the next candidate is so small that people would call the two
     equal, the table says tied.
 
+    Candidates that are no translation (empty, a copy of the source, in another language, a refusal, repeated words; see
+    ranker check) are ranked behind all others and have no vote in consensus. Without references, a source needs three
+    candidates: a language model alone does not rank translations.
+
     Shards (ranker data shard) are ranked one at a time, and the ranks are written to --out.
 
     Example: ranker rank candidates.json
@@ -54,12 +63,13 @@ def command(
     if shards is not None:
         from ranker.scaling.tables import NamedScorers, ranks
 
-        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
+        named = NamedScorers.single(single(metric), model, references=not inputs.no_references, checks=checks)
         emit_files(form, shards, sharding, named, "ranks", ranks)
         return
     scorer, dataset = chosen(model, metric, inputs)
     import numpy as np
 
+    from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
     from ranker.extractors.scorers import rank_by
@@ -67,13 +77,25 @@ def command(
     if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
         raise OptionError("--confidence requires a model that was trained with a cross-validation or --calibrate")
     with working("ranking"):
-        parts = scorer.contributions(dataset) if contributions else {}
+
+        def compute(data: Dataset) -> FloatArray:
+            if not contributions:
+                return scorer.candidate_scores(data)
+            parts = scorer.contributions(data)
+            names[:] = parts
+            return np.stack([*parts.values()], axis=1)
+
+        names: list[str] = []
+        values = without_votes(dataset, scorer.members, compute) if checks else compute(dataset)
         print_notes([scorer], dataset)
+        if checks and (note := fault_note(dataset)):
+            print_note(f"{note}; rank them by score with --no-checks")
         # the sum along rows, as the ranker takes it itself
-        matrix = np.stack(list(parts.values()), axis=1) if parts else None
-        scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)
+        matrix = values if contributions else None
+        parts = dict(zip(names, values.T, strict=True)) if contributions else {}
+        scores = values if matrix is None else matrix.sum(axis=1)
         families = {} if matrix is None else by_family(matrix, scorer.families)
-        ranking = rank_by(dataset, scores)
+        ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
         ranking = ranking.assign(**scorer.certainty(dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)
@@ -116,4 +138,5 @@ def _shown(row: dict[str, Any], number: type[float], *, confidence: bool) -> dic
     if confidence:
         shown["confidence"] = "-" if math.isnan(row["confidence"]) else f"{row['confidence']:.0%}"
     shown |= {name: show(number(value)) for name, value in row.get("families", {}).items()}
+    shown |= {"fault": row["fault"] or ""} if "fault" in row else {}
     return {**shown, "text": row["text"]}

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from ranker.cli.options import EachOption, JobsOption, working
+from ranker.cli.options import ChecksOption, EachOption, JobsOption, working
 from ranker.cli.output import emit, print_note, print_text, say
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from ranker.arrays import FloatArray, Int64Array
+    from ranker.arrays import BoolArray, FloatArray, Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
     from ranker.extractors.given import ExternalScores
@@ -70,6 +70,7 @@ def command(
     source: Annotated[
         Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")
     ] = None,
+    checks: ChecksOption = True,
     report: Annotated[
         list[str] | None, Option(help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC")
     ] = None,
@@ -85,11 +86,17 @@ def command(
     equally, or with --scale by the probabilities derived from their model scores. The ranker consensus also compares
     candidates, but each with the others only, with weights learnt from human judgements.
 
+    A hypothesis that is no translation (empty, a copy of the source, in another language, a refusal, repeated words;
+    see ranker check) is chosen only if its sentence has no other, and does not vote in --mbr and consensus. --oracle
+    with a metric is not checked: it measures the best score that the list can reach.
+
     In plain text, N consecutive lines are the hypotheses of one sentence; N is --per-source, or follows from the number
     of lines in -s or -r. JSON and tables include their references.
 
     Example: ranker rerank candidates.json --mbr chrf
     """
+    import numpy as np
+
     from ranker.ranker_scorer import RankerScorer, make_scorer
     from ranker.ranking import Ranker
     from ranker.tuning.hypotheses import (
@@ -100,7 +107,7 @@ def command(
         without_outputs,
     )
     from ranker.tuning.hypothesis_files import read_hypotheses
-    from ranker.tuning.reranking import best_hypotheses, sentence_scores
+    from ranker.tuning.reranking import best_hypotheses, outranked_hypotheses, sentence_scores, sound_scores
     from ranker.tuning.reranking import oracle as best_of_all
 
     chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
@@ -134,9 +141,14 @@ def command(
         check_sentences(lists, references)
     sentences = len(references.sources) if references is not None else None
     scores: FloatArray
+    out = np.zeros(len(lists), dtype=bool)
+    if checks and (oracle is None or scored is not None):
+        out, note = outranked_hypotheses(lists, references)
+        if note:
+            print_note(f"{note}; choose by score alone with --no-checks")
     with working("choosing"):
         if mbr is not None:
-            scores = _expected(lists, mbr, weights, scale, references)
+            scores = _expected(lists, mbr, weights, scale, references, out)
         elif weights is not None:
             scores = _model_scores(lists, weights)
         elif scored is not None:
@@ -148,11 +160,12 @@ def command(
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
             print_notes([objective], references if compared else all_hypotheses(lists, references))
-            scores = sentence_scores(lists, references, objective)
+            score = sound_scores if out.any() else sentence_scores
+            scores = score(lists, references, objective)
         if oracle is not None and scored is None and references is not None:
             chosen = best_of_all(lists, references, objective)
         else:
-            chosen = best_hypotheses(lists, scores, sentences)
+            chosen = best_hypotheses(lists, np.where(out, -np.inf, scores), sentences)
     _print(lists, chosen, scores, form)
     if references is not None and reported:
         from ranker.tuning.reranking import score_of_choice
@@ -179,11 +192,11 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 
 
 def _expected(
-    nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None
+    nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None, out: BoolArray
 ) -> FloatArray:
     from ranker.extractors.scorers import MetricScorer
     from ranker.ranker_scorer import RankerScorer, scorer_of
-    from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior
+    from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
 
     chances = None
     if scale is not None:
@@ -191,6 +204,8 @@ def _expected(
         if scores is None:
             raise OptionError(f"--scale: {nbest.name} has no model scores in a fourth field; give --weights")
         chances = posterior(nbest, scores, scale)
+    if out.any():
+        chances = without_mass(nbest, posterior(nbest) if chances is None else chances, out)
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)

@@ -102,7 +102,7 @@ def command(
             for scorer in scorers.values()
         ]
         if penalty:
-            from ranker.evaluation.checks.outputs import failures
+            from ranker.checks.outputs import failures
 
             losses = penalty * units.means(failures(dataset))
     rows = _rows(units, scorers, statistics, losses, percent=percent)

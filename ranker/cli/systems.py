@@ -134,7 +134,7 @@ def command(
     if fail_if_worse is not None and fail_if_worse not in known:
         hint = nearest(fail_if_worse, known)
         raise OptionError(f"--fail-if-worse {fail_if_worse}: systems are compared by {', '.join(known)} only{hint}")
-    from ranker.evaluation.checks.outputs import failed_checks, records, system_counts
+    from ranker.checks.outputs import failed_checks, records, system_counts
     from ranker.evaluation.systems.run import can_differ, compare_systems
 
     with working("scoring and resampling"):

@@ -272,12 +272,16 @@ def no_evidence(what: str) -> OptionError:
     )
 
 
-def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
-    """Rank the candidates of every source by their scores."""
+def rank_by(dataset: Dataset, scores: npt.ArrayLike, faults: npt.NDArray[np.object_] | None = None) -> pd.DataFrame:
+    """Rank the candidates of every source by their scores, those with one of the `faults` behind those with none.
+
+    Between the two there is no margin. The faults are a column ``fault``, if there are any.
+    """
     values = np.asarray(scores, dtype=np.float64)
     merged = merge_ties(values, dataset.candidate_offsets)
     source = dataset.candidate_source
-    order = np.lexsort((np.arange(len(values)), -merged, source))
+    faulty = np.zeros(len(values), dtype=bool) if faults is None else faults != ""
+    order = np.lexsort((np.arange(len(values)), -merged, faulty, source))
     frame = pd.DataFrame(
         {
             "source": source[order],
@@ -286,10 +290,14 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
             "score": values[order],
         }
     )
-    key = pd.Series(merged[order])
-    by_source = key.groupby(frame["source"])
-    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
+    key, behind = pd.Series(merged[order]), pd.Series(faulty[order])
+    groups = key.groupby([frame["source"], behind])
+    sound = frame["source"].map(frame["source"][~behind].value_counts()).fillna(0)
+    frame["rank"] = (groups.rank(method="min", ascending=False) + sound.where(behind, 0)).astype(np.int64)
     frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
-    following = by_source.shift(-1)
-    frame["margin"] = key - following
-    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]
+    frame["margin"] = key - groups.shift(-1)
+    columns = ["source", "candidate", "system", "rank", "tied", "score", "margin"]
+    if faults is not None and faulty.any():
+        frame["fault"] = pd.Series([fault or None for fault in faults[order].tolist()], dtype=object)
+        columns.append("fault")
+    return frame[columns]

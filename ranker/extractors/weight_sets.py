@@ -46,7 +46,7 @@ class WeightSets:
 
     def apart(self, chosen: BoolArray) -> WeightSets | None:
         """Return the sets of the `chosen` extractors alone, None if none has evidence, as fluency and length."""
-        evidence = chosen & [extractor.family not in ("fluency", "length") for extractor in self.extractors]
+        evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
             return None
@@ -55,6 +55,11 @@ class WeightSets:
         return replace(
             self, extractors=extractors, used=self.used[sets][:, chosen], weights=self.weights[sets][:, columns]
         )
+
+    @property
+    def _evidence(self) -> BoolArray:
+        """Which extractors compare a candidate with something, instead of looking at its own text alone."""
+        return np.array([extractor.family not in ("fluency", "length") for extractor in self.extractors])
 
     @property
     def columns(self) -> BoolArray:
@@ -88,13 +93,18 @@ class WeightSets:
                 fewest = max(extractor.fewest_candidates for extractor in self.extractors)
                 reason = join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
-                what = "and the model has no other features: add the missing data, or choose another model"
+                what = "and the model has nothing else to compare candidates with: add the missing data or references"
+                what += ", or choose another model or a metric, such as perp[model=shipped]"
                 raise DataError(f"{reason}, {what}", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """Return which sets have all they need, given that of the extractors: (sources, sets)."""
-        return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
+        """Return which sets have all they need, given that of the extractors: (sources, sets).
+
+        Sets without evidence count only in a model that has none.
+        """
+        evident = self.used[:, self._evidence].any(axis=1) | (not self._evidence.any())
+        return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
     def used_by(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
         """Return which extractors each source is scored by, shape (sources, extractors); raises as `choose`."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ranker.checks.outputs import CHECKS, failed_checks, system_counts
 from ranker.corpora.dataset import Dataset
-from ranker.evaluation.checks.outputs import CHECKS, failed_checks, system_counts
 from ranker.reports.pages import Section, section
 
 _EXAMPLES = 3

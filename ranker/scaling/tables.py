@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import fault_note, faults, without_votes
 from ranker.corpora.dataset import Dataset, concatenate, source_place, target_languages
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.schema import TEXT
@@ -40,6 +41,8 @@ class NamedScorers:
     """Whether references are used."""
     level: Level = "segment"
     """What is scored: above segments by `Scorer.for_systems`."""
+    checks: bool = False
+    """Whether ranks put what is no translation behind all others."""
 
     @classmethod
     def of(
@@ -61,12 +64,15 @@ class NamedScorers:
         return scorers
 
     @classmethod
-    def single(cls, metric: str | None, model: str | Path | None, *, references: bool) -> NamedScorers:
+    def single(
+        cls, metric: str | None, model: str | Path | None, *, references: bool, checks: bool = False
+    ) -> NamedScorers:
         """Return a single scorer; neither is an error."""
         if metric is not None and model is not None:
             # says what is wrong with two of them
             make_scorer(metric, model)
-        return cls.of([metric] if metric else [], model, references=references)
+        named = cls.of([metric] if metric else [], model, references=references)
+        return dataclasses.replace(named, checks=checks)
 
     def scorers(self) -> tuple[Scorer, ...]:
         """Return the scorers, made once per process."""
@@ -74,7 +80,9 @@ class NamedScorers:
 
     def signature(self) -> str:
         """Return all that changes scores."""
-        return "\n".join([*(scorer.head() for scorer in self.scorers()), f"references={self.references}"])
+        return "\n".join(
+            [*(scorer.head() for scorer in self.scorers()), f"references={self.references}", f"checks={self.checks}"]
+        )
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
         """Return a shard as it is scored, and a note; one whose scores depend on the language of all is an error."""
@@ -119,10 +127,19 @@ def segment_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
-    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score``, ``margin`` and its meaning."""
+    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score``, ``margin``, ``fault`` and more."""
     part, about = named.prepared(part)
     (scorer,) = named.scorers()
-    ranking = rank_by(part, scorer.candidate_scores(part))
+    if named.checks:
+        wrong = faults(part)
+        scores, about = (
+            without_votes(part, scorer.members, scorer.candidate_scores),
+            join_notes([about, fault_note(part)]),
+        )
+    else:
+        wrong, scores = np.full(len(part), ""), scorer.candidate_scores(part)
+    ranking = rank_by(part, scores, wrong)
+    ranking["fault"] = wrong[ranking["candidate"].to_numpy()].astype(str)
     ranking = ranking.assign(**scorer.certainty(part, ranking["source"], ranking["margin"]))
     keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
     for column in ranking.columns.drop(["source", "candidate", "system"]):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.checks.faults import fault_note, outranked, without_votes
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError, counted
@@ -15,7 +16,14 @@ from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
 from ranker.files import display_name
 from ranker.tuning.envelope import best_of_blocks, project
-from ranker.tuning.hypotheses import StatisticsTable, dataset_of, distinct_hypotheses
+from ranker.tuning.hypotheses import (
+    StatisticsTable,
+    all_hypotheses,
+    check_sentences,
+    dataset_of,
+    distinct_hypotheses,
+    references_of,
+)
 from ranker.tuning.pairwise import mean_pairwise
 from ranker.tuning.weights import Weights
 
@@ -38,6 +46,23 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
     table = StatisticsTable(objective, references)
     row = table.rows(nbest)
     return objective.gain(table.statistics)[row]
+
+
+def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
+    """Return what `sentence_scores` does, without the votes of hypotheses that are no translation."""
+    objective.check_new_texts("hypotheses")
+    check_sentences(nbest, references)
+    _, row, _ = distinct_hypotheses(nbest)
+    return without_votes(all_hypotheses(nbest, references), objective.members, objective.candidate_scores)[row]
+
+
+def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
+    """Return which hypotheses are no translation, where their sentence has others, and a note about them."""
+    if references is None:
+        references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
+    _, row, _ = distinct_hypotheses(nbest)
+    dataset = all_hypotheses(nbest, references)
+    return outranked(dataset)[row], fault_note(dataset)
 
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
@@ -92,6 +117,12 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
     np.maximum.at(highest, nbest.sentence, scaled)
     raised = np.exp(scaled - highest[nbest.sentence])
     return np.asarray(raised / np.bincount(nbest.sentence, raised, minlength=number)[nbest.sentence])
+
+
+def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
+    """Return the probabilities of hypotheses among those that are not `out`."""
+    left = np.where(out, 0.0, probability)
+    return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
 
 
 def expected_gains(

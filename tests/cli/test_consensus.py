@@ -39,18 +39,21 @@ def test_too_few_candidates_everywhere_are_refused_in_one_line(ranked, size):
     ranks, err = ranked([TEXTS[:size]] * 2, code=2)
     assert ranks is None
     assert err == (
-        "ranker: error: candidates: no source has 3 candidates to compare, and the model has no other "
-        "features: add the missing data, or choose another model\n"
+        "ranker: error: candidates: no source has 3 candidates to compare, and the model has nothing else to compare "
+        "candidates with: add the missing data or references, or choose another model or a metric, such as "
+        "perp[model=shipped]\n"
     )
 
 
 def test_identical_and_empty_candidates_tie(ranked):
     ranks, err = ranked([["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
-    assert re.fullmatch(r"ranker: note: 4 outputs of .* are empty .*\n", err)
+    behind, empty = err.splitlines()
+    assert re.fullmatch(r"ranker: note: 1 of 9 candidates is no translation .* \(empty 1\); .* --no-checks", behind)
+    assert re.fullmatch(r"ranker: note: 4 outputs of .* are empty .*", empty)
     same, empty, single = ([row["score"] for row in source["ranking"]] for source in ranks)
     assert len(set(same)) == len(set(empty)) == 1
     assert [row["text"] for row in ranks[2]["ranking"]] == ["a cat", "a cat", ""]
-    assert single[0] == single[1] > single[2]
+    assert single[0] == single[1]
 
 
 def test_sources_with_one_or_two_candidates_are_counted_in_one_line(ranked):

@@ -13,16 +13,17 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.arrays import BoolArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.checks.copies import copies, mixed
+from ranker.checks.numbers import certain, numbers, unmatched
+from ranker.checks.pairs import PairedTexts
+from ranker.checks.texts import length_without, matches, tables, without_urls
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.languages import is_language, language_name
-from ranker.evaluation.checks.numbers import certain, numbers, unmatched
-from ranker.evaluation.checks.texts import Texts, length_without, matches, tables
 from ranker.frames.labelled import Candidates, candidate_rows
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
@@ -84,9 +85,10 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 @view
 def failed_checks(dataset: Dataset) -> pd.DataFrame:
     """Return the table of `check_outputs`."""
-    texts = Texts(dataset)
+    texts = PairedTexts(dataset)
     failed = {name: dict(check(texts)) for name, check in CHECKS.items()}
     untranslated = failed["empty"].keys() | failed["copy"].keys()
+    failed["mixed"] = {row: what for row, what in failed["mixed"].items() if row not in failed["language"]}
     found = [
         (row, name, what)
         for name, each in failed.items()
@@ -102,22 +104,15 @@ def failed_checks(dataset: Dataset) -> pd.DataFrame:
     return pd.concat([table, *parts], axis=1).replace({pd.NA: None})[columns]
 
 
-def _empty(texts: Texts) -> Failures:
+def _empty(texts: PairedTexts) -> Failures:
     for row in np.flatnonzero(~matches(texts.own, r"\S")).tolist():
         yield row, "no text"
 
 
-def _copy(texts: Texts) -> Failures:
-    # what is short may be names
-    for row, source, _, references in texts.beside(texts.copies & (pc.utf8_length(texts.own).to_numpy() > 20)):
-        if source.strip().lower() not in (text.strip().lower() for text in references):
-            yield row, "the source"
-
-
-def _language(texts: Texts) -> Failures:
+def _language(texts: PairedTexts) -> Failures:
     table = tables()["language"]
     scripts = {code: names for names, codes in table["scripts"].items() for code in codes.split()}
-    languages = _known_languages(texts)
+    languages = np.where(texts.expected.target == "", texts.languages, texts.expected.target)
     for code in filter(is_language, dict.fromkeys(languages)):
         script = "".join(rf"\p{{{name}}}" for name in scripts.get(code, "Latin").split())
         of_code = languages == code
@@ -129,28 +124,21 @@ def _language(texts: Texts) -> Failures:
             yield from _other_words(texts, code, rows[~foreign[rows]])
 
 
-def _known_languages(texts: Texts) -> npt.NDArray[np.object_]:
-    """Return the target languages, the unknown one by the frequent words of its references."""
-    unknown = np.array([not is_language(code) for code in texts.languages])
-    looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
-    looked_at[len(texts.own) + len(texts.sources) :] = np.repeat(unknown, np.diff(texts.slots))
-    if not looked_at.any():
-        return texts.languages
-    shares = {code: texts.frequent_words(code, looked_at).sum() for code in tables()["language"]["words"]}
-    likely = max(shares, key=lambda code: shares[code])
-    return np.where(unknown & (shares[likely] > 0.15 * looked_at.sum()), likely, texts.languages)
-
-
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
     """Return which texts of a column are `rows` that have ten letters, most of them not of a script."""
-    others = length_without(column.take(pa.array(rows)), rf"[\P{{L}}{script}]+")
-    rows, others = rows[others >= 10], others[others >= 10]
+    chosen = without_urls(column.take(pa.array(rows)))
+    others = _letters(chosen, rf"[\P{{L}}{script}]+", rf"[^\p{{Han}}\p{{Hangul}}]+|[{script}]+")
     foreign = np.zeros(len(column), dtype=bool)
-    foreign[rows] = others > 0.7 * length_without(column.take(pa.array(rows)), r"\P{L}+")
+    foreign[rows] = (others >= 10) & (others > 0.7 * _letters(chosen, r"\P{L}+", r"[^\p{Han}\p{Hangul}]+"))
     return foreign
 
 
-def _other_words(texts: Texts, code: str, rows: Int64Array) -> Failures:
+def _letters(texts: pa.ChunkedArray, ignored: str, ignored_syllables: str) -> Int64Array:
+    """Return the numbers of letters of texts; characters that are words or syllables are worth three."""
+    return length_without(texts, ignored) + 2 * length_without(texts, ignored_syllables)
+
+
+def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
     """Yield the outputs with many of the frequent words of another language, and few of those of their own."""
     looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
     of_references = len(texts.own) + len(texts.sources) + np.arange(len(texts.references))
@@ -166,16 +154,39 @@ def _other_words(texts: Texts, code: str, rows: Int64Array) -> Failures:
     yield from zip(rows[flagged].tolist(), best[rows[flagged]], strict=True)
 
 
-def _preamble(texts: Texts) -> Failures:
+def _preamble(texts: PairedTexts) -> Failures:
     start, end = ("|".join(tables()["preamble"][name]) for name in ("start", "end"))
-    for pattern in (rf"(?i)^\W*(?:{start})", f"(?i)(?:{end})"):
+    for pattern, at_end in ((rf"(?i)^\W*(?:{start})", False), (f"(?i)(?:{end})", True)):
         own, source, reference = (matches(column, pattern) for column in (texts.own, texts.sources, texts.references))
         for row in np.flatnonzero(own & ~(source | texts.of_references(reference))[texts.source]).tolist():
-            match = re.search(pattern, texts.own[row].as_py())
-            yield row, match[0].strip() if match else ""
+            text, of_source = texts.own[row].as_py(), texts.sources[texts.source[row]].as_py()
+            match = re.search(pattern, text)
+            found = match[0].strip() if match else ""
+            if not at_end or _is_added(found, text, of_source):
+                yield row, found
 
 
-def _repetition(texts: Texts) -> Failures:
+def _is_added(note: str, text: str, source: str) -> bool:
+    """Tell whether a note at the end of an output is not in its source: that has fewer colons, or fewer sentences."""
+    parts = "[:：]" if note.endswith((":", "：")) else r"[.!?。！？।](?:\W|$)"
+    return not source or len(re.findall(parts, text)) > len(re.findall(parts, source))
+
+
+def _refusal(texts: PairedTexts) -> Failures:
+    table = tables()["refusal"]
+    pattern = rf"(?i)^\W*(?:{'|'.join(table['start'])})"
+    own, reference = (matches(column, pattern) for column in (texts.own, texts.references))
+    # a source that says so too is about as long
+    likely = matches(texts.sources, table["source"])[texts.source] & (
+        _sizes(texts.own) > 0.5 * _sizes(texts.sources)[texts.source]
+    )
+    for row in np.flatnonzero(own & ~likely & ~texts.of_references(reference)[texts.source]).tolist():
+        match = re.search(pattern, texts.own[row].as_py())
+        yield row, match[0].strip() if match else ""
+
+
+def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
+    """Yield the outputs of which at least a share is words that repeat one after another."""
     codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     shown: dict[int, str] = {}
@@ -183,7 +194,8 @@ def _repetition(texts: Texts) -> Failures:
         same = np.flatnonzero((codes[:-period] == codes[period:]) & (text[:-period] == text[period:]))
         starts = np.flatnonzero(np.diff(same, prepend=-2) != 1)
         lengths = np.diff(starts, append=len(same))
-        long = lengths >= _REPEATED.get(period, period)
+        whole = np.diff(offsets)[text[same[starts]]]
+        long = (lengths >= _REPEATED.get(period, period)) & (lengths + period >= least * whole)
         for start, length in zip(same[starts[long]].tolist(), lengths[long].tolist(), strict=True):
             words = [vocabulary[code] for code in codes[start : start + period]]
             if not all(map(str.isdigit, words)):
@@ -195,26 +207,29 @@ def _repetition(texts: Texts) -> Failures:
     yield from ((row, what) for row, what in shown.items() if row < len(repeated) and not repeated[row])
 
 
-def _truncation(texts: Texts) -> Failures:
-    own, source, reference = (
-        pc.utf8_length(column).to_numpy().astype(np.float64)
-        + 2 * length_without(column, r"[^\p{Han}]+")
-        + length_without(column, r"[^\p{Hiragana}\p{Katakana}\p{Hangul}]+")
-        for column in (texts.own, texts.sources, texts.references)
+def _sizes(texts: pa.ChunkedArray) -> FloatArray:
+    """Return the lengths of texts in letters of alphabets: a Chinese character is worth four, kana and Hangul two."""
+    han, syllables = (
+        length_without(texts, rf"[^{script}]+") for script in (r"\p{Han}", r"\p{Hiragana}\p{Katakana}\p{Hangul}")
     )
+    return np.asarray(pc.utf8_length(texts).to_numpy() + 3.0 * han + syllables)
+
+
+def _truncation(texts: PairedTexts) -> Failures:
+    own, source, reference = map(_sizes, (texts.own, texts.sources, texts.references))
     shortest = np.full(len(source), np.inf)
     np.minimum.at(shortest, np.repeat(np.arange(len(source)), np.diff(texts.slots)), reference)
     known = np.isfinite(shortest)
     expected, least = np.where(known, shortest, source)[texts.source], np.where(known, 1 / 3, 0.2)[texts.source]
     ended, finished = matches(texts.own, _FINAL), matches(texts.sources, _FINAL)[texts.source]
-    pattern = rf"(?:[(\[„«–-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
+    pattern = rf"(?:[(\[„«–,，、،-]|\s(?:{'|'.join(tables()['truncation']['unfinished'].split())}))\s*$"
     unfinished = matches(texts.own, pattern) & ~texts.of_references(matches(texts.references, pattern))[texts.source]
-    short = (expected > 40) & (own < np.where(finished & ~ended, 0.55, least) * expected)
+    short = (expected > 40) & (own < np.where(finished & ~ended, 0.68, least) * expected)
     for row in np.flatnonzero(short | (finished & ~ended & unfinished & (own > 20))).tolist():
         yield row, f"ends with: {texts.own[row].as_py()[-30:]}"
 
 
-def _exchanged(texts: Texts, table: str) -> Failures:
+def _exchanged(texts: PairedTexts, table: str) -> Failures:
     """Yield the outputs with another name of a group, such as months, than their source."""
     for group, patterns in tables()[table].items():
 
@@ -238,7 +253,7 @@ def _exchanged(texts: Texts, table: str) -> Failures:
 
 
 def _compared(
-    texts: Texts,
+    texts: PairedTexts,
     suspect: BoolArray,
     find: Callable[[str], Counter[str]],
     differ: Callable[..., tuple[list[str], list[str]]],
@@ -247,20 +262,22 @@ def _compared(
     """Yield the outputs that lack what `find` finds in their source and references, or have what is in none of them."""
     found = lru_cache(maxsize=100_000)(find)
     for row, source, own, references in texts.beside(suspect):
-        missing, extra = differ(source, own, found(source), found(own))
+        languages = texts.pair(row)
+        missing, extra = differ(source, own, found(source), found(own), languages)
         if references and (missing or extra):
             kept = {item for text in references for item in found(text)}
             missing, extra = [item for item in missing if item in kept], [item for item in extra if item not in kept]
-        if (missing or extra) and fails(source, own, missing, extra):
+        if (missing or extra) and fails(missing, extra, languages):
             yield row, " -> ".join(", ".join(items) or "nothing" for items in (missing, extra))
 
 
-def _numbers(texts: Texts) -> Failures:
+def _numbers(texts: PairedTexts) -> Failures:
     own, source = texts.digits
-    return _compared(texts, np.asarray(own != source[texts.source]), numbers, unmatched, certain)
+    suspect = np.asarray(own != source[texts.source])
+    return _compared(texts, suspect, numbers, unmatched, lambda missing, extra, pair: certain(missing, extra, pair[1]))
 
 
-def _kept(texts: Texts, name: str) -> Failures:
+def _kept(texts: PairedTexts, name: str) -> Failures:
     pattern = tables()["kept"][name]
 
     def find(text: str) -> Counter[str]:
@@ -269,15 +286,17 @@ def _kept(texts: Texts, name: str) -> Failures:
         return Counter(f"{item.split()[0]}>" if item[0] == "<" and " " in item else item for item in items)
 
     suspect = matches(texts.own, pattern) | matches(texts.sources, pattern)[texts.source]
-    return _compared(texts, suspect, find, lambda _, __, wanted, given: ([*(wanted - given)], [*(given - wanted)]))
+    return _compared(texts, suspect, find, lambda _, __, wanted, given, ___: ([*(wanted - given)], [*(given - wanted)]))
 
 
-CHECKS: dict[str, Callable[[Texts], Failures]] = {
+CHECKS: dict[str, Callable[[PairedTexts], Failures]] = {
     "empty": _empty,
-    "copy": _copy,
+    "copy": copies,
     "language": _language,
+    "mixed": mixed,
+    "refusal": _refusal,
     "preamble": _preamble,
-    "repetition": _repetition,
+    "repetition": repetition,
     "truncation": _truncation,
     "numbers": _numbers,
     "dates": partial(_exchanged, table="dates"),

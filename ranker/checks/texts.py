@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
 from ranker.corpora.sanity import arrow_text
-from ranker.corpora.scripts import written_languages
 
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""A large odd number, so that pairs of words have different products modulo 2**64."""
 _UNSPACED = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])"
 
 
@@ -37,6 +38,19 @@ def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
     return np.asarray(pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy(), dtype=np.int64)
 
 
+def without_urls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts with a space for each URL."""
+    return pc.replace_substring_regex(texts, tables()["kept"]["urls"], " ")
+
+
+def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
+    """Return the words of texts, without punctuation and URLs; a character where no spaces are written is a word."""
+    bare = without_urls(texts)
+    apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _UNSPACED, r" \1 ")
+    clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
+    return pc.utf8_split_whitespace(clean).combine_chunks()
+
+
 class Texts:
     """The candidates of a data set, `own`, with their sources and references; "" where there is no text."""
 
@@ -44,7 +58,7 @@ class Texts:
         tables = dataset.candidates, dataset.sources, dataset.references
         self.own, self.sources, self.references = (pc.fill_null(arrow_text(table["text"]), "") for table in tables)
         self.source, self.slots = dataset.candidate_source, dataset.reference_offsets
-        self.languages = written_languages(dataset)
+        self.languages, self.pairs = target_languages(dataset), source_language_pairs(dataset)
         self.outputs = ~dataset.candidates["is_reference"].to_numpy(dtype=bool)
 
     def of_references(self, flags: BoolArray) -> BoolArray:
@@ -60,6 +74,12 @@ class Texts:
         for row, text, source in zip(rows.tolist(), own, sources.to_pylist(), strict=True):
             if source:
                 yield row, source, text, references[slice(*self.slots[self.source[row] :][:2])]
+
+    def references_of(self, row: int) -> list[str]:
+        """Return the references of the source of a candidate."""
+        first, end = self.slots[self.source[row] :][:2]
+        texts: list[str] = self.references.slice(first, end - first).to_pylist()
+        return texts
 
     @functools.cached_property
     def copies(self) -> BoolArray:
@@ -77,13 +97,48 @@ class Texts:
     def words(self) -> tuple[Int64Array, Int64Array, dict[str, int]]:
         """The words of candidates, sources and references as numbers, the offsets of texts, and the number of words."""
         chunks = [chunk for column in (self.own, self.sources, self.references) for chunk in column.chunks]
-        lower = pc.utf8_lower(pa.chunked_array(chunks, pa.large_string()))
-        apart = pc.replace_substring_regex(lower, _UNSPACED, r" \1 ")
-        clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
-        lists = pc.utf8_split_whitespace(clean).combine_chunks()
+        lists = clean_words(pa.chunked_array(chunks, pa.large_string()))
         words, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()
         numbers = {word: number for number, word in enumerate(words.dictionary.to_pylist())}
         return words.indices.to_numpy().astype(np.int64), np.concatenate([[0], np.cumsum(lengths)]), numbers
+
+    @functools.cached_property
+    def shared_words(self) -> FloatArray:
+        """Share of the words of every candidate that its source has too."""
+        codes, offsets, numbers = self.words
+        of_source, own, owner = self._source_words
+        key = owner[own] * len(numbers) + codes[: len(own)]
+        known = np.isin(key, of_source * len(numbers) + codes[len(own) : len(own) + len(of_source)])
+        sums = np.concatenate([[0], np.cumsum(known)])[offsets[: len(self.own) + 1]]
+        return np.asarray(np.diff(sums) / np.maximum(np.diff(offsets[: len(self.own) + 1]), 1))
+
+    @functools.cached_property
+    def copied_runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Runs of words of candidates that are in their source: place of the first in `words`, length, candidate."""
+        codes = self.words[0].astype(np.uint64)
+        of_source, own, owner = self._source_words
+        between = slice(len(own), len(own) + len(of_source))
+
+        def pairs(source: Int64Array, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+            first = source[:-1].astype(np.uint64) * np.uint64(len(self.words[2]) + 1) + words[:-1]
+            return np.asarray(first * _MIX + words[1:])
+
+        copied = np.isin(
+            pairs(owner[own], codes[: len(own)]), pairs(of_source, codes[between])[np.diff(of_source) == 0]
+        )
+        places = np.flatnonzero(copied & (np.diff(own) == 0))
+        starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+        lengths = np.diff(starts, append=len(places)) + 1
+        firsts = places[starts]
+        return firsts, lengths, own[firsts]
+
+    @property
+    def _source_words(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The source of every word of sources, the candidate of every word of candidates, and their sources."""
+        sizes = np.diff(self.words[1])
+        own, sources = len(self.own), len(self.sources)
+        of_source = np.repeat(np.arange(sources), sizes[own : own + sources])
+        return of_source, np.repeat(np.arange(own), sizes[:own]), self.source
 
     def frequent_words(self, language: str, of: BoolArray, without: str = "") -> FloatArray:
         """Return the share of the words of some texts that are frequent in a language.

@@ -1,0 +1,118 @@
+"""Outputs that are their source, wholly or in part, where a translation was expected."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from ranker.checks.pairs import PairedTexts
+from ranker.checks.texts import clean_words, tables
+
+_CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
+_QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
+_END = re.compile(r"[.!?…]\W*$")
+_LONGEST_OF_NAMES = 20
+_RUN, _SHARE = 3, 0.15
+
+
+def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
+    """Yield the outputs that are their source, if that is text that a translation would change."""
+    suspects = texts.copies & texts.translated
+    for row, source, _, references in texts.beside(suspects):
+        same = source.strip().lower() in (text.strip().lower() for text in references)
+        if not same and untranslated(source, *texts.pair(row)):
+            yield row, "the source"
+
+
+def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]]:
+    """Yield outputs of which at least a share is from their source, if that is text that a translation would change."""
+    starts, lengths, rows = texts.copied_runs
+    size = np.diff(texts.words[1])
+    long = (
+        (lengths >= _RUN) & (lengths >= least * size[rows]) & (texts.translated & texts.outputs & ~texts.copies)[rows]
+    )
+    suspects = np.unique(rows[long])
+    # as they are written, in the same words
+    written = clean_words(texts.own.take(pa.array(suspects)), lower=False)
+    place = dict(zip(suspects.tolist(), written.to_pylist(), strict=True))
+    shown: dict[int, str] = {}
+    for start, length, row in zip(starts[long].tolist(), lengths[long].tolist(), rows[long].tolist(), strict=True):
+        first = start - texts.words[1][row]
+        words = place[row][first : first + length]
+        run = (" " if sum(map(len, words)) > 1.5 * length else "").join(words)
+        rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
+        if row not in shown and untranslated(rest, *texts.pair(row), part=True):
+            shown[row] = run
+    yield from (
+        (row, what) for row, what in shown.items() if not any(what in text for text in texts.references_of(row))
+    )
+
+
+def _unquoted(words: str, source: str) -> str:
+    """Return words of a source without the titles and sayings in quotation marks, which may be kept."""
+    for quoted in _QUOTED.findall(source):
+        kept = " ".join(re.findall(r"\w+", quoted))
+        words = "" if words in kept else words.replace(kept, "")
+    return words
+
+
+def untranslated(text: str, source: str, target: str, *, part: bool = False) -> bool:
+    """Tell whether a text is surely prose of the language `source`, not names, numbers, URLs or code."""
+    for pattern in tables()["kept"].values():
+        text = re.sub(pattern, " ", text)
+    letters = [letter for letter in text if letter.isalpha()]
+    if target and (others := sum(_script(letter) not in _scripts(target) for letter in letters)):
+        return others > (3 if part else 1) and others > 0.3 * len(letters)
+    if len(letters) < sum(map(str.isdigit, text)) + 1:
+        return False
+    if not any(letter.islower() or letter.isupper() for letter in letters):
+        # one script for both languages
+        return len(text.strip()) > _LONGEST_OF_NAMES or bool(re.search("[。！？，]", text))
+    frequent = _frequent(source, target)
+    words = [word.strip(".,!?…:;\"'“”„«»()[]’-") for word in text.split() if word[0] not in "@#"]
+    lower = [word for word in words if word.isalpha() and word.islower() and word not in _particles()]
+    if not any(letter.islower() for letter in letters):
+        lower = [word.lower() for word in words if word.isalpha() and len(words) > 3]
+    # most words with an accent are not English, but some in the middle of English are
+    accented = target == "en" and (len(lower) > 2 or not part)
+    function = [word for word in lower if word in frequent or (accented and not word.isascii())]
+    content = [word for word in lower if word not in frequent and len(word) > 2]
+    if _CODE.search(text):
+        return len(function) > 1 and len(content) > 1
+    ended = bool(_END.search(text)) and len(words) > 1
+    if part:
+        return (bool(function) and len(content) > 0) or len(lower) > 4
+    if content:
+        return bool(function) or ended or len(lower) > 4
+    # also a title of several words may be kept
+    return bool(function) and (ended or (len(function) > 1 and len(words) > 5))
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").partition(" ")[0].partition("-")[0].replace("CJK", "HAN")
+
+
+@cache
+def _scripts(language: str) -> frozenset[str]:
+    """Return the scripts of a language, and Latin, in which names may be written in any."""
+    listed = tables()["language"]["scripts"].items()
+    named = next((names for names, codes in listed if language in codes.split()), "")
+    return frozenset(["LATIN", *named.upper().split()])
+
+
+@cache
+def _particles() -> frozenset[str]:
+    return frozenset(tables()["language"]["particles"].split())
+
+
+@cache
+def _frequent(source: str, target: str) -> frozenset[str]:
+    """Return the frequent words of a language, of any if it is unknown, that are not frequent in another."""
+    listed = tables()["language"]["words"]
+    own = [listed[source]] if source in listed else [] if source else [*listed.values()]
+    return frozenset(word for words in own for word in words.split()) - {*listed.get(target, "").split()} - _particles()

@@ -1,0 +1,76 @@
+"""Candidates that are surely no translations, which are ranked behind all others and do not vote."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.copies import mixed
+from ranker.checks.outputs import CHECKS, Failures, repetition
+from ranker.checks.pairs import PairedTexts
+from ranker.corpora.dataset import Dataset, view
+from ranker.errors import counted
+from ranker.extractors.base import Extractor
+
+SURE: dict[str, Callable[[PairedTexts], Failures]] = {
+    **{name: CHECKS[name] for name in ("empty", "copy", "language", "refusal")},
+    "repetition": partial(repetition, least=0.5),
+    "mixed": partial(mixed, least=1 / 3),
+}
+"""The checks whose verdict decides a rank, the first that fails first. A few words repeated or left do not."""
+_FEWEST = 3
+
+
+@view
+def faults(dataset: Dataset) -> npt.NDArray[np.object_]:
+    """Return the first of the checks `SURE` that every candidate fails, "" if there is none, shape (candidates,)."""
+    texts, found = PairedTexts(dataset), np.full(len(dataset), "", dtype=object)
+    for name in [*SURE][::-1]:
+        found[[row for row, _ in SURE[name](texts)]] = name
+    found[~texts.outputs] = ""
+    return found
+
+
+def outranked(dataset: Dataset) -> BoolArray:
+    """Return which candidates have a fault and others of their source have none, shape (candidates,)."""
+    faulty = faults(dataset) != ""
+    sound = np.bincount(dataset.candidate_source[~faulty], minlength=len(dataset.sources))
+    return np.asarray(faulty & (sound > 0)[dataset.candidate_source])
+
+
+def fault_note(dataset: Dataset) -> str | None:
+    """Say how many candidates are ranked behind all others, and why, or None."""
+    rows = outranked(dataset)
+    if not rows.any():
+        return None
+    kinds = ", ".join(f"{name} {number}" for name, number in Counter(faults(dataset)[rows].tolist()).most_common())
+    number = int(rows.sum())
+    what = "is no translation and is" if number == 1 else "are no translations and are"
+    return f"{number:,} of {counted(len(dataset), 'candidate')} {what} ranked behind the others ({kinds})"
+
+
+def without_votes(
+    dataset: Dataset, extractors: Iterable[Extractor], compute: Callable[[Dataset], FloatArray]
+) -> FloatArray:
+    """Compute values of all candidates, those of sound ones without the votes of candidates that they outrank.
+
+    Sound candidates of a source that are too few to be compared, and have no reference, get 0.
+    """
+    values, out = compute(dataset), outranked(dataset)
+    if not out.any() or not any(part.compares_candidates for extractor in extractors for part in extractor.members):
+        return values
+    source = dataset.candidate_source
+    affected = np.bincount(source[out], minlength=len(dataset.sources)) > 0
+    few = np.bincount(source[~out], minlength=len(dataset.sources)) < _FEWEST
+    few &= np.diff(dataset.reference_offsets) == 0
+    values = values.copy()
+    values[~out & (affected & few)[source]] = 0.0
+    again = affected & ~few
+    if again.any():
+        values[~out & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
+    return values

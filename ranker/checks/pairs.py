@@ -1,0 +1,146 @@
+"""The languages of sources and outputs, and whether a translation is expected, also where the data name no pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.checks.texts import Texts, length_without, tables
+from ranker.corpora.languages import is_language, language_pair
+
+_SHARE, _LEAD = 0.15, 0.08
+"""Least share of frequent words in a text of a language, and how far that is ahead of any other language."""
+_SHARED = 0.34
+"""Share of words that an edited text has in common with its source, from which on it is no translation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Per source: its language, that of its outputs ("" if unknown), and whether these should be translations."""
+
+    source: npt.NDArray[np.object_]
+    target: npt.NDArray[np.object_]
+    translated: BoolArray
+
+
+class PairedTexts(Texts):
+    """The texts of a data set, with the languages that they should be in."""
+
+    @cached_property
+    def expected(self) -> Pairs:
+        """The languages, and where translations are expected."""
+        return expected_pairs(self)
+
+    @property
+    def translated(self) -> BoolArray:
+        """Whether each candidate should be a translation."""
+        return self.expected.translated[self.source]
+
+    def pair(self, row: int) -> tuple[str, str]:
+        """Return the languages of the source and of a candidate, "" if unknown."""
+        source = self.source[row]
+        return self.expected.source[source], self.expected.target[source]
+
+
+def expected_pairs(texts: Texts) -> Pairs:
+    """Take the languages from the names of pairs, and where there is none from the texts themselves.
+
+    Outputs, and references, in another language or script than their source show that a translation is expected. If no
+    language can be told, it is expected unless outputs have many words of their sources.
+    """
+    sides = {pair: [side.partition("_")[0] for side in language_pair(pair).split("-", 1)] for pair in set(texts.pairs)}
+    source = np.array([sides[pair][0] if len(sides[pair]) > 1 else "" for pair in texts.pairs], dtype=object)
+    source[[not is_language(code) for code in source]] = ""
+    target = np.array([code if is_language(code) else "" for code in texts.languages], dtype=object)
+    translated = np.asarray((source != "") & (target != "") & (source != target))
+    unknown = (source == "") | (target == "")
+    if unknown.any():
+        _tell(texts, source, target, translated, unknown)
+    return Pairs(source, target, translated)
+
+
+def _tell(
+    texts: Texts,
+    source: npt.NDArray[np.object_],
+    target: npt.NDArray[np.object_],
+    translated: BoolArray,
+    unknown: BoolArray,
+) -> None:
+    """Fill in what the texts of `unknown` sources say."""
+    size, own = len(texts.sources), len(texts.own)
+    owner = np.concatenate([texts.source, np.arange(size), np.repeat(np.arange(size), np.diff(texts.slots))])
+    is_source = np.zeros(len(owner), dtype=bool)
+    is_source[own : own + size] = True
+    looked_at = unknown[owner]
+    codes = _languages(texts, looked_at)
+    spoken = codes[own : own + size]
+    other = looked_at & ~is_source
+    other[:own] &= ~texts.copies & texts.outputs
+    told = other & (codes != "") & (spoken[owner] != "")
+    votes = np.bincount(owner[told], np.where(codes != spoken[owner], 1.0, -1.0)[told], minlength=size)
+    outputs = np.flatnonzero(other[:own])
+    number = np.bincount(texts.source[outputs], minlength=size)
+    shared = np.bincount(texts.source[outputs], texts.shared_words[outputs], minlength=size)
+    untold = unknown & (votes == 0)
+    translated[unknown] = votes[unknown] > 0
+    translated[untold] = (shared < _SHARED * np.maximum(number, 1))[untold]
+    source[unknown] = np.where(source == "", spoken, source)[unknown]
+    # references, if there are any, are in the language that is wanted
+    wanted = translated & (target == "")
+    foreign = other & wanted[owner] & (codes != "") & (codes != source[owner])
+    foreign[:own] &= (np.diff(texts.slots) == 0)[texts.source] & (source != "")[texts.source]
+    places = np.flatnonzero(foreign)
+    said = _all_texts(texts).take(pa.array(places)).to_pylist()
+    distinct = ~pd.DataFrame({"source": owner[places], "text": said}).duplicated().to_numpy()
+    counts = pd.crosstab(owner[places[distinct]], codes[places[distinct]])
+    most = counts[2 * counts.max(axis=1) > counts.sum(axis=1)].idxmax(axis=1)
+    target[most.index.to_numpy(np.int64)] = most.to_numpy(object)
+
+
+def _all_texts(texts: Texts) -> pa.ChunkedArray:
+    """Return candidates, sources and references as one column."""
+    columns = (texts.own, texts.sources, texts.references)
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
+
+
+def _languages(texts: Texts, looked_at: BoolArray) -> npt.NDArray[np.object_]:
+    """Return the language of each of all texts by its script and its frequent words, "" where neither tells."""
+    codes = np.full(len(looked_at), "", dtype=object)
+    rows = np.flatnonzero(looked_at)
+    chosen = _all_texts(texts).take(pa.array(rows))
+    letters = length_without(chosen, r"\P{L}+")
+    table = tables()["language"]
+    own_script: dict[str, str] = {}
+    for names, listed in table["scripts"].items():
+        first = listed.split()[0]
+        for name in names.split():
+            if name not in ("Latin", "Han"):
+                own_script.setdefault(name, first)
+    del own_script["Hiragana"], own_script["Katakana"]
+    counted: list[tuple[str, Int64Array]] = [
+        (code, length_without(chosen, rf"[^\p{{{name}}}]+")) for name, code in own_script.items()
+    ]
+    kana = length_without(chosen, r"[^\p{Hiragana}\p{Katakana}]+")
+    han = length_without(chosen, r"[^\p{Han}]+") + kana
+    counted += [("ja", np.where(kana > 0.1 * han, han, 0)), ("zh", np.where(kana > 0.1 * han, 0, han))]
+    by_script = np.full(len(rows), "", dtype=object)
+    for code, count in counted:
+        by_script[(count > 0.5 * letters) & (count > 0)] = code
+    codes[rows] = by_script
+    undecided = looked_at & np.isin(codes, ["", "ru"])
+    best, second = np.zeros(len(codes)), np.zeros(len(codes))
+    name = np.full(len(codes), "", dtype=object)
+    for code in table["words"]:
+        shares: FloatArray = texts.frequent_words(code, undecided)
+        better = shares > best
+        second = np.where(better, best, np.maximum(second, shares))
+        best, name[better] = np.maximum(best, shares), code
+    told = undecided & (best >= _SHARE) & (best - second >= _LEAD)
+    codes[told] = name[told]
+    return codes

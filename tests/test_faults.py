@@ -1,0 +1,121 @@
+"""What is surely no translation is ranked behind all others, does not vote, and wins no reward."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ranker
+from ranker import Ranker, from_records
+from ranker.errors import DataError
+
+SOURCE = "Der Bus kam zehn Minuten zu spät, weil es regnete."
+GOOD = ["The bus was ten minutes late because of the rain.", "The bus was ten minutes late because it rained."]
+GOOD = [*GOOD, "The bus is late for ten minute since it was raining."]
+FAULTS = {
+    "copy": SOURCE,
+    "empty": " ",
+    "language": "Le bus est arrivé avec dix minutes de retard à cause de la pluie.",
+    "refusal": "I'm sorry, but I can't assist with that request.",
+    "repetition": "The bus was late, the bus was late, the bus was late, the bus was late.",
+    "mixed": "The bus was ten, weil es regnete.",
+}
+
+
+def record(*texts: str, **more: object) -> dict[str, object]:
+    return {"source": SOURCE, "candidates": [*texts], **more}
+
+
+@pytest.mark.parametrize("lp", ["de-en", None])
+@pytest.mark.parametrize("references", [[], ["The bus came ten minutes late because of the rain."]])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_no_translation_is_last_however_often_it_is_said(fault, references, lp):
+    data = [record(*[FAULTS[fault]] * 4, *GOOD, references=references, **({"lp": lp} if lp else {}))]
+    ranking = ranker.rank(data, model="full-any" if references else "consensus")
+    assert set(ranking["text"][:3]) == set(GOOD)
+    assert ranking["fault"].fillna("").tolist() == [""] * 3 + [fault] * 4
+    assert ranking["rank"].tolist() == [1, 2, 3, 4, 4, 4, 4]
+    assert ranking["margin"].isna().tolist() == [False, False, True, False, False, False, True]
+
+
+def test_the_faulty_have_no_vote():
+    sound = ranker.rank([record(*GOOD, lp="de-en")])
+    both = ranker.rank([record(SOURCE, SOURCE, *GOOD, lp="de-en")])
+    assert both["score"][: len(GOOD)].tolist() == pytest.approx(sound["score"].tolist(), abs=1e-9)
+    by_score = ranker.rank([record(SOURCE, SOURCE, *GOOD, lp="de-en")], checks=False)
+    assert "fault" not in by_score
+    # two are too few to be compared
+    two = ranker.rank([record(SOURCE, *GOOD[:2], lp="de-en")])
+    assert two["rank"].tolist() == [1, 1, 3]
+
+
+def test_two_copies_of_the_source_do_not_beat_the_only_translation():
+    data = [record(SOURCE, SOURCE, GOOD[0])]
+    assert ranker.rank(data)["text"].iloc[0] == GOOD[0]
+    assert ranker.rank(data, checks=False)["text"].iloc[0] == SOURCE
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["He have gone home by the bus.", "He has gone home by the bus.", "He had gone home by bus."],
+        ["Barack Obama, Berlin", "Barack Obama, Berlin", "Barack Obama, Berlin."],
+    ],
+)
+def test_copies_that_may_be_right_are_ranked_by_score(texts):
+    data = [{"source": texts[0], "candidates": texts}]
+    assert "fault" not in ranker.rank(data)
+    assert ranker.rank(data).equals(ranker.rank(data, checks=False))
+
+
+def test_where_all_are_faulty_nothing_changes():
+    data = [record(SOURCE, SOURCE, FAULTS["refusal"], lp="de-en")]
+    ranking, by_score = ranker.rank(data), ranker.rank(data, checks=False)
+    assert ranking.drop(columns="fault").equals(by_score)
+    assert Ranker.load("consensus").score(data)["score"].tolist() == by_score.sort_index()["score"].tolist()
+
+
+def test_a_language_model_alone_ranks_nothing(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("two.json").write_text(json.dumps([record(*GOOD[:2])]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"no source has 3 candidates to compare.*perp\[model=shipped\]"):
+        ranker.rank("two.json")
+    assert command("rank", "two.json", "-m", "perp[model=shipped]", "-f", "csv").out
+    mixed = from_records([record(*GOOD), {**record(*GOOD[:2]), "source": "Es regnet."}])
+    assert ranker.rank(mixed)["rank"].tolist() == [1, 2, 3, 1, 1]
+
+
+def test_the_commands_say_so_and_can_be_told_not_to(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.json").write_text(json.dumps([record(SOURCE, SOURCE, *GOOD, lp="de-en")]), encoding="utf-8")
+    result = command("rank", "data.json")
+    assert "note: 2 of 5 candidates are no translations and are ranked behind the others (copy 2)" in result.err
+    assert "--no-checks" in result.err
+    assert [line.split()[0] for line in result.out.splitlines()[2:7]] == ["1", "2", "3", "4=", "4="]
+    assert "fault" not in command("rank", "data.json", "--no-checks").out
+    for options in (["--contributions"], []):
+        (source,) = json.loads(command("rank", "data.json", "-f", "json", *options).out)["sources"]
+        assert [row["fault"] for row in source["ranking"]] == [None] * 3 + ["copy"] * 2
+        for row in source["ranking"] if options else ():
+            assert sum(row["contributions"].values()) == pytest.approx(row["score"])
+    for chosen_by in (["--mbr", "chrf"], ["--model", "consensus"]):
+        result = command("rerank", "data.json", *chosen_by)
+        assert result.out.strip() in GOOD
+        assert "(copy 1); choose by score alone with --no-checks" in result.err
+    Path("two.json").write_text(json.dumps([record(SOURCE, SOURCE, GOOD[0], lp="de-en")]), encoding="utf-8")
+    assert command("rerank", "two.json", "--mbr", "chrf").out.strip() == GOOD[0]
+    assert command("rerank", "two.json", "--mbr", "chrf", "--no-checks").out.strip() == SOURCE
+
+
+@pytest.mark.parametrize(("scorer", "lowest"), [("chrf", 0.0), ("full", -10.0)])
+def test_a_reward_of_what_is_no_translation_is_below_all_others(scorer, lowest):
+    texts = [*FAULTS.values(), *GOOD]
+    columns = {"sources": [SOURCE] * len(texts), "references": [SOURCE] * len(texts)}
+    columns["references"] = ["The bus came ten minutes late because of the rain."] * len(texts)
+    rewards = ranker.reward(scorer, lp="de-en")(texts, **columns)
+    assert max(rewards[: len(FAULTS)]) <= lowest < min(rewards[len(FAULTS) :])
+    by_score = ranker.reward(scorer, lp="de-en", checks=False)(texts, **columns)
+    assert by_score[len(FAULTS) :] == rewards[len(FAULTS) :]
+    assert by_score[0] > lowest
