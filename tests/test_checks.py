@@ -181,6 +181,12 @@ def test_numbers_are_read_in_any_script_and_grouping():
     ]
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", ["x", "1", "a.", "x@", "www."])
+def test_texts_of_a_million_characters_are_searched_in_one_pass(text):
+    assert len(numbers(text * (1_000_000 // len(text)))) == (text == "1")
+
+
 def test_failed_checks_are_counted_and_references_left_out():
     data = from_texts({"A": ["Here is the translation: 5", "ok"], "B": [" ", "**ok**"]}, None, ["4", "gut"])
     assert failures(data).tolist() == [2, 1, 0, 1]
