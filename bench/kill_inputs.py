@@ -90,7 +90,7 @@ def _write_campaign(place: Path) -> None:
     with closing(campaign.connect(path)) as connection, campaign.transaction(connection):
         judge = connection.execute("SELECT id FROM person WHERE role = 'judge'").fetchone()["id"]
         while (key := assigning.next_assignment(connection, settings, judge, 0.0)) is not None:
-            assigning.save(connection, judge, key, [1, 2], "", 1.0)
+            assigning.save(connection, judge, key, [1, 2], 1, 1.0)
 
 
 def _write_served(place: Path) -> None:

@@ -29,6 +29,7 @@ from ranker.storage import locks
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_DATABASE = b"SQLite format 3\0"
 
 
 class _Document(NamedTuple):
@@ -309,8 +310,17 @@ def check_target(path: str | Path) -> None:
             raise DataError(f"cannot be written: the directory {display_name(target.parent)} does not exist", file=name)
         if target.exists() and not target.is_file():
             raise DataError("cannot be written: exists and is not a regular file; choose another name", file=name)
+        if target.exists() and _is_database(target):
+            raise DataError("cannot be written: is a database, such as a campaign; choose another name", file=name)
     except OSError as error:
         raise _unwritable(target, error) from None
+
+
+def _is_database(path: Path) -> bool:
+    """True if a file is a database of SQLite; for a process that has no connection to it (see `collect.campaign`)."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(_DATABASE)) == _DATABASE
+    return False
 
 
 def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:

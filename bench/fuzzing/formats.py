@@ -170,7 +170,7 @@ def _campaign(folder: Path) -> Format:
                 for person in people:
                     assignment = assigning.next_assignment(connection, settings, person, 9.0 * number)
                     if assignment is not None:
-                        assigning.save(connection, person, assignment, [1 + number % 5], str(number), 9.0 * number + 5)
+                        assigning.save(connection, person, assignment, [1 + number % 5], number, 9.0 * number + 5)
     commands = (["collect", "status", "IN", "-f", "json"], ["collect", "export", "IN", "-o", "out.jsonl"])
     return Format({"x.campaign": path.read_bytes()}, "x.campaign", commands)
 

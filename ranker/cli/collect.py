@@ -18,6 +18,7 @@ from ranker.files import printable
 
 app = Commands("Collect human judgements with a local web server.")
 CampaignArgument = Annotated[Path, Argument(help="Campaign file.", metavar="CAMPAIGN")]
+_LOCAL = ("127.0.0.1", "localhost", "::1")
 DaysOption = Annotated[float, Option("--days", help="Number of days for which links are valid.", min=0.001, max=3650)]
 
 
@@ -59,9 +60,16 @@ def new_command(
         float, Option(help="Judgements faster than this are counted as too fast.", min=0, max=1e6)
     ] = 2.0,
     title: Annotated[str | None, Option(help="Title of the web pages (default: the file name).")] = None,
+    show_gold: Annotated[
+        bool, Option("--show-gold", help="Show judges the known answer to a control item from --gold after theirs.")
+    ] = False,
     url: Annotated[
-        str, Option(help="Public address of the server, used in the judges' links.")
-    ] = "http://127.0.0.1:8765",
+        str | None,
+        Option(
+            help="Public address of the server, used in the judges' links (default: where ranker collect serve listens "
+            "without options).",
+        ),
+    ] = None,
     days: DaysOption = 90.0,
     seed: SeedOption = 0,
     form: OutputForm = "table",
@@ -73,10 +81,14 @@ def new_command(
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
-    from ranker.collect.campaign import CampaignSettings
+    from ranker.collect.campaign import CampaignSettings, host_and_port
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
 
+    if url is not None:
+        host_and_port(url)
+    if show_gold and gold is None:
+        raise OptionError("--show-gold: needs --gold CORPUS, whose judgements are the known answers")
     dataset = inputs.read(to_score=False)
     settings = CampaignSettings(
         id=secrets.token_hex(4),
@@ -92,6 +104,7 @@ def new_command(
         quota=quota,
         min_seconds=min_seconds,
         seed=seed,
+        show_gold=show_gold,
         url=url,
     )
     with working("creating the campaign"):
@@ -121,7 +134,15 @@ def _codes(judges: str) -> list[str]:
 def serve_command(
     campaign: CampaignArgument,
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen on.", min=1, max=65535)] = 8765,
+    port: Annotated[
+        int | None,
+        Option(
+            help="Port to listen on; 0 takes any that is free (default: that of the campaign's --url if it is on this "
+            "computer, or 8765).",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         Option(
@@ -138,23 +159,29 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import CampaignSettings, opened
+    from ranker.collect.campaign import DEFAULT_ADDRESS, DEFAULT_PORT, host_and_port, opened
     from ranker.collect.web.pages import environment
 
     with opened(campaign) as (_, settings):
         environment()
     from ranker.collect.web.server import serve
 
-    if host not in ("127.0.0.1", "localhost", "::1"):
+    public, public_port = host_and_port(settings.url) if settings.url else (None, None)
+    if port is None:
+        port = public_port if public in _LOCAL and public_port is not None else DEFAULT_PORT
+    if host not in _LOCAL:
         print_note(
             f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy"
         )
 
-    def ready() -> None:
-        links = ""
-        if settings.url == CampaignSettings.url and not settings.url.endswith(f":{port}"):
-            links = f" (its links lead to {settings.url}: give ranker collect new --url http://{host}:{port})"
-        say_progress(f"ranker: serving {campaign} at http://{host}:{port}{links}; stop with Ctrl-C")
+    def ready(addresses: list[str]) -> None:
+        links = f"; personal links lead to {settings.url}" if settings.url else ""
+        if not settings.url and addresses[0] != DEFAULT_ADDRESS:
+            links = (
+                f"; personal links begin with {addresses[0]} now: links printed by ranker collect new begin with "
+                f"{DEFAULT_ADDRESS}, replace that or make new ones with ranker collect link"
+            )
+        say_progress(f"ranker: serving {campaign} at {' and '.join(addresses)}{links}; stop with Ctrl-C")
 
     serve(campaign, host, port, allow_host or [], ready)
 
@@ -274,4 +301,4 @@ def link_command(
             say(f"closed: {code}")
             return
         token = access.give_link(connection, code, days)
-    say(f"{settings.url.rstrip('/')}/enter/{token}")
+    say(f"{settings.address}/enter/{token}")

@@ -57,6 +57,13 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
     return token
 
 
+def link_state(connection: sqlite3.Connection, code: str) -> str:
+    """Return a mark of a person's current link, which differs for every link: a form that shows it is used once."""
+    query = "SELECT coalesce(substr(token, 1, 16), 'closed') FROM person WHERE code = ?"
+    row = connection.execute(query, (code,)).fetchone()
+    return "new" if row is None else str(row[0])
+
+
 def close_link(connection: sqlite3.Connection, code: str) -> bool:
     """Revoke the link of a judge, keeping the judgements. False if there is no such judge."""
     changed = connection.execute("UPDATE person SET token = NULL WHERE code = ? AND role = ?", (code, JUDGE))

@@ -169,17 +169,45 @@ def _judged_before(
     return generator.choice(suited) if suited else None
 
 
+def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
+    """Return the number of a form for some assignments, larger than that of any form that was shown before.
+
+    A form changes an answer if it was shown after the form of the last change: it is accepted once, and a page that was
+    left open, or arrives late, replaces neither a later answer nor an undo.
+    """
+    places = ", ".join("?" * len(assignments))
+    last = connection.execute(f"SELECT max(form) FROM judgement WHERE assignment IN ({places})", assignments)
+    return max(int(now * 1e6), 1 + (last.fetchone()[0] or 0))
+
+
+def last_change(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:
+    """Return the last judgement of an assignment: an answer, or an undo."""
+    query = "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1"
+    row: sqlite3.Row | None = connection.execute(query, (assignment,)).fetchone()
+    return row
+
+
+def is_final(connection: sqlite3.Connection, assignment: int) -> bool:
+    """True if the judge has seen the known answer to an assignment."""
+    query = (
+        "SELECT 1 FROM assignment JOIN item ON item.id = item, settings "
+        "WHERE assignment.id = ? AND role = ? AND answer IS NOT NULL AND show_gold"
+    )
+    return connection.execute(query, (assignment, GOLD)).fetchone() is not None
+
+
 def save(
-    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
-) -> None:
-    """Store an answer of a judge to one of the judge's assignments, once; earlier answers stay in the history."""
+    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: int, now: float
+) -> bool:
+    """Store an answer of a judge to one of the judge's assignments; earlier answers stay in the history.
+
+    True if it is stored, now or when the same form was sent before; False if the form is older than the last change.
+    """
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))
-    last = connection.execute(
-        "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1", (assignment,)
-    ).fetchone()
-    if last is not None and (last["form"], last["answer"]) == (form, text):
-        return
+    last = last_change(connection, assignment)
+    if last is not None and (form <= last["form"] or is_final(connection, assignment)):
+        return (last["form"], last["answer"]) == (form, text)
     seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
     answered = insert(connection, "judgement", assignment=assignment, answer=text, seconds=seconds, at=now, form=form)
     # the time that counts is that of the first answer
@@ -187,22 +215,27 @@ def save(
         "UPDATE assignment SET answer = ?, seconds = coalesce(seconds, ?), answered = ? WHERE id = ?",
         (text, seconds, answered, assignment),
     )
+    return True
 
 
-def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: str, now: float) -> None:
-    """Undo an answer, unless it is not the judge's last one or was already undone."""
+def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int, now: float) -> bool:
+    """Undo an answer. False if it is not the judge's last one, or is newer than the form."""
+    last = last_change(connection, assignment)
+    if last is None or form <= last["form"]:
+        return last is not None and (last["form"], last["answer"]) == (form, None)
     if last_answered(connection, judge) != assignment:
-        return
+        return False
     insert(connection, "judgement", assignment=assignment, answer=None, seconds=0, at=now, form=form)
     connection.execute("UPDATE assignment SET answer = NULL WHERE id = ?", (assignment,))
+    return True
 
 
 def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
-    """Return the last answered assignment of a judge."""
+    """Return the last answered assignment of a judge, None if its answer cannot be undone."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NOT NULL ORDER BY answered DESC LIMIT 1", (judge,)
     ).fetchone()
-    return None if row is None else int(row["id"])
+    return None if row is None or is_final(connection, row["id"]) else int(row["id"])
 
 
 def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int] | None:

@@ -15,19 +15,26 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ranker.collect.access import JUDGE
 from ranker.collect.tables import PLAIN, SCHEMA, check_rows, check_schema
 from ranker.collect.tasks import KINDS, KindName, Next, Show
-from ranker.errors import DataError, MissingError
-from ranker.files import display_name, replacing
+from ranker.errors import DataError, MissingError, OptionError
+from ranker.files import display_name, printable, replacing
 
 _APPLICATION = 0x524B4C43
-_VERSION = 3
+_VERSION = 4
+_SIDE_FILES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)
-
-
+_DURABLE = """
+-- FULL: an acknowledged judgement survives a power failure, not only a killed process; fullfsync: on macOS too
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
+PRAGMA cache_size = -32000; PRAGMA foreign_keys = ON;
+"""
+DEFAULT_PORT = 8765
+DEFAULT_ADDRESS = f"http://127.0.0.1:{DEFAULT_PORT}"
 _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 
@@ -48,7 +55,8 @@ class CampaignSettings:
     """Settings of a campaign, which the options of ``ranker collect new`` describe.
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
-    of a judge's items.
+    of a judge's items; `show_gold` shows judges the known answer after theirs; `url` is the public address, and
+    `served` the one at which the campaign was served last.
     """
 
     id: str
@@ -64,28 +72,68 @@ class CampaignSettings:
     quota: int | None = None
     min_seconds: float = 2.0
     seed: int = 0
-    url: str = "http://127.0.0.1:8765"
+    show_gold: bool = False
+    url: str | None = None
+    served: str | None = None
+
+    @property
+    def address(self) -> str:
+        """The beginning of personal links."""
+        return (self.url or self.served or DEFAULT_ADDRESS).rstrip("/")
+
+
+def host_and_port(url: str) -> tuple[str, int | None]:
+    """Return the host and the port of a public address; an `OptionError` says what is wrong with it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:
+        raise OptionError(f"--url {printable(url)[:80]!r}: expected an address such as https://judge.example.org")
+    return host, port
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """Open a campaign file; a `DataError` says why it is none of this version."""
+    """Open a campaign file, in SQLite alone; a `DataError` says why it is none of this version.
+
+    If anything else in a process opens a database's file and closes it, the system drops the locks of all connections
+    of the process (SQLite, "How To Corrupt An SQLite Database File", 2.2), and other processes delete what they write.
+    """
     name = display_name(path)
     if not Path(path).is_file():
         raise DataError("no such campaign; create one with: ranker collect new", file=name)
+    if Path(path).stat().st_nlink > 1:
+        raise DataError(
+            "is one of several hard links to a file, whose changes SQLite keeps apart: copy it and delete the link",
+            file=name,
+        )
+    connection = None
     try:
-        # opened by SQLite, an empty file would become a data base
-        with Path(path).open("rb") as file:
-            header = file.read(72)
-        if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:], "big") != _APPLICATION:
+        # "rw" makes no new file
+        connection = _connection(f"{Path(path).absolute().as_uri()}?mode=rw")
+        application, version = (
+            connection.execute(f"PRAGMA {what}").fetchone()[0] for what in ("application_id", "user_version")
+        )
+        if application != _APPLICATION:
             raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
-        connection = _open(path)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != _VERSION:
+            what = f"has campaign format version {version}, expected {_VERSION}"
+            raise DataError(f"{what}: use the version of ranker that created it to export its judgements", file=name)
+        connection.executescript(_DURABLE)
     except (sqlite3.Error, OSError, ValueError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"is not a campaign file, or is damaged ({error})", file=name) from None
-    if version != _VERSION:
-        what = f"has campaign format version {version}, expected {_VERSION}"
-        raise DataError(f"{what}: use the version of ranker that created it to export its judgements", file=name)
     return connection
+
+
+def files_of(path: str | Path) -> list[tuple[int, int]]:
+    """Return the identities of a campaign's files; they differ when one of them was moved, deleted or replaced."""
+    facts = [Path(f"{path}{suffix}").stat() for suffix in ("", "-wal")]
+    return [(fact.st_dev, fact.st_ino) for fact in facts]
 
 
 @contextmanager
@@ -106,32 +154,29 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSetti
             raise DataError(what, file=display_name(path)) from None
 
 
-def _open(path: str | Path) -> sqlite3.Connection:
+def _connection(name: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise MissingError(f"ranker collect needs SQLite 3.37 or newer, this Python has {sqlite3.sqlite_version}")
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     connection.row_factory = sqlite3.Row
-    # FULL: an acknowledged judgement survives a power failure, not only a killed process
-    connection.executescript(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000; PRAGMA foreign_keys = ON;"
-    )
     return connection
 
 
 def check_new(path: str | Path) -> None:
     """Raise a `DataError` if a campaign file cannot be created at this path."""
     try:
-        taken = Path(path).exists()
+        # changes that another campaign of this name left would become part of this one
+        taken = [name for name in (f"{path}{suffix}" for suffix in ("", *_SIDE_FILES)) if Path(name).exists()]
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be written: {error}", file=display_name(path)) from None
     if taken:
-        raise DataError("already exists; choose another name or delete it", file=display_name(path))
+        raise DataError("already exists; choose another name or delete it", file=display_name(taken[0]))
 
 
 def create(settings: CampaignSettings) -> sqlite3.Connection:
     """Create an empty campaign in memory."""
-    connection = _open(":memory:")
-    connection.executescript(SCHEMA)
+    connection = _connection(":memory:")
+    connection.executescript(f"PRAGMA foreign_keys = ON; {SCHEMA}")
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     insert(connection, "settings", **dataclasses.asdict(settings))
@@ -158,7 +203,7 @@ def settings_of(connection: sqlite3.Connection) -> CampaignSettings:
     row = connection.execute("SELECT * FROM settings").fetchone()
     if row is None:
         raise sqlite3.DatabaseError("its settings are missing")
-    return CampaignSettings(**row)
+    return CampaignSettings(**{**row, "show_gold": bool(row["show_gold"])})
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def make_campaign(
                 if not known:
                     raise DataError("contains no judgements that can serve as control items", file=gold.name)
             links = {
-                code: f"{settings.url.rstrip('/')}/enter/{access.give_link(connection, code, days)}"
+                code: f"{settings.address}/enter/{access.give_link(connection, code, days)}"
                 for code in (access.OWNER, *judges)
             }
         save(connection, path)

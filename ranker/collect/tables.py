@@ -12,6 +12,8 @@ from ranker.collect.tasks import KINDS, Next, Show, TaskKind
 PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 _MOST = 1e12
 """Largest time or number in a campaign."""
+MOST_FORM = 10**17
+"""Largest number of a form: microseconds until the year 5138."""
 
 
 def _among(column: str, names: tuple[str, ...]) -> str:
@@ -41,7 +43,8 @@ CREATE TABLE settings (
     {_among("kind", tuple(KINDS))}, {_among("show", get_args(Show))}, {_among("next", get_args(Next))},
     {_number("judges_per_item", least=1)}, {_number("overlap", "REAL", most=1)}, {_number("gold", "REAL", most=1)},
     {_number("degraded", "REAL", most=1)}, {_number("repeat", "REAL", most=1)}, quota INTEGER CHECK (quota >= 1),
-    {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_text("url")},
+    {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_number("show_gold", most=1)},
+    url TEXT CHECK (instr(url, char(0)) = 0), served TEXT CHECK (instr(served, char(0)) = 0),
     CHECK (kind IN ('ranking', 'pairwise') OR (kind = 'fluency') = (show = 'none'))
 ) STRICT;
 CREATE TABLE source (
@@ -88,10 +91,11 @@ CREATE TABLE assignment (
 CREATE INDEX assignment_judge ON assignment (judge, answered);
 CREATE INDEX assignment_open ON assignment (at) WHERE answer IS NULL;
 CREATE INDEX assignment_item ON assignment (item);
--- answer: NULL where the judge took an answer back
+-- answer: NULL where the judge took an answer back; form: the number of the form that was sent, which grows with time
 CREATE TABLE judgement (
     id INTEGER PRIMARY KEY AUTOINCREMENT, assignment INTEGER NOT NULL REFERENCES assignment,
-    answer TEXT {_flat("answer")}, {_number("seconds", "REAL")}, {_number("at", "REAL")}, form TEXT NOT NULL
+    answer TEXT {_flat("answer")}, {_number("seconds", "REAL")}, {_number("at", "REAL")},
+    {_number("form", most=MOST_FORM)}
 ) STRICT;
 CREATE INDEX judgement_assignment ON judgement (assignment);
 """

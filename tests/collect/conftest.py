@@ -71,19 +71,30 @@ def free_port() -> int:
 SERVER = "from ranker.cli.main import run; run()"
 
 
+class Serving(subprocess.Popen[str]):
+    """A server with the line that it printed when it began."""
+
+    said = ""
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def serve() -> Iterator[Callable[..., Serving]]:
     """Start ``ranker collect serve`` in a process that does not outlive the test."""
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
-    started: list[subprocess.Popen[str]] = []
+    started: list[Serving] = []
 
-    def start(path: Path, port: int, code: str = SERVER, **more: Any) -> subprocess.Popen[str]:
-        command = [sys.executable, "-P", "-c", code, "collect", "serve", str(path), "--port", str(port)]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    def start(path: Path, *options: str | int, code: str = SERVER, **more: Any) -> Serving:
+        """Start it with a port, or with options."""
+        words = [word for each in options for word in (["--port", str(each)] if isinstance(each, int) else [each])]
+        command = [sys.executable, "-P", "-c", code, "collect", "serve", str(path), *words]
+        server = Serving(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         started.append(server)
         assert server.stderr is not None
-        assert "serving" in server.stderr.readline()
-        return server
+        for line in server.stderr:
+            server.said = line
+            if "serving" in line:
+                return server
+        raise AssertionError("the server did not start")
 
     yield start
     for server in started:

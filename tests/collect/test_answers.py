@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -13,6 +14,7 @@ from ranker.collect import assigning
 from ranker.collect.campaign import connect, settings_of, transaction
 from ranker.collect.tasks import KINDS
 from tests.collect.conftest import Client, judge_all, serving, small
+from tests.datasets import dataset_of as made
 
 
 def rows(path, query, *values):
@@ -40,14 +42,19 @@ def test_a_double_click_is_one_judgement(client):
     assert answers(path) == [(1, "[4]")]
 
 
-def test_of_two_tabs_the_last_answer_counts_and_the_first_is_kept(client):
+def test_of_two_tabs_the_last_answer_counts_and_each_form_once(client):
     path, judge, link = client
     tabs = [judge.enter(link).page().forms["/judge"] for _ in range(2)]
     assert tabs[0]["assignment"] == tabs[1]["assignment"]
-    for tab, value in zip((*tabs, tabs[0]), (4, 2, 4), strict=True):
-        judge.post("/judge", {**tab, "value0": value})
-    assert answers(path) == [(1, "[4]"), (1, "[2]"), (1, "[4]")]
-    assert rows(path, "SELECT answer FROM assignment WHERE id = 1") == [("[4]",)]
+    for tab, value in zip(tabs, (4, 2), strict=True):
+        assert judge.post("/judge", {**tab, "value0": value}).status == 200
+    for tab, value in ((tabs[0], 4), (tabs[0], 3), (tabs[1], 5)):
+        refused = judge.post("/judge", {**tab, "value0": value})
+        assert refused.status == 409
+        assert "Already saved" in refused.text
+        assert 'href="/item/1"' in refused.text
+    assert answers(path) == [(1, "[4]"), (1, "[2]")]
+    assert rows(path, "SELECT answer FROM assignment WHERE id = 1") == [("[2]",)]
     # one item was answered, however often
     assert "1 judged" in judge.get("/").text
 
@@ -61,6 +68,95 @@ def test_the_back_button_shows_the_answer_and_takes_another(client):
     after = judge.judge(before, lambda texts: [5])
     assert after.page().forms["/judge"]["assignment"] == "2"
     assert answers(path) == [(1, "[4]"), (1, "[5]")]
+
+
+def test_a_tab_left_open_does_not_replace_a_correction(client):
+    path, judge, link = client
+    old, first = (judge.enter(link).page().forms["/judge"] for _ in range(2))
+    judge.post("/judge", {**first, "value0": 4})
+    judge.judge(judge.get("/item/1"), lambda texts: [5])
+    assert judge.post("/judge", {**old, "value0": 2}).status == 409
+    # the same form again, as a browser sends it after a lost connection, goes on as before
+    last = judge.get("/item/1").page().forms["/judge"]
+    for _ in range(2):
+        assert judge.post("/judge", {**last, "value0": 3}).page().forms["/judge"]["assignment"] == "2"
+    assert answers(path) == [(1, "[4]"), (1, "[5]"), (1, "[3]")]
+
+
+def test_repetitions_neither_undo_an_undo_nor_an_answer_after_it(client):
+    path, judge, link = client
+    tab, first = (judge.enter(link).page().forms["/judge"] for _ in range(2))
+    undo = judge.post("/judge", {**first, "value0": 4}).page().forms["/undo"]
+    assert judge.post("/undo", undo).page().forms["/judge"]["assignment"] == "1"
+    for form in (first, tab):
+        refused = judge.post("/judge", {**form, "value0": 4})
+        assert refused.status == 409
+        assert "You have undone your answer" in refused.text
+    assert rows(path, "SELECT answer FROM assignment WHERE id = 1") == [(None,)]
+    judge.judge(judge.get("/item/1"), lambda texts: [3])
+    refused = judge.post("/undo", undo)
+    assert refused.status == 409
+    assert "nothing was undone" in refused.text
+    assert answers(path) == [(1, "[4]"), (1, None), (1, "[3]")]
+
+
+def test_a_clock_that_is_set_back_shuts_nobody_out(client, monkeypatch):
+    path, judge, link = client
+    judge.judge(judge.enter(link), lambda texts: [4])
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now - 86_400)
+    assert judge.judge(judge.get("/item/1"), lambda texts: [5]).status == 200
+    assert judge.post("/undo", judge.get("/item/2").page().forms["/undo"]).status == 200
+    assert answers(path) == [(1, "[4]"), (1, "[5]"), (1, None)]
+
+
+def test_answers_are_refused_while_the_file_is_not_in_its_place(client):
+    path, judge, link = client
+    fields = {**judge.enter(link).page().forms["/judge"], "value0": 4}
+    away = path.with_name("away")
+    for name in (path, path.with_name(f"{path.name}-wal")):
+        name.rename(away)
+        assert judge.post("/judge", fields).status == 503
+        away.rename(name)
+    assert judge.post("/judge", fields).status == 200
+    assert answers(path) == [(1, "[4]")]
+
+
+def test_known_answers_are_shown_after_the_judges_own_which_are_final_then(campaign):
+    gold = made([(["r"], [f"good {n}", f"bad {n}"]) for n in range(9)], lp="de-en", kind="fluency")
+    for show in (True, False):
+        path, created = campaign("ranking", data=small(sources=30), gold=0.5, gold_data=gold, show_gold=show)
+        with serving(path) as address:
+            judge = Client(address)
+            judge_all(judge, created.links["judge1"], lambda texts: [1, 2, 3][: len(texts)], 1)
+            known = [judge.judge(judge.get("/"), lambda texts: [1, 2, 3][: len(texts)]) for _ in range(15)]
+        known = [page for page in known if "The known answer" in page.text]
+        golds = rows(path, "SELECT count(*) FROM assignment JOIN item ON item.id = item WHERE role = 'gold'")
+        assert len(known) >= golds[0][0] - 1 > 2 if show else not known
+        path.unlink()
+        for page in known:
+            ranks = re.findall(r"<dd>(\d)</dd>", page.text)
+            assert ranks == (
+                ["1", "1", "2", "2"] if page.text.index("good ") < page.text.index("bad ") else ["2", "1", "1", "2"]
+            )
+
+
+def test_an_answer_whose_known_one_was_seen_is_final(campaign):
+    gold = made([(["r"], [f"good {n}", f"bad {n}"]) for n in range(9)], lp="de-en", kind="fluency")
+    path, created = campaign("pairwise", data=small(), gold=1.0, gold_data=gold, show_gold=True)
+    with serving(path) as address:
+        judge = Client(address)
+        first, tab = (judge.enter(created.links["judge1"]).page().forms["/judge"] for _ in range(2))
+        answer = {**first, "choice": "first"}
+        assert "The known answer" in judge.post("/judge", answer).text
+        assert "The known answer" in judge.get("/item/1").text
+        assert "The known answer" in judge.post("/judge", answer).text
+        assert judge.post("/judge", {**tab, "choice": "second"}).status == 409
+        following = judge.get("/")
+        assert "/undo" not in following.page().forms
+        undo = {**following.page().forms["/judge"], "assignment": "1"}
+        assert judge.post("/undo", undo).status == 409
+    assert len(answers(path)) == 1
 
 
 def test_an_answer_that_cannot_be_written_is_said_to_be_lost_and_can_be_sent_again(campaign, monkeypatch):
@@ -158,7 +254,7 @@ def test_overlap_gives_a_share_of_the_items_to_several_judges(campaign, sample):
         for turn in range(60):
             judge = judges[turn % 3]
             key = assigning.next_assignment(connection, settings, judge, turn)
-            assigning.save(connection, judge, key, [1] * 5, f"{turn}", turn)
+            assigning.save(connection, judge, key, [1] * 5, turn, turn)
     connection.close()
     # those that have a first judge get the second before new items are opened
     given = dict(rows(path, "SELECT given, count(*) FROM item WHERE wanted = 2 AND given > 0 GROUP BY given"))

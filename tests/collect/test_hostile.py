@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -118,10 +118,14 @@ def test_forged_expired_closed_and_foreign_tokens(served, tmp_path):
     assert other.get("/").status == 403
 
 
-def test_tokens_are_not_in_the_file(served):
-    enter(served)
-    content = b"".join(item.read_bytes() for item in served.path.parent.glob("test.campaign*"))
-    for link in served.made.links.values():
+def test_tokens_are_not_in_the_file(campaign):
+    path, created = campaign("fluency", data=small())
+    with serving(path) as address:
+        Client(address).enter(created.links["judge1"])
+    # the server is closed: a file that is opened outside SQLite loses the locks of this process
+    content = b"".join(item.read_bytes() for item in path.parent.glob("test.campaign*"))
+    assert b"judge1" in content
+    for link in created.links.values():
         assert link.rsplit("/", 1)[1].encode() not in content
 
 
@@ -134,6 +138,106 @@ def test_a_new_link_ends_the_earlier_one(served):
     assert Client(served.address).enter(link).status == 200
     owner.post("/owner/links", {"key": key, "code": "judge1", "do": "close"})
     assert Client(served.address).enter(link).status == 403
+
+
+def test_a_form_of_the_owner_ends_a_link_once(served):
+    owner = Client(served.address)
+    page = owner.enter(served.made.links["owner"])
+    new = {**page.page().forms["/owner/links"], "code": "judge9", "do": "give"}
+    link = re.search(r'class="link">([^<]+)<', owner.post("/owner/links", new).text)[1]
+    # as the page is loaded again, which sends the form again
+    again = owner.post("/owner/links", new)
+    assert again.status == 422
+    assert "judge9: this form is older than the last link" in again.text
+    assert Client(served.address).enter(link).status == 200
+    states = dict(
+        re.findall(r'name="code" value="(judge\d)">\s*<input type="hidden" name="state" value="(\w+)"', again.text)
+    )
+    row = {"key": new["key"], "code": "judge9", "state": states["judge9"], "do": "close"}
+    assert owner.post("/owner/links", row, follow=False).status == 303
+    assert Client(served.address).enter(link).status == 403
+    assert owner.post("/owner/links", {**row, "do": "give"}).status == 422
+
+
+NUMBERS = ("9" * 5000, str(2**63), str(2**64), "1" * 17 + "0", "-1", "1e3", "٣", "0x1", "", " 1", "1_0", "1\0")
+ORIGINS = (
+    "http://[",
+    "http://]",
+    "[",
+    "http://[::1",
+    "http://a:b:c",
+    "//",
+    "\xff",
+    "http://" + "a" * 5000,
+    "http://:99999999",
+)
+
+
+def test_values_that_no_page_sends_are_refused_and_leave_the_log_empty(served, capfd, caplog):
+    judge, answer = enter(served)
+    fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
+    statuses = []
+    for number in NUMBERS:
+        quoted = quote(number)
+        statuses.append(judge.get(f"/item/{quoted}").status)
+        statuses.append(judge.get(f"/static/{quoted}").status)
+        statuses += [judge.post("/judge", {**fields, name: number}).status for name in ("assignment", "form", "value0")]
+        statuses += [judge.post("/undo", {**fields, name: number}).status for name in ("assignment", "form")]
+        statuses.append(judge.send("POST", "/judge", "", Content_Length=quoted).status)
+    for origin in ORIGINS:
+        statuses.append(judge.post("/judge", fields, Origin=origin).status)
+        statuses.append(judge.send("GET", "/", Host=origin).status)
+        cookie = f'ranker-test-judge="\\777{origin}"'
+        statuses.append(Client(served.address, patient=False).send("GET", "/", Cookie=cookie).status)
+        proxy = {"X_Forwarded_For": origin, "X_Forwarded_Proto": origin, "Cookie": cookie}
+        statuses.append(judge.send("GET", "/done", **proxy).status)
+    for body in ("&&&", "%", "a=%zz", "key=%ff", "=" * 200, "&".join(f"a{n}=1" for n in range(99)), "\xff", "key"):
+        statuses.append(judge.send("POST", "/judge", body, Content_Type="application/x-www-form-urlencoded").status)
+    for path in (
+        "/%",
+        "/%ff",
+        "/%00",
+        "//[",
+        "/item/1/",
+        "/enter/%ff",
+        "/enter/" + "x" * 5000,
+        "/;[",
+        "/\\",
+    ):
+        statuses.append(judge.send("GET", path).status)
+    assert {status // 100 for status in statuses} == {4}, statuses
+    assert judge.post("/judge", fields).status == 200
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+
+
+def test_strangers_are_slowed_down_before_anything_is_looked_at(served):
+    for path in ("/item/" + "9" * 5000, "/nothing", "/static/nothing"):
+        stranger = Client(served.address, patient=False)
+        statuses = [stranger.send("GET", path).status for _ in range(60)]
+        assert statuses[-1] == 429
+        assert 429 in statuses
+    assert enter(served)[1].status == 200
+
+
+def test_failures_are_answered_and_said_in_a_few_lines(served, monkeypatch, capfd, caplog):
+    from ranker.collect.web import server
+
+    judge, _ = enter(served)
+    for error, status in (
+        (RuntimeError("no\nreason"), 500),
+        (ValueError("x" * 999), 400),
+        (sqlite3.Error("full"), 503),
+    ):
+        monkeypatch.setattr(server, "task_page", lambda *_, error=error: (_ for _ in ()).throw(error))
+        answers = [judge.get("/item/1") for _ in range(8)]
+        assert {answer.status for answer in answers} == {status}
+        assert "script-src 'self'" in answers[0].headers["content-security-policy"]
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[0] == "ranker: error: RuntimeError: no\\nreason"
+    assert 1 < len(lines) <= 12
+    assert max(map(len, lines)) < 400
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 def test_forms_of_other_sites_are_refused(served):
@@ -157,10 +261,10 @@ def test_forms_of_other_sites_are_refused(served):
 def test_sql_in_every_field(served, text):
     judge, answer = enter(served)
     fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
-    for name in fields.keys() - {"form"}:
+    for name in fields:
         assert judge.post("/judge", {**fields, name: text}).status in (400, 403, 404, 422), name
     assert judge.post("/undo", {**fields, "assignment": text}).status in (400, 403, 404)
-    assert judge.post("/judge", {**fields, "form": text, text: text}).status == 200
+    assert judge.post("/judge", {**fields, text: text}).status == 200
     cookie = text.replace("\0", "").encode("ascii", "ignore").decode()
     assert Client(served.address, {"ranker-test-judge": cookie}).get("/").status == 403
     with closing(sqlite3.connect(served.path)) as connection:

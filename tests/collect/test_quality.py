@@ -36,7 +36,7 @@ def judge_in_file(path, judges, count):
                     "SELECT item.* FROM item JOIN assignment ON item.id = item WHERE assignment.id = ?", (key,)
                 ).fetchone()
                 answer = choose(output_texts(connection, item))
-                assigning.save(connection, ids[code], key, answer, str(now), now + seconds)
+                assigning.save(connection, ids[code], key, answer, int(now), now + seconds)
                 now += 60
     return connection, settings
 

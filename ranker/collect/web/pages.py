@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-import secrets
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect import assigning
-from ranker.collect.access import JUDGE
+from ranker.collect.access import JUDGE, link_state
 from ranker.collect.campaign import CampaignSettings, output_texts
 from ranker.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
 from ranker.collect.web.differences import Stretch, marked
@@ -36,12 +36,16 @@ class Passage:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output at its place on the page, with the rank or value it was given before; no stretches if it is empty."""
+    """An output at its place on the page; no stretches if it is empty.
+
+    `value` is the rank or value that it was given before, and `known` that of a control item.
+    """
 
     place: int
     name: str
     stretches: list[Stretch]
     value: int | None
+    known: float | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class TaskPage:
     done: int
     quota: int | None
     last: int | None
-    form: str
+    form: int
+    final: bool
 
 
 def task_page(
@@ -85,6 +90,8 @@ def task_page(
     outputs, shown = output_texts(connection, row), json.loads(row["shown"])
     answer = assigning.earlier_answer(connection, assignment)
     stretches = marked(outputs)
+    final = assigning.is_final(connection, assignment)
+    known = _known(kind, row["known"]) if final else [None] * len(outputs)
     noun = "Text" if settings.show == "none" else "Translation"
     shown_outputs = [
         ShownOutput(
@@ -92,6 +99,7 @@ def task_page(
             f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
             stretches[output] if outputs[output].strip() else [],
             _value(form_values, place) if form_values is not None else answer[output] if answer else None,
+            known[output],
         )
         for place, output in enumerate(shown)
     ]
@@ -111,6 +119,7 @@ def task_page(
     done = connection.execute(
         "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (judge,)
     ).fetchone()[0]
+    last = assigning.last_answered(connection, judge)
     return TaskPage(
         assignment,
         kind,
@@ -124,9 +133,16 @@ def task_page(
         row["answer"] is not None,
         done,
         settings.quota,
-        assigning.last_answered(connection, judge),
-        secrets.token_hex(8),
+        last,
+        assigning.new_form(connection, (assignment, last), time.time()),
+        final,
     )
+
+
+def _known(kind: TaskKind, known: str) -> list[float]:
+    """Return the known answers to an item: values, or ranks of those by which outputs are compared."""
+    values: list[float] = json.loads(known)
+    return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
 
 
 def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
@@ -135,7 +151,8 @@ def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
         "SELECT code, token IS NOT NULL AND expires > ? AS open, (SELECT count(*) FROM assignment "
         "WHERE judge = person.id AND answer IS NOT NULL) AS judged FROM person WHERE role = ? ORDER BY code"
     )
-    return [dict(row) for row in connection.execute(query, (now, JUDGE))]
+    rows = connection.execute(query, (now, JUDGE)).fetchall()
+    return [{**row, "state": link_state(connection, row["code"])} for row in rows]
 
 
 def _value(form_values: dict[str, str], place: int) -> int | None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
+import ipaddress
 import os
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from ranker.collect import access, assigning
-from ranker.collect.campaign import connect, progress_of, settings_of, transaction
+from ranker.collect.campaign import connect, files_of, host_and_port, progress_of, settings_of, transaction
+from ranker.collect.tables import MOST_FORM
 from ranker.collect.tasks import KINDS, answer_of
 from ranker.collect.web.connections import BACKLOG, Listener
 from ranker.collect.web.pages import missing, people, render, static, task_page
-from ranker.errors import OptionError, note_logger
+from ranker.errors import DataError, OptionError, note_logger
+from ranker.files import display_name, printable
 
 try:
     import uvicorn
@@ -60,10 +64,13 @@ _MESSAGES = {
     413: "The form is too long.",
     415: "The form was not submitted from this page. Reload the page and try again.",
     429: "Too many requests. Wait a few seconds and try again.",
+    500: "The page could not be shown. Go back and try again in a moment.",
     503: "Your answer could not be saved. Go back and try again in a moment.",
 }
 _STATIC = {"style.css": "text/css; charset=utf-8", "judge.js": "text/javascript; charset=utf-8"}
+_LONGEST_ADDRESS = 45
 _LOG = note_logger(__name__)
+_LINES = access.Limiter(rate=0.1, burst=10)
 
 
 class Site:
@@ -72,9 +79,27 @@ class Site:
     def __init__(self, path: str | Path) -> None:
         self.connection = connect(path)
         self.settings = settings_of(self.connection)
-        self._path, self._turn = path, asyncio.Lock()
+        self._path, self._turn, self._files = path, asyncio.Lock(), files_of(path)
         self.by_person = access.Limiter(rate=20, burst=120)
         self.by_address = access.Limiter(rate=1, burst=30)
+
+    def served_at(self, address: str) -> None:
+        """Remember where the campaign is served, for links that are made later."""
+        self.settings = dataclasses.replace(self.settings, served=address)
+        with self._changing():
+            self.connection.execute("UPDATE settings SET served = ?", (address,))
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Run the block as one transaction, if its files are those that other commands open by the campaign's name."""
+        try:
+            unchanged = files_of(self._path) == self._files
+        except OSError:
+            unchanged = False
+        if not unchanged:
+            raise sqlite3.OperationalError("its file was moved, deleted or replaced; stop the server and put it back")
+        with transaction(self.connection):
+            yield
 
     # pages of judges
 
@@ -83,7 +108,7 @@ class Site:
         _, person = self._person(request)
         if person.role == access.OWNER:
             return _see("/owner")
-        with transaction(self.connection):
+        with self._changing():
             assignment = assigning.next_assignment(self.connection, self.settings, person.id, time.time())
         return _see("/done" if assignment is None else f"/item/{assignment}")
 
@@ -92,7 +117,7 @@ class Site:
         token = request.path_params["token"]
         person = access.person_of(self.connection, token)
         if person is None:
-            self._stranger(request)
+            raise HTTPException(403)
         answer = _see("/owner" if person.role == access.OWNER else "/")
         answer.set_cookie(
             self._cookie(person.role),
@@ -107,7 +132,7 @@ class Site:
     async def item(self, request: Request) -> Response:
         """Show an item of this judge: to be judged, or judged before."""
         token, person = self._person(request, access.JUDGE)
-        return self._task(token, person, request.path_params["assignment"])
+        return self._task(token, person, _number(request.path_params, "assignment", 404))
 
     def _task(
         self,
@@ -120,10 +145,17 @@ class Site:
         page = task_page(self.connection, self.settings, person.id, assignment, form_values)
         if page is None:
             raise HTTPException(404)
-        text = render(
-            "item.html", page=page, title=self.settings.title, code=person.code, key=access.form_key(token), error=error
+        values = {"title": self.settings.title, "code": person.code, "key": access.form_key(token), "error": error}
+        return HTMLResponse(
+            render("known.html" if page.final else "item.html", page=page, **values), 422 if error else 200
         )
-        return HTMLResponse(text, 422 if error else 200)
+
+    def _outdated(self, person: access.Person, assignment: int, undoing: bool) -> Response:
+        """Tell a judge that a form was not accepted, and what holds instead."""
+        last = assigning.last_change(self.connection, assignment)
+        values = {"title": self.settings.title, "code": person.code, "assignment": assignment, "undoing": undoing}
+        answered = last is not None and last["answer"] is not None
+        return HTMLResponse(render("outdated.html", answered=answered, **values), 409)
 
     async def judge(self, request: Request) -> Response:
         """Save an answer and go on to the next item."""
@@ -140,10 +172,13 @@ class Site:
         except OptionError as error:
             return self._task(token, person, assignment, str(error), fields)
 
-        now = time.time()
-        with transaction(self.connection):
-            assigning.save(self.connection, person.id, assignment, answer, fields.get("form", "")[:32], now)
+        form, now = _number(fields, "form"), time.time()
+        with self._changing():
+            if not assigning.save(self.connection, person.id, assignment, answer, form, now):
+                return self._outdated(person, assignment, undoing=False)
             following = assigning.next_assignment(self.connection, self.settings, person.id, now)
+            if assigning.is_final(self.connection, assignment):
+                following = assignment
         return _see("/done" if following is None else f"/item/{following}")
 
     async def undo(self, request: Request) -> Response:
@@ -155,8 +190,9 @@ class Site:
         query = "SELECT 1 FROM assignment WHERE id = ? AND judge = ?"
         if self.connection.execute(query, (assignment, person.id)).fetchone() is None:
             raise HTTPException(404)
-        with transaction(self.connection):
-            assigning.undo(self.connection, person.id, assignment, fields.get("form", "")[:32], time.time())
+        with self._changing():
+            if not assigning.undo(self.connection, person.id, assignment, _number(fields, "form"), time.time()):
+                return self._outdated(person, assignment, undoing=True)
         return _see(f"/item/{assignment}")
 
     async def done(self, request: Request) -> Response:
@@ -167,7 +203,8 @@ class Site:
         ).fetchone()[0]
         last = assigning.last_answered(self.connection, person.id)
         values = {"title": self.settings.title, "code": person.code, "key": access.form_key(token)}
-        return HTMLResponse(render("done.html", count=count, last=last, **values))
+        form = assigning.new_form(self.connection, (last,), time.time())
+        return HTMLResponse(render("done.html", count=count, last=last, form=form, **values))
 
     # pages of the owner
 
@@ -213,13 +250,17 @@ class Site:
             access.check_code(code)
         except OptionError as error:
             return await self._dashboard(token, error=str(error))
+        state = access.link_state(self.connection, code)
+        if fields.get("state", state) != state:
+            what = "this form is older than the last link, or was sent before; nothing was changed"
+            return await self._dashboard(token, error=f"{code}: {what}")
         if fields.get("do") == "close":
-            with transaction(self.connection):
+            with self._changing():
                 access.close_link(self.connection, code)
             return _see("/owner#judges")
-        with transaction(self.connection):
+        with self._changing():
             link = access.give_link(self.connection, code, days)
-        return await self._dashboard(token, (code, f"{self.settings.url.rstrip('/')}/enter/{link}"))
+        return await self._dashboard(token, (code, f"{self.settings.address}/enter/{link}"))
 
     # what they share
 
@@ -227,26 +268,32 @@ class Site:
         return f"ranker-{self.settings.id}-{role}"
 
     def _person(self, request: Request, role: str | None = None) -> tuple[str, access.Person]:
-        """Return who sent a request, with the token; strangers get 403, and who sends too much gets 429."""
-        roles = (access.JUDGE, access.OWNER) if role is None else (role,)
-        for role_name in roles:
+        """Return who sent a request, with the token; strangers get 403."""
+        for role_name in (access.JUDGE, access.OWNER) if role is None else (role,):
             token = request.cookies.get(self._cookie(role_name), "")
             person = access.person_of(self.connection, token, role_name)
             if person is not None:
-                if not self.by_person.allows(f"{person.id}"):
-                    raise HTTPException(429)
                 return token, person
-        return self._stranger(request)
-
-    def _stranger(self, request: Request) -> NoReturn:
-        if not self.by_address.allows(request.client.host if request.client else ""):
-            raise HTTPException(429)
         raise HTTPException(403)
+
+    def admit(self, request: Request) -> None:
+        """Refuse a request with 429 if its sender, a person or else an address, sends too many."""
+        tokens = [(request.cookies.get(self._cookie(role), ""), role) for role in (access.JUDGE, access.OWNER)]
+        if request.scope["path"].startswith("/enter/"):
+            tokens.append((request.scope["path"].removeprefix("/enter/"), None))
+        people = (access.person_of(self.connection, token, role) for token, role in tokens)
+        person = next(filter(None, people), None)
+        if person is not None:
+            allowed = self.by_person.allows(f"{person.id}")
+        else:
+            allowed = self.by_address.allows((request.client.host if request.client else "")[:_LONGEST_ADDRESS])
+        if not allowed:
+            raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
         """Read a form of a page of this token, unless it comes from elsewhere, is too long, too slow, or no form."""
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
+        if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
             raise HTTPException(415)
@@ -284,7 +331,7 @@ class Site:
         routes = [
             Route("/", self.start),
             Route("/enter/{token}", self.enter),
-            Route("/item/{assignment:int}", self.item),
+            Route("/item/{assignment}", self.item),
             Route("/judge", self.judge, methods=["POST"]),
             Route("/undo", self.undo, methods=["POST"]),
             Route("/done", self.done),
@@ -293,12 +340,13 @@ class Site:
             Route("/static/{name}", _static),
         ]
         application = Starlette(
-            routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused, sqlite3.Error: _not_saved}
+            routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused, Exception: _refused}
         )
+        application.router.redirect_slashes = False
         application.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False)
-        application.add_middleware(_Headers)
         trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
-        proxied: Any = ProxyHeadersMiddleware(application, trusted_hosts=trusted)  # type: ignore[arg-type]
+        guarded: Any = _Guard(application, self.admit)
+        proxied: Any = ProxyHeadersMiddleware(guarded, trusted_hosts=trusted)
 
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             # before a proxy's headers replace the address of the connection
@@ -308,31 +356,50 @@ class Site:
         return answered
 
 
-class _Headers:
-    """Adds the headers that restrict what a browser does with any answer."""
+class _Guard:
+    """Takes every request: limits come first, and whatever fails afterwards is answered by one short page.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    It also adds the headers that restrict what a browser does with any answer.
+    """
+
+    def __init__(self, app: ASGIApp, admit: Callable[[Request], None]) -> None:
+        self.app, self.admit = app, admit
         self.headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
         async def sending(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 cache = [] if scope["path"].startswith("/static/") else [(b"cache-control", b"no-store")]
                 message = {**message, "headers": [*message["headers"], *self.headers, *cache]}
             await send(message)
 
-        await self.app(scope, receive, sending if scope["type"] == "http" else send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            self.admit(Request(scope))
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            # Starlette has answered its own errors and raises them again
+            if not started:
+                await (await _refused(Request(scope), error))(scope, receive, sending)
+            if not isinstance(error, HTTPException):
+                _report(error)
 
 
 def _see(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303)
 
 
-def _number(fields: dict[str, str], name: str) -> int:
+def _number(fields: Mapping[str, str], name: str, status: int = 400) -> int:
+    """Read a number that SQLite and the campaign can hold."""
     text = fields.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400)
+    if not (text.isascii() and text.isdigit() and len(text) < len(str(MOST_FORM))):
+        raise HTTPException(status)
     return int(text)
 
 
@@ -350,7 +417,10 @@ async def _static(request: Request) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+    status = error.status_code if isinstance(error, HTTPException) else 503 if isinstance(error, sqlite3.Error) else 500
+    if isinstance(error, ValueError | OverflowError):
+        # a value that no page sends
+        status = 400
     headers = {"Retry-After": "5"} if status in (429, 503) else {}
     # what is left of a body that is too long is not read
     if status in (408, 413, 415):
@@ -359,19 +429,43 @@ async def _refused(request: Request, error: Exception) -> Response:
     return HTMLResponse(text, status, headers)
 
 
-async def _not_saved(request: Request, error: Exception) -> Response:
-    _LOG.error("ranker: error: cannot write to the campaign: %s", error)
-    return await _refused(request, HTTPException(503))
+def _report(error: Exception) -> None:
+    """Log one line about an error, but few lines per minute, whoever provokes it."""
+    if _LINES.allows(""):
+        what = "cannot write to the campaign" if isinstance(error, sqlite3.Error) else type(error).__name__
+        _LOG.error("ranker: error: %s: %s", what, printable(str(error))[:300])
 
 
-def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[], None]) -> None:
-    """Serve a campaign until interrupted, to requests that name one of `hosts`; `ready` is called when it begins."""
+def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[list[str]], None]) -> None:
+    """Serve a campaign until interrupted, to requests that name one of `hosts`.
+
+    `ready` is called when it begins, with the addresses at which it answers; personal links lead to the first.
+    """
     with listening(host, port) as listener:
-        site = Site(path)
-        names = {host, "localhost", "127.0.0.1", "::1", urlsplit(site.settings.url).hostname or host, *hosts}
-        # an address with colons is in brackets, as in requests
-        known = [f"[{name}]" if ":" in name else name for name in names]
-        uvicorn.Server(configuration(site.app(known, listener, ready))).run(sockets=[listener])
+        addresses = addresses_of(listener, host, hosts)
+        try:
+            site = Site(path)
+            site.served_at(addresses[0])
+        except (sqlite3.Error, OSError) as error:
+            raise DataError(f"cannot be used: {error}", file=display_name(path)) from None
+        public = [host_and_port(site.settings.url)[0]] if site.settings.url else []
+        names = {host, str(listener.getsockname()[0]), "localhost", "127.0.0.1", "::1", *public, *hosts}
+        app = site.app({_in_address(name) for name in names}, listener, lambda: ready(addresses))
+        uvicorn.Server(configuration(app)).run(sockets=[listener])
+
+
+def addresses_of(listener: Listener, host: str, hosts: Collection[str]) -> list[str]:
+    """Return the addresses at which a server answers that listens at `host`, which may be all of its computer's."""
+    bound, port = listener.getsockname()[:2]
+    names = [host]
+    if ipaddress.ip_address(bound.partition("%")[0]).is_unspecified:
+        names = [*hosts, "127.0.0.1" if listener.family == socket.AF_INET else "::1"]
+    return [f"http://{_in_address(name)}:{port}" for name in names]
+
+
+def _in_address(name: str) -> str:
+    """Return a host as addresses and requests have it: one with colons is in brackets."""
+    return f"[{name}]" if ":" in name else name
 
 
 def configuration(app: ASGIApp) -> uvicorn.Config:
