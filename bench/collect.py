@@ -1,7 +1,8 @@
 """Collecting judgements under load, and of many items.
 
 ``python bench/collect.py load`` lets 50 judges judge at once, one judgement per second each, for half a minute, while
-the owner looks at the statistics with ``--owner 1``. ``large`` opens a campaign of 10,000 items.
+the owner looks at the statistics with ``--owner 1``. ``large`` opens a campaign of 10,000 items. ``kills`` kills the
+server twice while 500 clients judge, and counts the acknowledged answers that the file has.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ def settings(kind: str, **more: object) -> CampaignSettings:
 class Server:
     """The server as a user starts it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, port: int | None = None) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+            self.port = port or int(probe.getsockname()[1])
         began = time.perf_counter()
         command = [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -75,10 +76,10 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return [int(re.findall(rf"{name}:\s+(\d+) kB", status)[0]) / 1024 for name in ("VmRSS", "VmHWM")]
 
-    def end(self) -> None:
-        """End the server and wait for its end."""
-        self.process.terminate()
-        self.process.communicate()
+    def end(self, kill: bool = False) -> str:
+        """End the server, or kill it, and wait for its end; return what it logged."""
+        (self.process.kill if kill else self.process.terminate)()
+        return self.process.communicate()[1]
 
 
 @dataclass
@@ -92,6 +93,7 @@ class Judge:
     sent: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    unanswered: tuple[int, list[int], str] | None = None
 
     async def request(self, method: str, path: str, body: str = "") -> tuple[int, dict[str, str], str]:
         """Send a request and read the whole answer."""
@@ -120,11 +122,9 @@ class Judge:
         answer = [(assignment + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
         fields.update((name, str(value)) for name, value in zip(places, answer, strict=True))
         began = time.perf_counter()
-        status, headers, _ = await self.request("POST", "/judge", "&".join(f"{k}={v}" for k, v in fields.items()))
-        if status != 303:
-            self.errors.append(f"POST {status}")
+        headers = await self.send(assignment, answer, "&".join(f"{k}={v}" for k, v in fields.items()))
+        if headers is None:
             return page
-        self.acknowledged[assignment] = answer
         between = time.perf_counter()
         self.sent.append(between - began)
         if headers["location"] == "/done":
@@ -134,6 +134,32 @@ class Judge:
         if status != 200:
             self.errors.append(f"GET {status}")
         return text
+
+    async def send(self, assignment: int, answer: list[int], form: str) -> dict[str, str] | None:
+        """Send an answer; return the headers if it is acknowledged."""
+        self.unanswered = assignment, answer, form
+        status, headers, _ = await self.request("POST", "/judge", form)
+        self.unanswered = None
+        if status != 303:
+            self.errors.append(f"POST {status}")
+            return None
+        self.acknowledged[assignment] = answer
+        return headers
+
+    async def judge_through_kills(self, pause: float) -> None:
+        """Judge until cancelled; after a lost connection, send the form again that was not answered."""
+        page: str | None = ""
+        while page is not None:
+            try:
+                if not page:
+                    page = await self.enter()
+                    if self.unanswered is not None:
+                        await self.send(*self.unanswered)
+                        page = await self.enter()
+                page = await self.judge(page)
+            except (OSError, asyncio.IncompleteReadError):
+                page = ""
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
 
 
 def stored_answers(path: Path) -> tuple[str, dict[int, list[int]]]:
@@ -229,6 +255,81 @@ def large(arguments: argparse.Namespace) -> None:
     print(f"memory: {before:.0f} MB before the dashboard, {now:.0f} MB after it, at most {most:.0f} MB")
 
 
+def kills(arguments: argparse.Namespace) -> None:
+    """Kill the server twice while many judge, the owner looks and other commands run; count acknowledged answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kills.campaign"
+        codes = [f"j{number}" for number in range(arguments.clients)]
+        sources = arguments.clients * int(3 * arguments.seconds / arguments.pause + 5)
+        created = make_campaign(path, synthetic(sources, 2), settings(arguments.kind), codes)
+        server = Server(path)
+        judges = [Judge(server.port, created.links[code]) for code in codes]
+        owner = Judge(server.port, created.links["owner"])
+
+        def expected() -> dict[int, list[int]]:
+            return {key: value for judge in judges for key, value in judge.acknowledged.items()}
+
+        async def ranker(*words: object) -> str:
+            command = [sys.executable, "-m", "ranker.cli.main", "collect", *map(str, words)]
+            process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+            try:
+                return (await process.communicate())[0].decode()
+            finally:
+                if process.returncode is None:
+                    process.terminate()
+                    await process.wait()
+
+        async def look() -> None:
+            commands = [["link", path, "new"], ["export", path, "-o", Path(folder) / "x.jsonl"], ["status", path]]
+            while True:
+                for words in commands:
+                    before = len(expected())
+                    await owner.enter()
+                    await ranker(*words)
+                    counts = json.loads(await ranker("status", path, "-f", "json"))["progress"]
+                    known = counts["judged"] + counts["further"]
+                    looks.append((before, known))
+                await asyncio.sleep(1)
+
+        async def everybody() -> None:
+            nonlocal server
+            working = [asyncio.create_task(judge.judge_through_kills(arguments.pause)) for judge in judges]
+            for killed in (True, True, False):
+                looking = asyncio.create_task(look())
+                await asyncio.sleep(arguments.seconds)
+                looking.cancel()
+                (ended,) = await asyncio.gather(looking, return_exceptions=True)
+                if not isinstance(ended, asyncio.CancelledError):
+                    raise SystemExit(f"looking at the campaign failed: {ended!r}")
+                if not killed:
+                    for task in working:
+                        task.cancel()
+                    await asyncio.gather(*working, return_exceptions=True)
+                logged.append(server.end(kill=killed))
+                acknowledged = expected()
+                sound, stored = stored_answers(path)
+                lost = sum(stored.get(key) != value for key, value in acknowledged.items())
+                print(
+                    f"{'killed' if killed else 'ended'}: {len(acknowledged):,} answers acknowledged, {lost} of them "
+                    f"not in the file, which has {len(stored):,}; {sound}"
+                )
+                if killed:
+                    server = Server(path, server.port)
+
+        looks: list[tuple[int, int]] = []
+        logged: list[str] = []
+        asyncio.run(everybody())
+        with closing(sqlite3.connect(path)) as connection:
+            (twice,) = connection.execute("SELECT count(*) - count(DISTINCT assignment) FROM judgement").fetchone()
+    hidden = sum(known < before for before, known in looks)
+    errors = [error for judge in judges for error in judge.errors]
+    print(
+        f"status beside the server: {len(looks)} times, {hidden} times with fewer answers than were acknowledged before"
+    )
+    print(f"answers stored twice: {twice}; errors: {len(errors)} {errors[:3]}; logged: {''.join(logged)!r}")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -241,6 +342,7 @@ def main() -> None:
 
     command(load, judges=50, seconds=30, kind="ranking", owner=0)
     command(large, items=10_000, kind="ranking")
+    command(kills, clients=500, seconds=40, pause=5.0, kind="ranking")
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -171,7 +171,8 @@ def serve_command(
         port = public_port if public in _LOCAL and public_port is not None else DEFAULT_PORT
     if host not in _LOCAL:
         print_note(
-            f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy"
+            f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy; "
+            "names by which they call this computer are given with --allow-host"
         )
 
     def ready(addresses: list[str]) -> None:
@@ -274,7 +275,12 @@ def export_command(
         what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
         say(f"{judgements:,} {what}; next: ranker train --data {output}")
 
-    document = {"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded}
+    document = {
+        "written": [str(path) for path in written],
+        "judgements": int(judgements),
+        "left_out": excluded,
+        "show_gold": settings.show_gold,
+    }
     emit(form, document, excluded, show)
 
 

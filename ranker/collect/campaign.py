@@ -28,6 +28,7 @@ _VERSION = 4
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)
+_NO_CAMPAIGN = "is not a campaign file; expected a file created by: ranker collect new"
 _DURABLE = """
 -- FULL: an acknowledged judgement survives a power failure, not only a killed process; fullfsync: on macOS too
 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
@@ -105,7 +106,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
         raise DataError("no such campaign; create one with: ranker collect new", file=name)
     if Path(path).stat().st_nlink > 1:
         raise DataError(
-            "is one of several hard links to a file, whose changes SQLite keeps apart: copy it and delete the link",
+            "has another name (a hard link), under which other judgements would be read: delete one of the names",
             file=name,
         )
     connection = None
@@ -115,19 +116,17 @@ def connect(path: str | Path) -> sqlite3.Connection:
         application, version = (
             connection.execute(f"PRAGMA {what}").fetchone()[0] for what in ("application_id", "user_version")
         )
-        if application != _APPLICATION:
-            raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
-        if version != _VERSION:
-            what = f"has campaign format version {version}, expected {_VERSION}"
-            raise DataError(f"{what}: use the version of ranker that created it to export its judgements", file=name)
-        connection.executescript(_DURABLE)
+        if (application, version) == (_APPLICATION, _VERSION):
+            connection.executescript(_DURABLE)
+            return connection
+        what = f"has campaign format version {version}, expected {_VERSION}: use the version of ranker that created it"
+        what = f"{what} to export its judgements" if application == _APPLICATION else _NO_CAMPAIGN
     except (sqlite3.Error, OSError, ValueError) as error:
-        if connection is not None:
-            connection.close()
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"is not a campaign file, or is damaged ({error})", file=name) from None
-    return connection
+        other = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB
+        what = _NO_CAMPAIGN if other else f"is not a campaign file, or is damaged ({error})"
+    if connection is not None:
+        connection.close()
+    raise DataError(what, file=name)
 
 
 def files_of(path: str | Path) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import EVIL, serving, small
 from tests.collect.test_quality import careful, careless, judge_in_file
+from tests.datasets import dataset_of as made
 from tests.effort import thorough
 
 pytestmark = thorough
@@ -111,6 +112,65 @@ def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
     shown = {tuple(json.loads(answer)[output] for output in json.loads(order)) for order, answer in rows}
     assert len(rows) == created.items
     assert shown <= expected if kind != "pairwise" else shown == {(2, 1)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [12, 150])
+def test_the_answer_and_its_button_are_in_view_without_scrolling(campaign, open_page, kind, words):
+    text = "word " * words
+    outputs = [Candidate(f"{number}", f"{text}{number}") for number in range(5)]
+    path, created = campaign(kind, data=assemble([Record(text, [text], outputs, lp="de-en")], "long"), quota=5)
+    page = open_page()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    with serving(path) as address:
+        start(page, address, created.links["judge1"])
+        controls = [page.get_by_role("button", name="Save and continue")]
+        if kind != "ranking":
+            controls += page.locator(".answer label:visible").all()
+        for control in controls:
+            box = control.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 800
+        # and what has the focus is not covered by it
+        page.keyboard.press("ArrowDown")
+        for _ in range(3 if kind == "ranking" else 0):
+            page.keyboard.press("ArrowDown")
+            ranks = page.locator(".output.marked .ranks").bounding_box()
+            assert ranks["y"] + ranks["height"] <= controls[0].bounding_box()["y"]
+        assert page.evaluate(CHECK) == []
+
+
+def test_a_known_answer_is_shown_and_left_by_the_keyboard(campaign, open_page):
+    gold = made([(["r"], [f"good {n}", f"bad {n}"]) for n in range(3)], lp="de-en", kind="fluency")
+    path, created = campaign("pairwise", data=small(), gold=1.0, gold_data=gold, show_gold=True)
+    page = open_page()
+    with serving(path) as address:
+        start(page, address, created.links["judge1"])
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="The known answer to this item").wait_for()
+        assert page.evaluate(CHECK) == []
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/item/2")
+    assert answers(path) in ([[1, 2]], [[2, 1]])
+
+
+def test_a_tab_that_was_left_open_is_told_what_was_saved(campaign, new_page):
+    path, created = campaign("fluency", data=small())
+    # no listeners: of an answer with status 409 the console says so
+    first, second = (new_page({}, width, "light", is_mobile=width < 400) for width in (1280, 390))
+    with serving(path) as address:
+        start(first, address, created.links["judge1"])
+        start(second, address, created.links["judge1"])
+        for page, place in ((second, 0), (first, 3)):
+            page.locator(".scale label").nth(place).click()
+            page.get_by_role("button", name="Save and continue").click()
+            page.wait_for_url("**/item/2" if page is second else "**/judge")
+        first.get_by_role("heading", name="Already saved").wait_for()
+        assert first.evaluate(CHECK) == []
+        first.get_by_role("link", name="Go on").click()
+        first.wait_for_url("**/item/2")
+    assert answers(path) == [[5]]
 
 
 def test_without_script_by_tab_and_arrows(campaign, open_page):

@@ -278,7 +278,9 @@ class Site:
 
     def admit(self, request: Request) -> None:
         """Refuse a request with 429 if its sender, a person or else an address, sends too many."""
-        tokens = [(request.cookies.get(self._cookie(role), ""), role) for role in (access.JUDGE, access.OWNER)]
+        tokens: list[tuple[str, str | None]] = [
+            (request.cookies.get(self._cookie(role), ""), role) for role in (access.JUDGE, access.OWNER)
+        ]
         if request.scope["path"].startswith("/enter/"):
             tokens.append((request.scope["path"].removeprefix("/enter/"), None))
         people = (access.person_of(self.connection, token, role) for token, role in tokens)

@@ -101,7 +101,8 @@
     if (sent) event.preventDefault();
     sent = true;
   });
-  window.addEventListener("pageshow", () => { sent = false; });
+  // a page from the browser's memory has a form that was sent, or is older than what was sent since
+  window.addEventListener("pageshow", event => { sent = false; if (event.persisted) location.reload(); });
 
   if (kind === "ranking") {
     outputs.forEach((one, index) => one.addEventListener("focusin", () => mark(index, false)));
