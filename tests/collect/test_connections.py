@@ -159,7 +159,7 @@ def test_idle_connections_beyond_the_open_files_are_accepted_once_and_nobody_wai
     path, created = campaign("fluency", data=small())
     port = free_port()
     address = f"http://127.0.0.1:{port}"
-    server = serve(path, port, COUNTED, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 160)))
+    server = serve(path, port, code=COUNTED, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 160)))
     with ExitStack() as stack:
         for _ in range(400):
             connected(stack, address)
