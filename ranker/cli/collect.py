@@ -178,10 +178,8 @@ def serve_command(
     def ready(addresses: list[str]) -> None:
         links = f"; personal links lead to {settings.url}" if settings.url else ""
         if not settings.url and addresses[0] != DEFAULT_ADDRESS:
-            links = (
-                f"; personal links begin with {addresses[0]} now: links printed by ranker collect new begin with "
-                f"{DEFAULT_ADDRESS}, replace that or make new ones with ranker collect link"
-            )
+            links = f"; personal links now begin with {addresses[0]}"
+            links += f": replace {DEFAULT_ADDRESS} in those that ranker collect new printed"
         say_progress(f"ranker: serving {campaign} at {' and '.join(addresses)}{links}; stop with Ctrl-C")
 
     serve(campaign, host, port, allow_host or [], ready)

@@ -6,8 +6,6 @@ import http.client
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -66,29 +64,27 @@ def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(c
     server.communicate()
 
 
-def test_commands_in_other_processes_see_every_answer_and_none_is_lost_in_a_kill(campaign, serve, tmp_path):
+def test_commands_beside_the_server_see_every_answer_and_none_is_lost_in_a_kill(campaign, serve, command, tmp_path):
     path, created = campaign("fluency", judges=1)
     port = free_port()
     server = serve(path, port)
     judge, owner = Client(f"http://127.0.0.1:{port}"), Client(f"http://127.0.0.1:{port}")
     page = judge.enter(created.links["judge1"])
-    known = []
 
-    def ranker(*words: str) -> str:
-        command = [sys.executable, "-P", "-m", "ranker.cli.main", "collect", *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    def known() -> int:
+        return int(json.loads(command("collect", "status", str(path), "-f", "json").out)["progress"]["judged"])
 
-    for words in (["status", str(path)], ["link", str(path), "judge9"], ["export", str(path), "-o", "x.jsonl"]):
+    counts = []
+    for words in (["status"], ["link", "judge9"], ["export", "-o", str(tmp_path / "x.jsonl")]):
         assert owner.enter(created.links["owner"]).status == 200
         for _ in range(2):
             page = judge.judge(page, lambda texts: [4])
-            assert page.status == 200
-        ranker(*(str(tmp_path / word) if word == "x.jsonl" else word for word in words))
+        command("collect", words[0], str(path), *words[1:])
         page = judge.judge(page, lambda texts: [2])
-        known.append(json.loads(ranker("status", str(path), "-f", "json"))["progress"]["judged"])
-    assert known == [3, 6, 9]
+        counts.append(known())
+    assert counts == [3, 6, 9]
     assert owner.get("/owner").status == 200
     assert "9 judged" in page.text
     server.send_signal(signal.SIGKILL)
     server.communicate()
-    assert json.loads(ranker("status", str(path), "-f", "json"))["progress"]["judged"] == 9
+    assert known() == 9
