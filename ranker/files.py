@@ -23,8 +23,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ranker.errors import DataError, RankerError
+from ranker.errors import DataError, RankerError, counted, note_logger
 from ranker.storage import locks
+
+_LOG = note_logger(__name__)
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -54,6 +56,9 @@ _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECA
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
 _GZIP_RATIO, _GZIP_FREE = 200, 1 << 26
 _LONGEST_NAME = 200
+_RETURNS_AT_END = re.compile(r"\r+(?=\n|\Z)")
+STRAY_RETURN = re.compile(r"\r(?!\r*(?:\n|\Z))")
+"""Carriage returns inside a line of text whose lines end in LF."""
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
 """How temporary files begin, those of earlier versions too."""
@@ -156,9 +161,12 @@ def _unzipped(raw: bytes, name: str) -> bytes:
 
 
 def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
-    r"""Read UTF-8 text; a byte order mark is dropped and, unless `keep_line_ends`, line endings become ``\n``."""
+    r"""Read UTF-8 text; a byte order mark is dropped and, unless `keep_line_ends`, line ends become ``\n``."""
     text = decode_text(read_bytes(path), display_name(path))
-    return text if keep_line_ends else universal_line_ends(text)
+    if keep_line_ends:
+        return text
+    note_line_ends(text, display_name(path))
+    return with_line_feeds(text)
 
 
 def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
@@ -171,7 +179,7 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
     except UnicodeDecodeError as error:
         # utf-8-sig reports positions after the byte order mark it dropped
         offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") and not lines_before else 0)
-        line, column = _place(raw[:offset].decode("utf-8-sig"))
+        line, column = _place(raw[:offset].decode("utf-8-sig"), feeds=b"\n" in raw or bool(lines_before))
         raise DataError(
             f"byte 0x{raw[offset]:02x} is not UTF-8: convert the file to UTF-8",
             file=name,
@@ -179,7 +187,7 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
             column=column,
         ) from None
     if "\0" in text:
-        line, column = _place(text[: text.index("\0")])
+        line, column = _place(text[: text.index("\0")], feeds="\n" in text or bool(lines_before))
         raise DataError(
             "byte 0x00 is not text (UTF-16 or a binary file?): convert the file to UTF-8",
             file=name,
@@ -189,15 +197,44 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
     return text
 
 
-def universal_line_ends(text: str) -> str:
-    r"""Return `text` with ``\r\n`` and ``\r`` replaced by ``\n``."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def with_line_feeds(text: str, lines_before: int = 0) -> str:
+    r"""Return `text` with ``\n`` at the end of each line.
+
+    Lines end in LF or CR LF, in a file without any LF in CR. Any other CR becomes a space, and whatever else some
+    programs break lines at does not end a line.
+    """
+    if "\r" not in text:
+        return text
+    in_lf = "\n" in text or lines_before
+    return _RETURNS_AT_END.sub("", text).replace("\r", " ") if in_lf else text.replace("\r", "\n")
 
 
-def _place(before: str) -> tuple[int, int]:
+def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_before: int = 0) -> bool:
+    """Tell the user where the line ends of the file `name` are odd; True if they are.
+
+    Cells of a `multiline` table may end their lines in another way than its rows.
+    """
+    returns, pairs, feeds = (text.count(end) for end in ("\r", "\r\n", "\n"))
+    what, odd = "", None
+    if returns and not feeds and not lines_before:
+        what = f"{counted(returns, 'carriage return')} and no line feed: read as line ends"
+    elif returns > pairs and (odd := STRAY_RETURN.search(text)):
+        what = "a carriage return inside this line is read as a space: lines end in line feeds"
+    elif not multiline and 0 < pairs < feeds:
+        ends, few = ("CR LF", pairs) if 2 * pairs <= feeds else ("LF", feeds - pairs)
+        odd = re.search(r"\r\n" if ends == "CR LF" else r"(?<!\r)\n", text)
+        what = f"this line ends in {ends}, like {few:,} of {feeds:,}: both kinds are read as line ends"
+    if not what:
+        return False
+    where = "" if odd is None else f":{lines_before + text.count(chr(10), 0, odd.start()) + 1}"
+    _LOG.warning("ranker: note: %s%s: %s", name, where, what)
+    return True
+
+
+def _place(before: str, *, feeds: bool) -> tuple[int, int]:
     """Return line and column of the character that follows the text `before`."""
-    before = universal_line_ends(before)
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
+    end = "\n" if feeds else "\r"
+    return before.count(end) + 1, len(before) - before.rfind(end)
 
 
 @contextmanager

@@ -9,7 +9,16 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from ranker.errors import DataError
-from ranker.files import GZIP_MAGIC, STDIN, check_no_device, decode_text, display_name, reading, universal_line_ends
+from ranker.files import (
+    GZIP_MAGIC,
+    STDIN,
+    check_no_device,
+    decode_text,
+    display_name,
+    note_line_ends,
+    reading,
+    with_line_feeds,
+)
 
 _PART = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -18,11 +27,13 @@ _LONGEST_LINE = 1 << 26
 def line_batches(path: str | Path) -> Iterator[list[str]]:
     """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time."""
     name = display_name(path)
-    rest, done = b"", 0
+    rest, done, noted = b"", 0, False
     for part in _parts(path, name):
         whole, newline, after = part.rpartition(b"\n")
         if newline:
-            yield (lines := _decoded_lines(rest + whole + newline, name, done))
+            text = decode_text(rest + whole + newline, name, done)
+            noted = noted or note_line_ends(text, name, lines_before=done)
+            yield (lines := _lines(text, done))
             done += len(lines)
             rest = after
         else:
@@ -31,11 +42,14 @@ def line_batches(path: str | Path) -> Iterator[list[str]]:
             what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence per line"
             raise DataError(what, file=name, line=done + 1)
     if rest:
-        yield _decoded_lines(rest, name, done)
+        text = decode_text(rest, name, done)
+        if not noted:
+            note_line_ends(text, name, lines_before=done)
+        yield _lines(text, done)
 
 
-def _decoded_lines(raw: bytes, name: str, done: int) -> list[str]:
-    return universal_line_ends(decode_text(raw, name, done)).removesuffix("\n").split("\n")
+def _lines(text: str, done: int) -> list[str]:
+    return with_line_feeds(text, done).removesuffix("\n").split("\n")
 
 
 def _parts(path: str | Path, name: str) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ranker.errors import DataError
-from ranker.files import universal_line_ends
+from ranker.files import note_line_ends, with_line_feeds
 
 _NOT_OF_TEXT = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7", "mbcs", "oem")
 _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
@@ -80,10 +80,13 @@ def decode(raw: bytes, file: str, encoding: str, *, replace: bool = False) -> st
     try:
         text = raw.decode(encoding, errors="replace" if replace else "strict")
     except UnicodeDecodeError as error:
-        before = universal_line_ends(raw[: error.start].decode(encoding, errors="replace").removeprefix("\ufeff"))
+        before = with_line_feeds(
+            raw[: error.start].decode(encoding, errors="replace").removeprefix("\ufeff"), raw.count(b"\n")
+        )
         what, position = f"byte 0x{raw[error.start]:02x} is not {encoding}", len(before)
     else:
-        before = universal_line_ends(text.removeprefix("\ufeff"))
+        before = with_line_feeds(text.removeprefix("\ufeff"))
+        note_line_ends(text, file)
         if "\0" not in before:
             return before
         what, position = "byte 0x00 is not text (UTF-16 or a binary file?)", before.index("\0")

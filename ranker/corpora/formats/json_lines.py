@@ -222,7 +222,7 @@ def _array(text: str, file: str) -> Iterator[tuple[int, Any]]:
 
 
 def _skip_space(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\n":
+    while position < len(text) and text[position] in " \t\n\r":
         position += 1
     return position
 

@@ -16,7 +16,7 @@ from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
+from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
 
 FORMATS = {
     ".jsonl": "json",
@@ -109,20 +109,21 @@ def _read(path: str | Path, name: str, file: str, systems: Sequence[str]) -> Dat
 
 def parse_dataset(text: str, name: str, file: str, kind: str | None = None, systems: Sequence[str] = ()) -> Dataset:
     """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
+    as_written, text = text, with_line_feeds(text)
     if kind is None:
         if is_fairseq(text):
             return fairseq_dataset(text, name, file)[1]
         kind = _sniff(text)
+    note_line_ends(as_written, file, multiline=kind == "csv")
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset
 
-        return assemble(parse_testset(universal_line_ends(text), file), name, file)
+        return assemble(parse_testset(text, file), name, file)
     if kind == "json":
         from ranker.corpora.formats.annotation_exports import exported
         from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
         from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
 
-        text = universal_line_ends(text)
         rows = exported(json_values(text, file), file)
         if rows or systems or is_other_shape(next(json_values(text, file), (0, None))[1]):
             return table_dataset(columns_of_records(rows or json_values(text, file), file), name, systems)[0]
@@ -134,10 +135,10 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None, syst
         from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
-        if is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
-            return assemble(parse_mqm(universal_line_ends(text), file), name, file)
+        if is_mqm(_first_line(text).split("\t")):
+            return assemble(parse_mqm(text, file), name, file)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
-        return table_dataset(parse_table(text, file, delimiter, quoted=kind == "csv"), name, systems)[0]
+        return table_dataset(parse_table(as_written, file, delimiter, quoted=kind == "csv"), name, systems)[0]
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "
@@ -169,7 +170,7 @@ def fairseq_dataset(text: str, name: str, file: str) -> tuple[NBestList, Dataset
 def _refuse_rankings(text: str, file: str) -> None:
     from ranker.corpora.formats.wmt_rankings import is_rankings
 
-    if is_rankings(universal_line_ends(text[:10_000])):
+    if is_rankings(text[:10_000]):
         what = "contains relative rankings without texts; expected a corpus; to add the rankings to one:"
         raise DataError(f"{what} ranker data convert CORPUS NEW --judgements {file}", file=file)
 
@@ -188,7 +189,7 @@ def _sniff(text: str) -> str | None:
 
 
 def _first_line(text: str) -> str:
-    return universal_line_ends(text[:10_000].lstrip("\r\n")).split("\n")[0]
+    return text[:100_000].lstrip("\n").split("\n")[0]
 
 
 def _stem(path: str | Path) -> str:

@@ -45,7 +45,7 @@ from ranker.corpora.records import (
 )
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError, note_logger
-from ranker.files import printable, read_bytes
+from ranker.files import STRAY_RETURN, printable, read_bytes, with_line_feeds
 from ranker.storage.escapes import csv_unescaped
 
 Delimiter = Literal[",", ";", "\t"]
@@ -72,15 +72,31 @@ class Columns:
 
 def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the fields of every row of CSV, which is `quoted`, or TSV, all as many as in the first."""
-    csv.field_size_limit(sys.maxsize)
-    # a field of a quoted CSV may hold line breaks, so the csv module counts the lines
-    reader = csv.reader(
-        io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline=""),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-        strict=True,
-    )
+    rows = _csv_rows(text, file, delimiter) if quoted else _tsv_rows(with_line_feeds(text), delimiter)
     size = 0
+    for line, row in rows:
+        if not row:
+            continue
+        size = size or len(row)
+        if len(row) != size:
+            raise DataError(f"expected {size} fields as in the first line, found {len(row)}", file=file, line=line)
+        yield line, row
+
+
+def _tsv_rows(text: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        yield number, line.split(delimiter) if line else []
+
+
+def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(sys.maxsize)
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
+    # the csv module ends rows at a carriage return; NUL is not in text
+    strays = STRAY_RETURN.search(text)
+    lines = io.StringIO(STRAY_RETURN.sub("\0", text) if strays else text, newline="\n")
+    # a field may hold line breaks, so the csv module counts the lines
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         line = reader.line_num + 1
         try:
@@ -90,12 +106,7 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
         except csv.Error as error:
             what = f"badly quoted row ({error}): expected a quote that closes it"
             raise DataError(what, file=file, line=line) from None
-        if not row:
-            continue
-        size = size or len(row)
-        if len(row) != size:
-            raise DataError(f"expected {size} fields as in the first line, found {len(row)}", file=file, line=line)
-        yield line, row
+        yield line, [field.replace("\0", "\r") for field in row] if strays else row
 
 
 def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Columns:
@@ -226,7 +237,7 @@ def _is_comparable(columns: list[str]) -> bool:
 
 def is_header(line: str, delimiter: str) -> bool:
     """Return whether a line names the columns that a table needs."""
-    columns = [names.canonical(name) for name in next(csv.reader([line], delimiter=delimiter), [])]
+    columns = [names.canonical(name) for name in next(csv.reader([line[:100_000]], delimiter=delimiter), [])]
     return "text" in columns and _is_comparable(columns)
 
 

@@ -164,8 +164,8 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
                 f"is not a WordNet directory: index.{part} or {part}.exc cannot be read ({error})", file=name
             ) from None
         content += [index, irregular]
-        for row, line in enumerate(index.splitlines(), 1):
-            if line[:1].isspace():
+        for row, line in enumerate(index.split("\n"), 1):
+            if not line or line[0].isspace():
                 continue  # the licence at the head of the file
             fields = line.split()
             # word, part of speech, number of synsets, number of pointer symbols, these, two counts, an offset a synset
@@ -181,7 +181,7 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
                     line=row,
                 ) from None
             lemmas[fields[0]] = (*lemmas.get(fields[0], ()), *(number * _OFFSETS + offset for offset in offsets))
-        for line in irregular.splitlines():
+        for line in irregular.split("\n"):
             form, *bases = line.split() or [""]
             exceptions[form] = (*exceptions.get(form, ()), *((base, number) for base in bases))
     return WordNet(lemmas, exceptions, sha256("".join(content).encode())[:12])

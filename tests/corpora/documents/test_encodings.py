@@ -16,7 +16,7 @@ from ranker.errors import DataError
 @pytest.mark.parametrize(
     ("raw", "encoding", "text"),
     [
-        (b"\xef\xbb\xbfcaf\xc3\xa9\r\nx\ry", "utf-8", "café\nx\ny"),
+        (b"\xef\xbb\xbfcaf\xc3\xa9\r\nx\ry", "utf-8", "café\nx y"),
         ("图书馆镕".encode("gb18030"), "gb18030", "图书馆镕"),
         (b"caf\xe9 \x93so\x94", "cp1252", "café “so”"),
         ("図".encode("utf-16"), "utf-16", "図"),
