@@ -41,6 +41,23 @@ def shown(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def joined_texts(value: Any) -> str | None:
+    """Return the text of the last of some messages, or of all of some texts or parts of a message, one per line."""
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        last = value[-1]
+        value = last["content"] if "content" in last else [part.get("text") for part in value if isinstance(part, dict)]
+        return joined_texts(value)
+    if isinstance(value, list):
+        return "\n".join(text for text in value if isinstance(text, str))
+    return value if isinstance(value, str) else None
+
+
+def asked_in(messages: Any) -> str:
+    """Return what users say in some messages, one text per line."""
+    of_users = [one for one in messages or [] if isinstance(one, dict) and one.get("role") == "user"]
+    return "\n".join(joined_texts([message]) or "" for message in of_users)
+
+
 def number_in(text: str) -> float:
     """Return the number that a text is, NaN for what is none; Python would also read 1_000."""
     try:

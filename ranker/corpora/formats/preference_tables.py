@@ -9,15 +9,19 @@ columns                                a row says
 ``model_a``, ``model_b``, ``winner``   which of two systems is better: the same words, or the name of the system
 =====================================  =============================================================================
 
-Texts and systems may be given together. The source is ``source`` or ``prompt``; without one, and without ``seg_id``,
-every comparison has a source of its own. Without texts, all candidates are empty.
+The verdict may also be in several columns of which one is 1: ``winner_model_a``, ``winner_model_b``, ``winner_tie``.
+Texts and systems may be given together. A text may be a list of texts, or of messages as in ``conversation_a``; what
+users say there is the source, which else is ``source`` or ``prompt``; without one, and without ``seg_id``, every
+comparison has a source of its own. Without texts, all candidates are empty.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +32,21 @@ import pyarrow.compute as pc
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
-from ranker.corpora.records import shown
+from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import TEXT, table
 from ranker.errors import DataError, counted, nearest, note_logger
 
-_TEXTS = ("text", *names.HYPOTHESIS, "output", "response", "answer", "completion")
+_TEXTS = ("text", *names.HYPOTHESIS, "output", "response", "answer", "completion", "conversation")
 _SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
 _NAMED = re.compile(r"(chosen|rejected|winner|loser)_(text|system|model)")
 _PAIRS = (("chosen", "rejected"), ("winner", "loser"))
 _VERDICTS = ("preferred", "preference", "winner")
+_TIED = r"(?:tied?|draw|equal|neither|(?:tie_)?both_?(?:bad|good))"
+_ONE_HOT = re.compile(rf"(?:{'|'.join(_VERDICTS)})_(?:(?:{'|'.join(_TEXTS)}|system|model)_?)?(?:([a1])|([b2])|{_TIED})")
 _A, _B = (re.compile(rf"(({'|'.join(_TEXTS)}|system|model)[ _]?)?[{side}]") for side in ("a1", "b2"))
 _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
+_ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 _LOG = note_logger(__name__)
 
@@ -66,16 +73,30 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
             roles[role] = column
     sides = [side for side in ("text", "system") if {f"{side}.a", f"{side}.b"} <= {*roles}]
     readings = [*pairs, *([verdict] for verdict in verdicts if sides)]
+    if sides and (columns := one_hot(header)):
+        readings.append([name.strip().lower() for name in columns])
     if len(readings) > 1:
         first, second = (" and ".join(shown(spelled[name]) for name in reading) for reading in readings[:2])
         what = f"which is preferred can be read from {first} or from {second}: rename or remove one of them"
         raise DataError(what, file=file, line=line)
+    if not readings and "system" in sides:
+        listed = ", ".join([*spelled.values()][:8])
+        what = f"columns {shown(roles['system.a'])} and {shown(roles['system.b'])} compare systems, but no column names"
+        expected = "winner (a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1)"
+        raise DataError(f"{what} the winner; expected {expected}; found {listed}", file=file, line=line)
     if not readings:
         return {}
-    found = dict(zip(("better", "worse"), pairs[0], strict=True)) if pairs else {"verdict": verdicts[0]}
+    found = dict(zip(("better", "worse"), pairs[0], strict=True)) if pairs else {"verdict": readings[0][0]}
     return {role: roles[role] for role in roles if role.split(".")[0] in sides} | {
         role: spelled[name] for role, name in found.items()
     }
+
+
+def one_hot(header: Sequence[str]) -> dict[str, str]:
+    """Return the relation that each column of zeros and ones stands for; nothing without one for each side."""
+    matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
+    columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
+    return columns if {">", "<"} <= {*columns.values()} else {}
 
 
 def check_spelling(table: Columns) -> None:
@@ -91,18 +112,26 @@ def check_spelling(table: Columns) -> None:
 def read_preferences(given: Columns, name: str) -> Dataset:
     """Return the data set of a table of preferences."""
     roles = preference_roles(given.header, given.file, given.header_line)
+    hot = one_hot(given.header) if "verdict" in roles else {}
+    if hot:
+        del roles["verdict"]
     cells = {
-        header: texts_of(values, header, given.file, given.lines)
+        header: texts_of(_spoken(values), header, given.file, given.lines)
         for header, values in zip(given.header, given.values, strict=True)
         if header in roles.values() or not names.kinds_of([names.canonical(header)]) or _is_judge(header)
     }
-    if ignored := [key for key in given.header if key not in cells and key not in names.NOT_READ]:
+    if ignored := [key for key in given.header if key not in cells and key not in hot and key not in names.NOT_READ]:
         _LOG.warning("ranker: note: %s: %s", given.file, names.not_read(ignored))
     read = {role: cells.pop(column) for role, column in roles.items()}
+    if "text.a" in roles and "source" not in map(names.canonical, cells):
+        asked = _asked(dict(zip(given.header, given.values, strict=True))[roles["text.a"]])
+        cells |= {} if asked is None else {"source": asked}
     judge = next((cells.pop(key) for key in [*cells] if _is_judge(key)), None)
     size = len(given.lines)
-    relation = np.full(size, ">", dtype=object)
-    if "verdict" in read:
+    relation: Sequence[str] | npt.NDArray[np.object_] = [">"] * size
+    if hot:
+        relation = _relations_of_ones(hot, given)
+    elif "verdict" in read:
         relation = _relations(read, roles["verdict"], given)
     else:
         side = _better_are(roles["better"], read, cells, given)
@@ -130,7 +159,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
     if not apart.all():
         what = f"left out {counted(int((~apart).sum()), 'comparison')} of a candidate with itself"
         _LOG.warning("ranker: note: %s: %s", given.file, what)
-    known = {"first": first, "second": second, "relation": relation}
+    known = {"first": first, "second": second, "relation": np.array(relation, dtype=object)}
     preferences = {column: values[apart] for column, values in known.items()}
     preferences["primary"] = np.ones(int(apart.sum()), dtype=bool)
     if judge is not None:
@@ -140,6 +169,51 @@ def read_preferences(given: Columns, name: str) -> Dataset:
 
 def _is_judge(column: str) -> bool:
     return column.strip().lower() in ("judge", "annotator")
+
+
+def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
+    """Return the relation of every row of columns of zeros and ones."""
+    cells = dict(zip(given.header, given.values, strict=True))
+    rows = zip(*(cells[name].to_pylist() for name in columns), strict=True)
+    relations = []
+    for line, row in zip(given.lines.tolist(), rows, strict=True):
+        marks = ["" if value is None else str(value).strip().lower() for value in row]
+        won = [sign for sign, mark in zip(columns.values(), marks, strict=True) if mark in _ONE]
+        if not any(marks):
+            won = ["-"]
+        elif not won and "=" not in columns.values():
+            won = ["="]
+        if len(won) != 1 or not {*marks} <= _ONE | _ZERO:
+            what = f"columns {', '.join(columns)}: expected 1 in one of them and 0 in the others, found"
+            raise DataError(f"{what} {', '.join(marks)}", file=given.file, line=line)
+        relations += won
+    return relations
+
+
+def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
+    """Return the lists that the cells of a column hold, or are as JSON; None for other columns."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return list(column.to_pylist())
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    if not pc.all(pc.match_substring_regex(column, r"^\s*\[[\s\S]*\]\s*$"), min_count=1).as_py():
+        return None
+    try:
+        return [text and json.loads(text) for text in column.to_pylist()]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _spoken(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose lists of texts, or of messages, are texts."""
+    cells = _from_json(column)
+    return column if cells is None else pa.chunked_array([pa.array(map(joined_texts, cells), pa.large_string())])
+
+
+def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return what users say in a column of messages, None if it has none."""
+    texts = [asked_in(cell) for cell in _from_json(column) or []]
+    return pa.chunked_array([pa.array(texts, pa.large_string())]) if any(texts) else None
 
 
 def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:

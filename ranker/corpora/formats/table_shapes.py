@@ -45,7 +45,12 @@ def is_other_shape(record: object) -> bool:
     keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
-    return bool(preference_roles([*keys])) or ("source" in columns and len(systems) > 1)
+    try:
+        compares = bool(preference_roles([*keys]))
+    except DataError:
+        # it will be raised with the file
+        compares = True
+    return compares or ("source" in columns and len(systems) > 1)
 
 
 def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:

@@ -39,6 +39,7 @@ from ranker.corpora.records import (
     build_dataset,
     first_repeated,
     is_one_system,
+    joined_texts,
     one_system_note,
     shown,
     system_stands_twice,
@@ -202,8 +203,7 @@ def _text(value: object, column: str, file: str, line: int) -> str | None:
             what = f"column {column!r}: expected text, found bytes that are not UTF-8"
             raise DataError(what, file=file, line=line) from None
     if isinstance(value, list) and value and isinstance(value[-1], dict):
-        # a conversation, of which the last message counts
-        value = value[-1].get("content")
+        value = joined_texts(value)
     if value is None or isinstance(value, str) or (isinstance(value, float) and math.isnan(value)):
         return value if isinstance(value, str) else None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):

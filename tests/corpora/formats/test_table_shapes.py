@@ -223,3 +223,109 @@ def test_files_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         Path(name).write_text("a\n")
     named = read_parallel(None, ["ref"], ["old=out.en", "out.en", "x=y.en"])
     assert named.candidates["system"].tolist() == ["old", "out", "x=y"]
+
+
+ONE_HOT = {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]}
+THREE = {"model_a": ["atlas", "atlas", "birch"], "model_b": ["birch", "cedar", "cedar"]}
+VOTES = [("atlas", ">", "birch"), ("atlas", "<", "cedar"), ("birch", "=", "cedar")]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "frame", "records"])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ONE_HOT,
+        {name: [bool(value) for value in values] for name, values in ONE_HOT.items()},
+        {name.replace("_model", ""): [float(value) for value in values] for name, values in ONE_HOT.items()},
+        {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0]},
+        {"Winner_1": [1, 0, 0], "Winner_2": [0, 1, 0], "Winner_both_bad": [0, 0, 0], "Winner_draw": [0, 0, 1]},
+        {"preferred_response_a": [1, 0, 0], "preferred_response_b": [0, 1, 0], "preferred_neither": [0, 0, 1]},
+    ],
+    ids=["0/1", "true/false", "floats", "no ties", "two kinds of ties", "responses"],
+)
+def test_the_winner_may_be_in_columns_of_zeros_and_ones(ending, columns, tmp_path):
+    frame = pd.DataFrame({"id": [1, 2, 3], **THREE, **columns})
+    path = tmp_path / f"votes.{ending}"
+    match ending:
+        case "csv":
+            frame.to_csv(path, index=False)
+        case "jsonl" | "json":
+            frame.to_json(path, orient="records", lines=ending == "jsonl")
+    read = {"frame": lambda: from_frame(frame), "records": lambda: from_records(frame.to_dict("records"))}
+    assert preferred(read.get(ending, lambda: read_dataset(path))(), "system") == VOTES
+
+
+def test_votes_of_an_arena_have_lists_of_texts_or_messages(tmp_path):
+    path = tmp_path / "votes.csv"
+    frame = pd.DataFrame(
+        {
+            **THREE,
+            "prompt": ['["Hi", "And?"]', '["Bye"]', '["x"]'],
+            "response_a": ['["Hello", null]', '["Bye!"]', '["y"]'],
+            "response_b": ['["Hey", "So"]', '["\\u00e4"]', '["[z]"]'],
+            **ONE_HOT,
+        }
+    )
+    frame.to_csv(path, index=False)
+    votes = read_dataset(path)
+    assert votes.sources["text"].tolist() == ["Hi\nAnd?", "Bye", "x"]
+    assert preferred(votes, "text") == [("Hello", ">", "Hey\nSo"), ("Bye!", "<", "ä"), ("y", "=", "[z]")]
+
+    def said(*texts: str) -> list[dict[str, object]]:
+        return [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
+
+    conversations = {
+        "conversation_a": [said("Hi", "Hello", "And?", "no"), said("Bye", "Bye!"), said("x", "y")],
+        "conversation_b": [said("Hi", "Hey", "And?", "So"), said("Bye", "ä"), said("x", "[z]")],
+    }
+    for message in (message for messages in conversations["conversation_b"] for message in messages):
+        message["content"] = [{"type": "text", "text": message["content"]}]
+    rows = pd.DataFrame({**THREE, **conversations, "winner": ["model_a", "model_b", "tie (bothbad)"]})
+    expected = [("no", ">", "So"), ("Bye!", "<", "ä"), ("y", "=", "[z]")]
+    for dataset in (from_records(rows.to_dict("records")), from_frame(rows)):
+        assert dataset.sources["text"].tolist() == ["Hi\nAnd?", "Bye", "x"]
+        assert preferred(dataset, "text") == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"prompt": ["x"] * 3, "note": ["a", "b", "c"]},
+            "columns 'model_a' and 'model_b' compare systems, but no column names the winner; expected winner "
+            "(a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1); found model_a, model_b, prompt, note",
+        ),
+        (
+            {**ONE_HOT, "winner_tie": [0, 0, 0]},
+            "columns winner_model_a, winner_model_b, winner_tie: expected 1 in one of them and 0 in the others, "
+            "found 0, 0, 0",
+        ),
+        (
+            {**ONE_HOT, "winner_model_b": [1, 0, 0]},
+            "columns winner_model_a, winner_model_b, winner_tie: expected 1 in one of them and 0 in the others, "
+            "found 1, 1, 0",
+        ),
+        (
+            {"winner_model_a": [0.25, 0, 0], "winner_model_b": [0.75, 1, 0]},
+            "columns winner_model_a, winner_model_b: expected 1 in one of them and 0 in the others, found 0.25, 0.75",
+        ),
+        (
+            {**ONE_HOT, "winner": ["a", "b", "tie"]},
+            "which is preferred can be read from 'winner' or from 'winner_model_a' and 'winner_model_b' and "
+            "'winner_tie': rename or remove one of them",
+        ),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_what_has_two_models_is_no_table_of_systems(ending, columns, message, tmp_path):
+    path = tmp_path / f"votes.{ending}"
+    frame = pd.DataFrame({**THREE, **columns})
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(DataError) as error:
+        read_dataset(path)
+    assert (error.value.what, error.value.file) == (message, str(path))
+
+
+def test_empty_cells_of_zeros_and_ones_are_an_unknown_preference():
+    frame = pd.DataFrame({**THREE, **{name: [None, *values[1:]] for name, values in ONE_HOT.items()}})
+    assert preferred(from_frame(frame), "system") == [("atlas", "-", "birch"), *VOTES[1:]]
