@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormat, LpOption, OutputForm, TextInput, working
+from ranker.cli.options import DocumentFormat, LpOption, OutputForm, SeverityWeightsOption, TextInput, working
 from ranker.cli.output import emit, say
 from ranker.errors import OptionError, counted
 
@@ -137,7 +137,7 @@ def get(
 
 
 @app.command()
-def check(data: NameOrPath, form: OutputForm = "table") -> None:
+def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form: OutputForm = "table") -> None:
     """Check a corpus and summarise its contents.
 
     Empty candidates and references, and sources that differ only by white space or a blank reference, are counted.
@@ -149,6 +149,7 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
     """
     from ranker.corpora import catalogue, sanity
     from ranker.corpora.column_names import is_reserved
+    from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
     from ranker.corpora.own_references import without_only_references
@@ -160,7 +161,7 @@ def check(data: NameOrPath, form: OutputForm = "table") -> None:
         _check_shards(shards, form)
         return
     with working("reading"):
-        dataset = catalogue.load(data)
+        dataset = catalogue.load(data, severity_weights=weights_of(severity_weights or []))
         rows = summarise(dataset)
         notes = list(sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS)))
     judgements = ", ".join(kinds(dataset)) or "none"
@@ -276,6 +277,7 @@ def convert(
     target: Target,
     lp: LpOption = None,
     judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
+    severity_weights: SeverityWeightsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Write a corpus in another format.
@@ -285,11 +287,12 @@ def convert(
     Example: ranker data convert sample sample.csv
     """
     from ranker.corpora import catalogue
+    from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.formats.preference_pairs import read_pairs
     from ranker.corpora.formats.writing import write_dataset
 
     with working("converting"):
-        dataset = catalogue.load(data)
+        dataset = catalogue.load(data, severity_weights=weights_of(severity_weights or []))
         from ranker.corpora.selection import of_language_pairs
 
         dataset = of_language_pairs(dataset, lp or [])

@@ -66,6 +66,12 @@ _LP = typer.Option(
     metavar="LP",
 )
 LpOption = Annotated[list[str] | None, _LP]
+_SEVERITY_WEIGHTS = typer.Option(
+    "--severity-weights",
+    help="Weights of severities in a file of MQM errors, such as critical=25,neutral=0.",
+    metavar="SEVERITY=WEIGHT",
+)
+SeverityWeightsOption = Annotated[list[str] | None, _SEVERITY_WEIGHTS]
 KindOption = Annotated[
     str,
     Option(
@@ -163,6 +169,7 @@ class Corpora:
         ),
     ] = field(default_factory=list)
     lp: Annotated[list[str], _LP] = field(default_factory=list)
+    severity_weights: Annotated[list[str], _SEVERITY_WEIGHTS] = field(default_factory=list)
 
     def each(self) -> list[Self]:
         """Return one record per corpus, for commands that read them separately."""
@@ -222,9 +229,13 @@ class Corpora:
             raise OptionError("no data: give a corpus name or a file (--data)")
 
     def _corpora(self) -> list[Dataset]:
-        from ranker.corpora import catalogue
+        return [self._loaded(name) for name in self.data]
 
-        return [catalogue.load(name) for name in self.data]
+    def _loaded(self, name: str, systems: Sequence[str] = ()) -> Dataset:
+        from ranker.corpora import catalogue
+        from ranker.corpora.formats.mqm import weights_of
+
+        return catalogue.load(name, systems=systems, severity_weights=weights_of(self.severity_weights))
 
 
 @dataclass(frozen=True)
@@ -290,14 +301,13 @@ class Input(Corpora):
         return next((system for system, path in files if name in (str(path), Path(path).name)), name)
 
     def _corpora(self) -> list[Dataset]:
-        from ranker.corpora import catalogue
         from ranker.corpora.formats.reading import read_parallel
 
         if self.parallel:
             corpora = [read_parallel(self.source, self.references, self.translations)]
         else:
             systems = [column.strip() for text in self.systems for column in text.split(",")]
-            corpora = [catalogue.load(name, systems=systems) for name in self.data]
+            corpora = [self._loaded(name, systems) for name in self.data]
         if not self.no_references:
             return corpora
         from ranker.corpora.selection import without_references

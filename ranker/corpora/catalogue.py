@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -113,11 +113,14 @@ def card(name: str) -> Card:
     return known[name]
 
 
-def load(name_or_path: str | Path, *, systems: Sequence[str] = ()) -> Dataset:
+def load(
+    name_or_path: str | Path, *, systems: Sequence[str] = (), severity_weights: Mapping[str, float] | None = None
+) -> Dataset:
     """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
 
     Shards, a directory of them or a pattern for their files, are loaded as one data set. `systems` are the columns of
-    the systems of a table with one row per source.
+    the systems of a table with one row per source; `severity_weights` are weights of severities in a file of MQM
+    errors, such as ``{"critical": 25}``.
 
     Raises
     ------
@@ -138,16 +141,21 @@ def load(name_or_path: str | Path, *, systems: Sequence[str] = ()) -> Dataset:
                 f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
                 f"known corpora: {', '.join(known)}"
             )
-        return _read(text, systems=systems)
+        return _read(text, systems=systems, severity_weights=severity_weights)
     folder = known[text].find()
     if folder is None:
         raise MissingError(_how_to_get(known[text]))
     return _read(folder, name=text)
 
 
-def _read(path: str | Path, name: str | None = None, systems: Sequence[str] = ()) -> Dataset:
+def _read(
+    path: str | Path,
+    name: str | None = None,
+    systems: Sequence[str] = (),
+    severity_weights: Mapping[str, float] | None = None,
+) -> Dataset:
     if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
-        return read_dataset(path, name=name, systems=systems)
+        return read_dataset(path, name=name, systems=systems, severity_weights=severity_weights)
     if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
         if is_mtme(path):
             return read_mtme(path, name=name)

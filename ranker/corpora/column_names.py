@@ -7,6 +7,9 @@ not. The tables below are all there is to it; ``--kind NAME:lower`` and ``--kind
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from ranker.errors import nearest
 
 
 def _table(words: str) -> frozenset[str]:
@@ -36,6 +39,11 @@ METADATA = _table(
     "split tag tags testset time timestamp title topic type url tied user version year"
 )
 """A column whose name ends in one of these words may contain text, which is then ignored."""
+JUDGEMENTS = _table(
+    "accuracy adequacy da esa fluency grade human judgement judgment mqm points quality rank ranking rating score "
+    "sqm vote"
+)
+"""A column whose name contains one of these words is refused if it holds anything but numbers."""
 NOT_READ = _table("dataset tied year sources references_tok reference_human")
 """Keys of corpora in our own JSON form, and of our own results, that are not read, without a note."""
 EXPECTED = (
@@ -72,8 +80,12 @@ _ALWAYS_METRICS = _table(
 )
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
 _LANG = ("lang", "language")
-HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate")
+HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate", "output", "completion", "generated_text")
 """Names of the column or key of an output besides ``text``."""
+ANSWERS = ("response", "answer")
+"""Names of the column or key of an output where there is none of the others; else they may hold ratings."""
+SOURCE = ("src", "prompt", "input")
+"""Names of the column or key of a source besides ``source``."""
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "source_language", "target_language"
 _LANGUAGES = {
     **{f"{side}{join}{lang}": SOURCE_LANGUAGE for side in ("src", "source") for join in ("", "_") for lang in _LANG},
@@ -87,7 +99,7 @@ _LANGUAGES = {
 }
 LANGUAGE_KEYS = frozenset(_LANGUAGES)
 """Names of columns and keys that hold the source language, the target language or both, besides ``lp``."""
-_ALIASES = {"src": "source", "prompt": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
+_ALIASES = {**dict.fromkeys(SOURCE, "source"), "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text"), **_LANGUAGES}
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -144,6 +156,12 @@ def is_known_metric(name: str) -> bool:
 def is_metadata(name: str) -> bool:
     """Whether a column may hold text, and is not read then."""
     return bool(METADATA & {*_words(name)[-1:]}) or _counts_or_measures(name)
+
+
+def is_other(name: str, known: Iterable[str]) -> bool:
+    """True if a name is not that of a judgement, and spelled like none that is `known`: text is not read then."""
+    words = {word.rstrip("s") for word in _words(name)}
+    return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
 
 
 def not_read(names: list[str]) -> str:

@@ -7,7 +7,6 @@ A record is one source::
     {"src": "...", "ref": "..." or "refs": ["..."], "tgt": {"A": "..."}}
     {"prompt": "...", "outputs": ["..."]}
     {"src": "...", "hyps": ["..."]}
-    [{"translation_text": "..."}]
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
 one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
@@ -15,11 +14,13 @@ are. A source may be missing where there are references. Optional: ``lp`` (or ``
 ``seg_id``, ``reference_names``, and in a candidate ``human`` (``{"fluency": 3}`` or, with judges,
 ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word alignments with the source in Pharaoh format, ``alignment``
 of a candidate and ``reference_alignments``.
-A file holds one record a line, a list of records, or a single record.
+A file holds one record a line, a list of records, or a single record. What programs write
+(`ranker.corpora.formats.program_outputs`) is read too.
 
-Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata
-(`ranker.corpora.column_names`) are not read where they hold no number, and never in a record of several candidates,
-which a note says. All others are refused.
+Any other key of a candidate that holds a number, or numbers by judge, is a rating, as in ``human``. Keys that hold
+something else are not read, which a note says, unless they are spelled almost as one of those above. A record of
+several candidates has no ratings of its own: a number is refused unless its key names metadata
+(`ranker.corpora.column_names`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from operator import itemgetter
 from typing import Any, NoReturn
 
 from ranker.corpora import column_names as names
+from ranker.corpora.formats.program_outputs import program_records
 from ranker.corpora.languages import pair_of
 from ranker.corpora.records import (
     Candidate,
@@ -47,8 +49,8 @@ from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
 _CANDIDATE = ("text", *names.HYPOTHESIS)
-CANDIDATES = ("candidates", "tgt", "outputs", "hyps", "hypotheses")
-_SOURCE = ("source", "src", "prompt")
+CANDIDATES = ("candidates", "tgt", "outputs", "hyps", "hypotheses", "completions", "responses", "generations")
+_SOURCE = ("source", *names.SOURCE)
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
@@ -65,13 +67,11 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
-    for line, value in values:
+    for line, value in program_records(values, file):
         reader = RecordReader(file, line, left_out)
-        fields = reader.with_language_pair(reader.mapping(_of_pipeline(value), "record"))
-        source, candidates = (
-            reader.spelling(fields, *_SOURCE),
-            reader.spelling(fields, *CANDIDATES, *_CANDIDATE),
-        )
+        fields = reader.with_language_pair(reader.mapping(value, "record"))
+        source = reader.spelling(fields, *_SOURCE)
+        candidates = reader.spelling(fields, *CANDIDATES, *_CANDIDATE) or reader.spelling(fields, *names.ANSWERS)
         if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
             raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
         if candidates in CANDIDATES:
@@ -87,14 +87,6 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     if left_out:
         _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
     return records
-
-
-def _of_pipeline(value: Any) -> Any:
-    """Return what a translation pipeline of transformers returns for one source as a record without the source."""
-    outputs = value if isinstance(value, list) else [value]
-    if outputs and all(isinstance(output, dict) and {*output} == {"translation_text"} for output in outputs):
-        return {"source": "", "candidates": [output["translation_text"] for output in outputs]}
-    return value
 
 
 class _Rows:
@@ -167,11 +159,12 @@ def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[st
 
 def json_values(text: str, file: str) -> Iterator[tuple[int, Any]]:
     """Yield (line, value) of every record of JSONL, of a list, or of a single record, as `parse_records` reads them."""
-    if text.lstrip().startswith("["):
-        yield from _array(text, file)
-        return
     lines = text.split("\n")
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    lists = [number for number in filled[:2] if lines[number - 1].lstrip().startswith("[")]
+    if lists[:1] == filled[:1] and not (len(lists) > 1 and _is_json(lines[lists[0] - 1])):
+        yield from _array(text, file)
+        return
     if len(filled) > 1 and not any(_is_json(lines[number - 1]) for number in filled[:2]):
         # a single record written over several lines
         value, end = _decode(text, 0, file, 1)
@@ -356,15 +349,15 @@ class RecordReader:
         return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
-        """Yield the keys of `fields` not `known`, without metadata unless they hold a number and `numbers`."""
+        """Yield the keys of `fields` that are not `known` and may be ratings, or `known` ones in another spelling."""
         for key, value in fields.items():
-            if key in known or value is None or (key in names.NOT_READ and not (numbers and _is_number(value))):
+            is_rating = numbers and _is_number(value)
+            if key in known or value is None or (key in names.NOT_READ and not is_rating):
                 continue
-            ignored = names.is_metadata(key) or (_is_number(value) and names.is_reserved(key))
-            if ignored and not (numbers and _is_number(value)):
-                self.left_out[key] = None
-            else:
+            if is_rating or not (names.is_metadata(key) or _is_metadata(key, value, known)):
                 yield key
+            else:
+                self.left_out[key] = None
 
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
         """Refuse a record of several candidates that has a key which is neither known nor metadata."""
@@ -409,6 +402,8 @@ class RecordReader:
     ) -> Candidate:
         """Read one candidate, or with `row` a record that is one candidate with its source and perhaps its judge."""
         fields = self.mapping(value, path)
+        if not row:
+            text_key = self.spelling(fields, *_CANDIDATE, *names.ANSWERS, "content") or text_key
         if text_key not in fields:
             self.fail(path, f'key "{text_key}"', sorted(fields))
         system = self.optional_text(fields, "system", _inside(path, "system")) or f"candidate{index + 1}"
@@ -417,10 +412,10 @@ class RecordReader:
             self.fail(_inside(path, "is_reference"), "true or false", is_reference)
         human = fields.get("human")
         ratings = [] if human is None else self.ratings(human, _inside(path, "human"))
-        known: tuple[str, ...] = _CANDIDATE_KEYS
+        known: tuple[str, ...] = (*_CANDIDATE_KEYS, text_key)
         if row:
             numbered = tuple(key for key in fields if names.canonical(key)[9:].isdecimal())
-            known = (*_SOURCE_KEYS, *_CANDIDATE_KEYS, *CANDIDATES, *_CANDIDATE, "judge", *numbered)
+            known = (*_SOURCE_KEYS, *known, *CANDIDATES, *_CANDIDATE, "judge", *numbered)
         more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
         twice = next((kind for kind, *_ in ratings if kind in more), None)
         if twice is not None:
@@ -441,6 +436,14 @@ def _listed(keys: tuple[str, ...]) -> str:
     return ", ".join(
         dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references", *CANDIDATES[2:]))
     )
+
+
+def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
+    """True if a key holds no numbers, and is not called like a judgement or nearly like a known key."""
+    if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
+        return names.is_reserved(key)
+    looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)
+    return not looks_numeric and names.is_other(key, known)
 
 
 def _is_number(value: object) -> bool:

@@ -6,7 +6,8 @@ around an error are taken out of the texts. A system called ``ref``, ``refA``, `
 output is a reference, and a candidate.
 
 Penalties are those of Freitag et al. (2021), section 3: major 5, minor 1, but 0.1 for minor punctuation, 25 for
-non-translation, else 0; summed over a rater's errors of an output and averaged over its raters. Ratings: ``mqm_total``,
+non-translation, else 0; summed over a rater's errors of an output and averaged over its raters. Other weights of
+severities can be given, also of those that the paper does not have, such as critical. Ratings: ``mqm_total``,
 the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style``, ``mqm_terminology`` and ``mqm_other`` (non-translation among
 them), ``mqm_fluency_style``, and the number of raters ``mqm_n``.
 """
@@ -14,12 +15,13 @@ them), ``mqm_fluency_style``, and the number of raters ``mqm_n``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ranker.corpora.formats.tables import table_rows
-from ranker.corpora.records import Candidate, Record, first_repeated, shown
-from ranker.errors import DataError
+from ranker.corpora.records import Candidate, Record, first_repeated, number_in, shown
+from ranker.errors import DataError, OptionError
 
 _REQUIRED = ("system", "rater", "source", "target", "category", "severity")
 _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
@@ -27,6 +29,7 @@ _MARK = re.compile(r"</?v>")
 _PERSON = re.compile(r"(ref(erence)?[-._]?[A-Z0-9]?|human[-._][A-Z0-9])\Z", re.IGNORECASE)
 _WEIGHTS = {"major": 5.0, "minor": 1.0}
 _NONE = ("neutral", "no-error", "no error", "none", "")
+_HEAVIEST = 1_000_000
 _PARTS = ("accuracy", "fluency", "style", "terminology")
 
 
@@ -48,8 +51,9 @@ class _Segment:
     outputs: dict[str, _Output] = field(default_factory=dict)
 
 
-def parse_mqm(text: str, file: str) -> list[Record]:
+def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None = None) -> list[Record]:
     r"""Parse MQM errors; `text` has lines that end in ``\n``."""
+    given = {name.strip().lower(): weight for name, weight in (severity_weights or {}).items()}
     rows = table_rows(text, file, "\t", quoted=False)
     header = [name.strip().lower() for name in next(rows)[1]]
     for name in _REQUIRED:
@@ -64,12 +68,17 @@ def parse_mqm(text: str, file: str) -> list[Record]:
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
     segments: dict[tuple[str, str], _Segment] = {}
     for line, fields in rows:
-        _add(segments, dict(zip(header, fields, strict=True)), segment_column, file, line)
+        _add(segments, dict(zip(header, fields, strict=True)), segment_column, given, file, line)
     return [_finished(segment) for segment in segments.values()]
 
 
 def _add(
-    segments: dict[tuple[str, str], _Segment], row: Mapping[str, str], segment_column: str, file: str, line: int
+    segments: dict[tuple[str, str], _Segment],
+    row: Mapping[str, str],
+    segment_column: str,
+    given: Mapping[str, float],
+    file: str,
+    line: int,
 ) -> None:
     for name in ("system", "rater", segment_column):
         if not row[name].strip():
@@ -92,25 +101,38 @@ def _add(
         what = f"target of system {shown(system)} differs from line {output.line}; expected the same"
         raise DataError(what, file=file, line=line)
     penalties = output.raters.setdefault(rater, {})
-    part, penalty = _penalty(row["category"], row["severity"], file, line)
+    part, penalty = _penalty(row["category"], row["severity"], given, file, line)
     penalties[part] = penalties.get(part, 0.0) + penalty
 
 
-def _penalty(category: str, severity: str, file: str, line: int) -> tuple[str, float]:
-    """Return the part of the penalty that an error belongs to, and its weight."""
+def _penalty(category: str, severity: str, given: Mapping[str, float], file: str, line: int) -> tuple[str, float]:
+    """Return the part of the penalty that an error belongs to, and its weight, one of those `given` if there is."""
     levels = [part.strip().lower() for part in category.split("/")]
     weight = severity.strip().lower()
     part = levels[0] if levels[0] in _PARTS else "other"
-    if weight in _NONE:
-        return part, 0.0
-    if weight not in _WEIGHTS:
-        what = f"severity: expected {', '.join((*_WEIGHTS, *_NONE[:-1]))}, found {shown(severity)}"
-        raise DataError(what, file=file, line=line)
     if levels[0].startswith("non-translation") and weight == "major":
         return "other", 25.0
     if weight == "minor" and levels[:2] == ["fluency", "punctuation"]:
         return part, 0.1
-    return part, _WEIGHTS[weight]
+    weights = {**_WEIGHTS, **dict.fromkeys(_NONE, 0.0), **given}
+    if weight not in weights:
+        what = f"severity: expected {', '.join(filter(None, weights))}, found {shown(severity)}"
+        advice = f"give it a weight, such as --severity-weights {shlex.quote(f'{weight[:30]}=25')}"
+        raise DataError(f"{what}; {advice}", file=file, line=line)
+    return part, weights[weight]
+
+
+def weights_of(texts: Iterable[str]) -> dict[str, float]:
+    """Return the weights of severities that texts such as ``critical=25,neutral=0`` give."""
+    weights: dict[str, float] = {}
+    for text in (part.strip() for whole in texts for part in whole.split(",")):
+        name, equals, number = text.rpartition("=")
+        weight = number_in(number)
+        if not name.strip() or not equals or not 0 <= weight <= _HEAVIEST:
+            what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {_HEAVIEST:,}"
+            raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
+        weights[name.strip().lower()] = weight
+    return weights
 
 
 def _finished(segment: _Segment) -> Record:

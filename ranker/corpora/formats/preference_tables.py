@@ -36,7 +36,7 @@ from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import TEXT, table
 from ranker.errors import DataError, counted, nearest, note_logger
 
-_TEXTS = ("text", *names.HYPOTHESIS, "output", "response", "answer", "completion", "conversation")
+_TEXTS = ("text", *names.HYPOTHESIS, *names.ANSWERS, "conversation")
 _SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
 _NAMED = re.compile(r"(chosen|rejected|winner|loser)_(text|system|model)")
 _PAIRS = (("chosen", "rejected"), ("winner", "loser"))

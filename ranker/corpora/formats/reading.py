@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +36,20 @@ def format_of(path: str | Path) -> str | None:
 
 
 def read_dataset(
-    path: str | Path, *, pairs: str | Path | None = None, name: str | None = None, systems: Sequence[str] = ()
+    path: str | Path,
+    *,
+    pairs: str | Path | None = None,
+    name: str | None = None,
+    systems: Sequence[str] = (),
+    severity_weights: Mapping[str, float] | None = None,
 ) -> Dataset:
     """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
 
-    `systems` are the columns of a table with one column per system.
+    `systems` are the columns of a table with one column per system, `severity_weights` weights of severities of MQM errors.
     """
     file = display_name(path)
     try:
-        dataset = _read(path, name or _stem(path), file, systems)
+        dataset = _read(path, name or _stem(path), file, systems, severity_weights)
     except MemoryError:
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
@@ -88,7 +93,9 @@ def read_parallel(
     )
 
 
-def _read(path: str | Path, name: str, file: str, systems: Sequence[str]) -> Dataset:
+def _read(
+    path: str | Path, name: str, file: str, systems: Sequence[str], severity_weights: Mapping[str, float] | None
+) -> Dataset:
     kind = format_of(path)
     if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
         raise DataError("--systems names columns of a table, and this is none", file=file)
@@ -104,10 +111,17 @@ def _read(path: str | Path, name: str, file: str, systems: Sequence[str]) -> Dat
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
-    return parse_dataset(text, name, file, kind, systems)
+    return parse_dataset(text, name, file, kind, systems, severity_weights)
 
 
-def parse_dataset(text: str, name: str, file: str, kind: str | None = None, systems: Sequence[str] = ()) -> Dataset:
+def parse_dataset(
+    text: str,
+    name: str,
+    file: str,
+    kind: str | None = None,
+    systems: Sequence[str] = (),
+    severity_weights: Mapping[str, float] | None = None,
+) -> Dataset:
     """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
     as_written, text = text, with_line_feeds(text)
     if kind is None:
@@ -136,7 +150,7 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None, syst
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
         if is_mqm(_first_line(text).split("\t")):
-            return assemble(parse_mqm(text, file), name, file)
+            return assemble(parse_mqm(text, file, severity_weights), name, file)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
         return table_dataset(parse_table(as_written, file, delimiter, quoted=kind == "csv"), name, systems)[0]
     raise DataError(

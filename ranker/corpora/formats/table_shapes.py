@@ -18,6 +18,8 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.annotation_exports import is_flat_export, without_bookkeeping
+from ranker.corpora.formats.json_lines import CANDIDATES
 from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
 from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
 from ranker.errors import DataError, nearest, note_logger
@@ -30,9 +32,15 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
     `systems` are the columns of the systems of a table with one row per source.
     """
+    if is_flat_export(table.header):
+        table = without_bookkeeping(table)
     if not systems and "text" not in map(names.canonical, table.header):
         if preference_roles(table.header, table.file, table.header_line):
             return read_preferences(table, name), None
+        answers = [column for column in table.header if column.strip().lower() in names.ANSWERS]
+        if len(answers) == 1:
+            named = ["text" if column == answers[0] else column for column in table.header]
+            return long_table(replace(table, header=named)).dataset_and_candidates(name)
         check_spelling(table)
         systems = _columns_of_systems(table)
     if systems:
@@ -50,7 +58,10 @@ def is_other_shape(record: object) -> bool:
     except DataError:
         # it will be raised with the file
         compares = True
-    return compares or ("source" in columns and len(systems) > 1)
+    if is_flat_export(keys):
+        return True
+    one = {"text", *names.ANSWERS} & {*columns} or {*CANDIDATES} & {*keys}
+    return compares or (not one and "source" in columns and len(systems) > 1)
 
 
 def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:

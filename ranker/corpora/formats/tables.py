@@ -398,7 +398,12 @@ class LongTable:
         """Return the columns of ratings, with the number of the output instead of the candidate."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
-        text = [kind for kind in kinds if names.is_metadata(kind) and numbers[kind][1].any()]
+        known = [*names.TEXT_COLUMNS, "reference"]
+        text = [
+            kind
+            for kind, (values, wrong) in numbers.items()
+            if wrong.any() and (names.is_metadata(kind) or (np.isnan(values).all() and names.is_other(kind, known)))
+        ]
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
             _LOG.warning("ranker: note: %s: %s", self.file, names.not_read(noted))

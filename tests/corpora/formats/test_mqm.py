@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ranker import load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
+from ranker.errors import DataError
 from tests.corpora.damage import damaged
 from tests.golden_examples import Example, file_examples
 
@@ -79,3 +81,23 @@ def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
     own = {kind: values(read_dataset(tmp_path / "x.tsv"), kind)[0] for kind in set(judged.ratings["kind"])}
     first = judged.ratings[judged.ratings["candidate"] == 0]
     assert own == dict(zip(first["kind"], first["value"], strict=True))
+
+
+def test_severities_may_have_other_weights(tmp_path, command):
+    path = tmp_path / "x.tsv"
+    path.write_text(TSV.replace("Style/Awkward\tminor", "Style/Awkward\tCritical"))
+    with pytest.raises(DataError) as error:
+        read_dataset(path)
+    assert (error.value.line, error.value.what) == (
+        4,
+        "severity: expected major, minor, neutral, no-error, no error, none, found 'Critical'; give it a weight, "
+        "such as --severity-weights critical=25",
+    )
+    # two raters: (5 + 0.1) and 10; non-translation and punctuation keep their weights
+    weights = {"Critical": 10, "neutral": 0.5}
+    assert values(load_dataset(path, severity_weights=weights), "mqm_total") == pytest.approx([7.55, 0, 25, 0.5])
+    command("data", "convert", str(path), str(tmp_path / "y.jsonl"), "--severity-weights", "critical=10,neutral=.5")
+    assert values(read_dataset(tmp_path / "y.jsonl"), "mqm_total") == pytest.approx([7.55, 0, 25, 0.5])
+    command("score", "--data", str(path), "-m", "chrf", "--severity-weights", "critical=10")
+    wrong = command("data", "check", str(path), "--severity-weights", "critical", code=2)
+    assert "--severity-weights: expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to" in wrong.err

@@ -293,7 +293,8 @@ def test_votes_of_an_arena_have_lists_of_texts_or_messages(tmp_path):
         (
             {"prompt": ["x"] * 3, "note": ["a", "b", "c"]},
             "columns 'model_a' and 'model_b' compare systems, but no column names the winner; expected winner "
-            "(a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1); found model_a, model_b, prompt, note",
+            "(a, b, tie, ...), or winner_model_a, winner_model_b and winner_tie (0 or 1); found model_a, "
+            "model_b, prompt, note",
         ),
         (
             {**ONE_HOT, "winner_tie": [0, 0, 0]},

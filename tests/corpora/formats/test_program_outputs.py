@@ -1,0 +1,249 @@
+"""JSON as programs write it: outputs of models, exports of annotation tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranker import from_records
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.errors import DataError
+
+
+def written(path: Path, values: Any, *, lines: bool = True) -> Path:
+    text = "".join(json.dumps(value) + "\n" for value in values) if lines else json.dumps(values, indent=1)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(dataset: Dataset) -> list[tuple[str, list[str], str, str]]:
+    references = dataset.references["text"].tolist()
+    return [
+        (
+            dataset.sources["text"][source],
+            references[dataset.reference_offsets[source] : dataset.reference_offsets[source + 1]],
+            dataset.candidates["system"][row],
+            dataset.candidates["text"][row],
+        )
+        for row, source in enumerate(dataset.candidate_source)
+    ]
+
+
+def batch(custom_id: str, *texts: str, **body: Any) -> dict[str, Any]:
+    choices = [{"index": at, "message": {"role": "assistant", "content": text}} for at, text in enumerate(texts)]
+    body = {"id": "c", "object": "chat.completion", "model": "gpt-x", "choices": choices, "usage": {"n": 3}, **body}
+    return {
+        "id": "b",
+        "custom_id": custom_id,
+        "response": {"status_code": 200, "request_id": "r", "body": body},
+        "error": None,
+    }
+
+
+FAILED = {"id": "b", "custom_id": "c3", "response": None, "error": {"code": "x", "message": "y"}}
+VLLM = {
+    "request_id": "0",
+    "prompt": "Hallo",
+    "prompt_token_ids": [1, 2],
+    "prompt_logprobs": None,
+    "outputs": [
+        {
+            "index": at,
+            "text": text,
+            "token_ids": [3],
+            "cumulative_logprob": -1.5,
+            "logprobs": None,
+            "finish_reason": "x",
+        }
+        for at, text in enumerate(["hello", "hi"])
+    ],
+    "finished": True,
+    "metrics": {"arrival_time": 1.0},
+    "num_cached_tokens": 0,
+}
+LM_EVAL = {
+    "doc_id": 4,
+    "doc": {"translation": {"de": "Hallo", "en": "hello"}},
+    "target": "hello",
+    "arguments": [["Hallo", {"until": ["\n"]}]],
+    "resps": [["hi "]],
+    "filtered_resps": ["hi"],
+    "bleu": [["hello", "hi"]],
+    "doc_hash": "0a",
+}
+ASKED = [{"role": "system", "content": "Translate."}, {"role": "user", "content": "Hallo"}]
+
+
+def sample(number: int, epoch: int, text: str, **more: Any) -> dict[str, Any]:
+    said = {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "?"}, {"type": "text", "text": text}]}
+    output = {"model": "m", "choices": [{"message": said, "stop_reason": "stop"}], "usage": {"input_tokens": 1}}
+    return {"id": number, "epoch": epoch, "input": "Hallo", "target": "hello", "output": output, **more}
+
+
+INSPECT = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "results": None}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([batch("c1", "hello"), batch("c2", "day")], [("", [], "gpt-x", "hello"), ("", [], "gpt-x", "day")]),
+        ([batch("c1", "hello", "hi")], [("", [], "candidate1", "hello"), ("", [], "candidate2", "hi")]),
+        (
+            [{"custom_id": "c1", "response": {"body": {"model": "m", "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "message", "content": [{"type": "output_text", "text": "hello"}]},
+            ]}}}],
+            [("", [], "m", "hello")],
+        ),
+        ([batch("c1", choices=[{"text": "hello", "index": 0}])], [("", [], "gpt-x", "hello")]),
+        ([batch("c1", "hello")["response"]["body"]], [("", [], "gpt-x", "hello")]),
+        (
+            [{"custom_id": "c1", "result": {"type": "succeeded", "message": {
+                "model": "m", "content": [{"type": "text", "text": "hello"}]}}}],
+            [("", [], "m", "hello")],
+        ),
+        ([VLLM], [("Hallo", [], "candidate1", "hello"), ("Hallo", [], "candidate2", "hi")]),
+        ([LM_EVAL], [("Hallo", ["hello"], "candidate1", "hi")]),
+        (
+            [{**LM_EVAL, "arguments": {"gen": {"arg_0": "Hallo", "arg_1": {}}}, "filtered_resps": [["hi", "ho"]]}],
+            [("Hallo", ["hello"], "candidate1", "hi"), ("Hallo", ["hello"], "candidate2", "ho")],
+        ),
+        (
+            [{**INSPECT, "samples": [sample(1, 1, "hi"), sample(2, 1, "ho", input=ASKED, target=["hello", "hallo"])]}],
+            [("Hallo", ["hello"], "m", "hi"), ("Hallo", ["hello", "hallo"], "m", "ho")],
+        ),
+        (
+            [{**INSPECT, "samples": [sample(1, 1, "hi"), sample(1, 2, "ho")]}],
+            [("Hallo", ["hello"], "m 1", "hi"), ("Hallo", ["hello"], "m 2", "ho")],
+        ),
+        ([[{"generated_text": "hello"}], [{"generated_text": "day"}]],
+         [("", [], "candidate1", "hello"), ("", [], "candidate1", "day")]),
+        ([{"generated_text": [*ASKED, {"role": "assistant", "content": "hello"}]}],
+         [("Hallo", [], "candidate1", "hello")]),
+        ([{"prompt": "Hallo", "completions": ["hello", "hi"], "model": "m", "settings": {"top_p": "x"}}],
+         [("Hallo", [], "candidate1", "hello"), ("Hallo", [], "candidate2", "hi")]),
+        ([{"input": "Hallo", "responses": [{"response": "hello", "model": "m", "finish": None, "logs": [1]}]}],
+         [("Hallo", [], "candidate1", "hello")]),
+        ([{"prompt": "Hallo", "response": "hello", "model": "m"}], [("Hallo", [], "candidate1", "hello")]),
+        ([{"input": "Hallo", "output": "hello", "model": "m", "stop": "x"}], [("Hallo", [], "candidate1", "hello")]),
+    ],
+    ids=["batch", "several choices", "responses", "completions", "one completion", "anthropic", "vllm", "lm-eval",
+         "lm-eval, several", "inspect", "inspect, epochs", "pipeline", "chat pipeline", "completions", "answers",
+         "response", "output"],
+)  # fmt: skip
+def test_outputs_of_models_are_read(tmp_path, values, expected):
+    for read in (
+        lambda: read_dataset(written(tmp_path / "a.jsonl", values)),
+        lambda: read_dataset(written(tmp_path / "a.json", values, lines=False)),
+        lambda: from_records([value for value in values if isinstance(value, dict)] or values),
+    ):
+        assert rows(read()) == expected
+
+
+def test_failed_requests_of_a_batch_are_counted(tmp_path, caplog):
+    read_dataset(written(tmp_path / "a.jsonl", [FAILED, batch("c1", "hello"), FAILED]))
+    assert "2 requests of the batch failed and left out (first: line 1)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            {"custom_id": "c1", "method": "POST", "url": "/v1", "body": {"model": "m", "messages": ASKED}},
+            "read as the input of a batch: these are requests without outputs: give the file of results that the batch "
+            "returned",
+        ),
+        (
+            {**LM_EVAL, "filtered_resps": [[-1.5, False]]},
+            "read as samples of lm-eval: a task that generates no text",
+        ),
+        (
+            {"source": "Hallo", "candidates": [{"text": "hello", "sytem": "A"}]},
+            "candidates[0].sytem: expected a number as a rating, or one of the keys system, text, human, is_reference, "
+            "alignment (did you mean 'system'?), found 'A'",
+        ),
+        (
+            {"source": "Hallo", "candidates": [{"text": "hello", "grade": "Good"}]},
+            "candidates[0].grade: expected a number as a rating, or one of the keys system, text, human, is_reference, "
+            "alignment, found 'Good'",
+        ),
+    ],
+)
+def test_what_holds_no_outputs_is_refused_by_name(tmp_path, value, message):
+    with pytest.raises(DataError) as error:
+        read_dataset(written(tmp_path / "a.jsonl", [value]))
+    assert (error.value.what, error.value.line) == (message, 1)
+
+
+def test_keys_that_hold_no_numbers_are_metadata(tmp_path, caplog):
+    candidate = {"text": "hello", "model": "m", "logs": [1], "usage": {"note": "x"}, "fluency": 3}
+    dataset = read_dataset(written(tmp_path / "a.jsonl", [{"source": "Hallo", "candidates": [candidate]}]))
+    assert dataset.ratings["kind"].tolist() == ["fluency"]
+    assert caplog.messages == [f"ranker: note: {tmp_path}/a.jsonl: ignored, because not judgements: model, logs, usage"]
+
+
+def task(results: list[dict[str, Any]], **data: Any) -> dict[str, Any]:
+    data = data or {"source": "Hallo", "translation": "hello", "system": "Nova"}
+    return {"id": 1, "data": data, "annotations": [{"completed_by": 1, "result": results}], "predictions": []}
+
+
+def test_a_ranking_of_label_studio_is_preferences(tmp_path):
+    items = [{"id": f"n{at}", "title": title, "body": body} for at, (title, body) in enumerate(
+        [("Nova", "hello"), ("Orion", "hi"), ("Lyra", "ho")])]  # fmt: skip
+    answer = {"value": {"ranker": {"_": ["n1", "n0", "n2"]}}, "from_name": "rank", "type": "ranker"}
+    dataset = read_dataset(written(tmp_path / "a.json", [task([answer], source="Hallo", items=items)], lines=False))
+    systems = dataset.candidates["system"].to_numpy()
+    assert [(systems[row.first], row.relation, systems[row.second]) for row in dataset.preferences.itertuples()] == [
+        ("Orion", ">", "Nova"),
+        ("Orion", ">", "Lyra"),
+        ("Nova", ">", "Lyra"),
+    ]
+    assert dataset.preferences["judge"].tolist() == ["1"] * 3
+    answer["value"]["ranker"] = {"good": ["n1"], "bad": ["n0", "n2"]}
+    with pytest.raises(DataError, match="items are sorted into several lists, expected one ranking"):
+        read_dataset(written(tmp_path / "a.json", [task([answer], source="Hallo", items=items)], lines=False))
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+def test_flat_exports_of_label_studio_are_tables(tmp_path, ending):
+    row = {"source": "Hallo", "translation": "hello", "system": "Nova", "id": 1, "quality": 4, "annotator": 1,
+           "annotation_id": 7, "created_at": "2026-01-01T03:18:13Z", "updated_at": "2026-01-01T03:20:54Z",
+           "lead_time": 6.7}  # fmt: skip
+    path = tmp_path / f"a.{ending}"
+    if ending == "json":
+        written(path, [row], lines=False)
+    else:
+        path.write_text(f"{','.join(row)}\n{','.join(map(str, row.values()))}\n", encoding="utf-8")
+    ratings = read_dataset(path).ratings
+    assert ratings[["judge", "kind", "value"]].values.tolist() == [["1", "quality", 4.0]]
+
+
+def test_choices_that_are_numbers_are_ratings_and_words_are_refused(tmp_path):
+    answer = {"value": {"choices": ["2"]}, "from_name": "grade", "type": "choices"}
+    dataset = read_dataset(written(tmp_path / "a.json", [task([answer])], lines=False))
+    assert dataset.ratings[["kind", "value"]].values.tolist() == [["grade", 2.0]]
+    answer["value"] = {"choices": ["Good"]}
+    for results, found in (([answer], "; the answers of 'grade' are words such as 'Good'"), ([], "")):
+        with pytest.raises(DataError) as error:
+            read_dataset(written(tmp_path / "a.json", [task(results)], lines=False))
+        assert error.value.what == (
+            f"read as an export of Label Studio: no answer is a rating, a number, a comparison or a ranking{found}: "
+            "export finished annotations; for grades that are words, use numbers as the values of the choices"
+        )
+
+
+def test_the_log_of_pearmut_is_read_as_its_download(tmp_path):
+    def entry(user: str, score: int) -> dict[str, Any]:
+        item = {"item_id": "0", "src": "Hallo", "tgt": {"Nova": "hello", "Orion": "hi"}}
+        judged = {"Nova": {"score": score, "error_spans": []}, "Orion": {"score": 60}}
+        return {"annotation": [judged], "actions": [], "item": [item], "user_id": user, "item_i": 0}
+
+    entries = [entry("otter", 95), entry("heron", 80), entry("otter", 90)]
+    log = read_dataset(written(tmp_path / "log.jsonl", entries))
+    download = read_dataset(written(tmp_path / "download.json", {"camp": entries}, lines=False))
+    assert log.fingerprint == download.fingerprint
+    assert sorted(log.ratings["value"]) == [60, 60, 80, 90]
