@@ -45,7 +45,7 @@ def read_dataset(
 ) -> Dataset:
     """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
 
-    `systems` are the columns of a table with one column per system, `severity_weights` weights of severities of MQM errors.
+    `systems` are the columns of a table with one column per system, `severity_weights` those of severities of MQM.
     """
     file = display_name(path)
     try:
