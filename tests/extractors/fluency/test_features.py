@@ -98,7 +98,7 @@ def test_a_model_falls_back_on_what_it_can_use():
     assert (ranker.contributions(few)[:, 1] == 0).all()
     assert ranker.contributions(sample)[:, 1].any()
     assert ranker.weight_sets.weights[1][0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
-    with pytest.raises(DataError, match=r"too few.*the model has no other features"):
+    with pytest.raises(DataError, match=r"too few.*the model has nothing else to compare candidates with"):
         Ranker("perp").fit(sample).candidate_scores(few)
     with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):
         Ranker("bleu,perp").fit(few)
