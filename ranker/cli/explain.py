@@ -48,7 +48,7 @@ def command(
     """Explain the score of a candidate, or the ranking of two.
 
     The model is linear, so the contributions of its features sum exactly to the score. Many features measure nearly the
-    same thing, so tables sum them by group: words, word order, syntax, fluency, meaning, agreement, length. For two
+    same thing, so tables sum them by group: words, word order, syntax, fluency, similarity, agreement, length. For two
     systems, --pair prints for every source the score difference by feature group, the five extractors with the largest
     differences, and the words responsible. Without data, the weights of the model are listed. Without --model, the
     included ranker for the language is used.

@@ -57,7 +57,7 @@ def evidence_of(
         return _only(_out_of_order(dataset, rows), names, "has out of order")
     if family == "fluency" and any(extractor.fit_scope == "ranked" for extractor in extractors):
         return _only(_unseen(dataset, rows), names, "has, in no other reference:")
-    if family in ("words", "meaning"):
+    if family in ("words", "similarity"):
         return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")
     return Evidence()
 

@@ -122,7 +122,7 @@ class Paraphrase(Extractor):
     """
 
     name: ClassVar[str] = "paraphrase"
-    family = "meaning"
+    family = "similarity"
     fit_scope: ClassVar[FitScope] = "train"
     stemmer: str = "english"
     function_words: str = "english"

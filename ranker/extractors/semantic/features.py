@@ -1,4 +1,4 @@
-"""Likeness of meaning, from the vectors of a sentence encoder (Zhang et al. 2020, BERTScore)."""
+"""Similarity of texts by the vectors of a sentence encoder (Zhang et al. 2020, BERTScore)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Semantic(FittedExtractor):
     """
 
     name: ClassVar[str] = "semantic"
-    family = "meaning"
+    family = "similarity"
     fit_scope: ClassVar[FitScope] = "train"
     encoder: str = INCLUDED
     layer: int | None = None
