@@ -31,7 +31,9 @@ from ranker.extractors.text_scores import TextScores
 from ranker.signature import escaped
 
 FitScope = Literal["none", "train", "ranked"]
-FeatureFamily = Literal["words", "word order", "syntax", "fluency", "similarity", "agreement", "length", "other"]
+FeatureFamily = Literal[
+    "words", "word order", "syntax", "fluency", "similarity", "mismatch", "agreement", "length", "other"
+]
 """Feature groups; explanations sum contributions by group, in this order."""
 
 

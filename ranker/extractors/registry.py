@@ -40,6 +40,7 @@ BUILT_IN = {
     "meteor": "ranker.extractors.meteor.metric:Meteor",
     "meteor_parts": "ranker.extractors.meteor.features:MeteorParts",
     "ngrams": "ranker.extractors.ngram.features:NgramAgreement",
+    "mismatch": "ranker.extractors.mismatch.features:Mismatch",
     "nist": "ranker.extractors.ngram.nist:Nist",
     "nkt": "ranker.extractors.order.ribes:NormalisedKendall",
     "nsr": "ranker.extractors.order.ribes:NormalisedSpearman",

@@ -1,0 +1,1 @@
+"""What a candidate says otherwise than its reference."""

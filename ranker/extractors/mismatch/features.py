@@ -1,0 +1,117 @@
+"""Columns for learning: differences between near copies of a reference that change what it says."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset, view
+from ranker.extractors.base import FittedExtractor
+from ranker.extractors.mismatch.texts import KINDS, Comparison, TextFacts, compare, may_be_near, text_facts, word_facts
+from ranker.extractors.text.tokens import TokenBatch, token_batch
+
+
+@dataclass(frozen=True)
+class Mismatch(FittedExtractor):
+    r"""Differences between a candidate and its nearest reference that change what is said, 7 columns, English only.
+
+    - ``mismatch.negation``: by how many the numbers of negations (*not*, *never*, *nobody*, *n't*) differ. A word
+      such as *fail* or *without* on the other side, or an opposite, excuses it.
+    - ``mismatch.opposite``: words for their opposites, by a list, and *possible* for *impossible*.
+    - ``mismatch.number``: numbers for others, in digits or words.
+    - ``mismatch.name``: words with a capital for others, unless they may be spellings of one name.
+    - ``mismatch.role``: 1 if two words changed sides of a third, as in *man bites dog*; passives are read as actives.
+    - ``mismatch.tense``: 1 if only one of the two is about the future.
+    - ``mismatch.repetition``: stretches of up to six words that follow each other twice.
+
+    Such a difference says something only where little else differs: in loose translations, other wording looks like it.
+    So all columns are multiplied by ``min(1, max(0, (n - .9) / .05))``, where the nearness n is the share of words,
+    by stem, that the two have in common, apart from the words of the differences. They lie in [0, words], lower is
+    better, and are 0 for an exact copy, for most candidates, and where a side has no words. Of several references the
+    nearest counts, of equally near ones the one with the fewest differences.
+
+    Notes
+    -----
+    Nothing is parsed. What is missing or added is not counted: other words cannot be told from it.
+    """
+
+    name: ClassVar[str] = "mismatch"
+    family = "mismatch"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``mismatch.negation`` and so on."""
+        return tuple(f"{self}.{kind}" for kind in KINDS)
+
+    @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """All."""
+        return self.columns
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The lists of words."""
+        return ("words",)
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 7)."""
+        texts = _texts(dataset)
+        columns = np.zeros((len(dataset), len(KINDS)))
+        for candidate in range(len(dataset)):
+            nearest = texts.nearest(candidate)
+            if nearest and any(nearest[1].differences.values()):
+                counts = [len(nearest[1].differences[kind]) for kind in KINDS]
+                columns[candidate] = np.array(counts) * nearest[1].weight
+        return columns
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """Return the differences from the nearest reference, as ``opposite: opened for closed``."""
+        nearest = _texts(dataset).nearest(candidate)
+        if not nearest or not nearest[1].weight:
+            return {}
+        found = nearest[1].differences
+        return {f"reference {nearest[0]}": [f"{kind}: {each}" for kind in KINDS for each in found[kind]]}
+
+
+class _Texts:
+    """The texts of a data set, looked at only as far as they are near each other."""
+
+    def __init__(self, batch: TokenBatch) -> None:
+        self.batch = batch
+        facts = map(word_facts, batch.segments.vocabulary)
+        self.stems = [fact.stem if fact.spelled else "" for fact in facts]
+
+    @functools.lru_cache(maxsize=1 << 12)  # noqa: B019 - lives as long as the data set
+    def counted(self, sentence: int) -> Counter[str]:
+        """Count the stems of a sentence."""
+        counts = Counter(self.stems[word] for word in self.batch.segments.numbers(sentence).tolist())
+        del counts[""]
+        return counts
+
+    @functools.lru_cache(maxsize=1 << 12)  # noqa: B019
+    def facts(self, sentence: int) -> TextFacts:
+        """Return what is compared of a sentence."""
+        return text_facts(tuple(self.batch.segments.words(sentence)))
+
+    def nearest(self, candidate: int) -> tuple[int, Comparison] | None:
+        """Return the nearest reference of a candidate, from 1, and how the two compare; None if none is near."""
+        own = int(self.batch.candidate[candidate])
+        found: list[tuple[float, int, int, Comparison]] = []
+        for number, reference in enumerate(self.batch.references_of(candidate), 1):
+            if own == reference:
+                return None
+            if may_be_near(self.counted(own), self.counted(reference)):
+                comparison = compare(self.facts(own), self.facts(reference))
+                differences = sum(map(len, comparison.differences.values()))
+                found.append((-comparison.nearness, differences, number, comparison))
+        return min(found)[2:] if found else None
+
+
+@view
+def _texts(dataset: Dataset) -> _Texts:
+    return _Texts(token_batch(dataset, "13a"))

@@ -1,0 +1,474 @@
+"""Two texts compared for what they say otherwise: polarity, numbers, names, roles, the future, what is said twice."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from ranker.extractors.lexical.function_words import function_words
+from ranker.extractors.lexical.stems import stemmer_of
+
+KINDS = ("negation", "opposite", "number", "name", "role", "tense", "repetition")
+_DIGITS = re.compile(r"[$€£#+]?(\d+(?:[.,]\d+)*)(%|[a-z]{1,3})?")
+_SCALES = {
+    "dozen": 12,
+    "hundred": 100,
+    "thousand": 1_000,
+    "million": 1_000_000,
+    "billion": 1_000_000_000,
+    "trillion": 10**12,
+}
+_BE = frozenset(
+    [
+        "be",
+        "is",
+        "are",
+        "was",
+        "were",
+        "been",
+        "being",
+        "am",
+        "gets",
+        "got",
+        "get",
+        "isn't",
+        "aren't",
+        "wasn't",
+        "weren't",
+    ]
+)
+_PERSONS = {form: case for case in ("i/me", "he/him", "she/her", "we/us", "they/them") for form in case.split("/")}
+_FAR, _NEAR = 0.95, 0.98
+"""Nearness up to which differences count nothing, and from which they count fully."""
+_MOST_EXPLAINED = 9
+"""Number of words that may belong to differences."""
+_ALIKE = 0.95
+"""Share of the content words that two texts have in common if an exchange of words is to be one of roles."""
+_SHORTEST = 4
+"""Length from which a word with a prefix of negation is looked for."""
+_VARIANT = 0.6
+"""Similarity from which names may be spellings of one."""
+_LONGEST_REPEATED = 6
+
+
+@dataclass(frozen=True, eq=False)
+class WordFacts:
+    """A word as it is compared."""
+
+    lower: str
+    stem: str
+    spelled: bool
+    """Whether it has a letter or a digit."""
+    content: bool
+    """Whether it is a word, a number included, and no function word."""
+    name: bool
+    """Whether it has a capital and is no title."""
+    negates: bool
+    opposites: frozenset[str]
+    """Stems of its opposites."""
+    number: float | None
+    tense: str
+    """``future``, ``past``, ``present`` or ``modal`` for an auxiliary, ``past`` for a verb's past form, or empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextFacts:
+    """A text as it is compared."""
+
+    spelled: tuple[WordFacts, ...]
+    """Its words, without punctuation."""
+    stems: Counter[str]
+    """How often it has each stem, function words included."""
+    negations: int
+    numbers: Counter[float]
+    vague: frozenset[float]
+    """Numbers that may be no numbers, as in *one of us* and *a second*."""
+    names: dict[str, str]
+    tenses: Counter[str]
+    repeated: tuple[str, ...]
+    order: tuple[str, ...]
+    """Content stems in their order, a passive's agent before its verb."""
+
+
+@functools.cache
+def lists() -> dict[str, frozenset[str]]:
+    """Return the lists of words that are separated by spaces."""
+    return {name: frozenset(words.split()) for name, words in _tables().items() if isinstance(words, str)}
+
+
+@functools.cache
+def _tables() -> dict[str, str]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _opposites() -> dict[str, frozenset[str]]:
+    """Return the stems of the opposites of every listed stem."""
+    stem = stemmer_of("english")
+    found: dict[str, set[str]] = {}
+    for entry in filter(str.strip, _tables()["opposites"].split(";")):
+        sides = [{stem(word) for word in side.split("/")} for side in entry.split()]
+        for one, other in ((sides[0], sides[1]), (sides[1], sides[0])):
+            for word in one:
+                found.setdefault(word, set()).update(other - one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@functools.cache
+def _irregular() -> dict[str, str]:
+    """Return the base form of every irregular past form."""
+    rows = [row.split() for row in _tables()["irregular"].split(";")]
+    return {form: base for base, *forms in filter(None, rows) for form in forms}
+
+
+@functools.cache
+def _number_words() -> dict[str, int]:
+    tables = _tables()
+    words = {word: place for place, word in enumerate(tables["numerals"].split(), 1)}
+    words |= {word: 10 * place for place, word in enumerate(tables["tens"].split(), 2)}
+    return words | {word: place for place, word in enumerate(tables["ordinals"].split(), 1)}
+
+
+def _number(lower: str) -> float | None:
+    match = _DIGITS.fullmatch(lower)
+    if match:
+        whole = re.sub(r"[.,](?=\d{3}\b)", "", match[1]).replace(",", ".")
+        return float(whole) if whole.count(".") < 2 else None
+    first, _, rest = lower.partition("-")
+    known = _number_words()
+    if rest and first in known and rest in known:
+        return float(known[first] + known[rest])
+    return float(known[lower]) if lower in known else None
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def word_facts(word: str) -> WordFacts:
+    """Look a word up in the lists."""
+    known = lists()
+    lower = word.lower().replace("’", "'")
+    bare = lower.removesuffix("'s")
+    bare = bare.removesuffix("'ve").removesuffix("'m").removesuffix("'ll").removesuffix("'d").removesuffix("'re")
+    stem = _PERSONS.get(bare) or stemmer_of("english")(_irregular().get(bare, bare))
+    spelled = any(map(str.isalnum, bare))
+    listed, _ = function_words("english")
+    content = spelled and bare not in listed and lower not in listed and "'" not in bare
+    tense = next((name for name in ("future", "past", "present", "modal") if lower in known[name]), "")
+    if not tense and (bare in _irregular() or (bare.endswith("ed") and len(bare) > 4)):
+        tense = "past"
+    return WordFacts(
+        lower,
+        stem,
+        spelled,
+        content,
+        name=content and len(bare) > 2 and word[0].isupper() and not word.isupper() and bare not in known["titles"],
+        negates=lower in known["negations"] or lower.endswith("n't"),
+        opposites=_opposites().get(stem, frozenset()) | _opposites().get(stemmer_of("english")(bare), frozenset()),
+        number=_number(bare),
+        tense=tense,
+    )
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def text_facts(words: tuple[str, ...]) -> TextFacts:
+    """Return what is compared of the words of a text."""
+    facts, known = tuple(map(word_facts, words)), lists()
+    lowers = [fact.lower for fact in facts]
+    spelled = [fact for fact in facts if fact.spelled]
+    negations = sum(
+        fact.negates
+        and not (fact.lower == "not" and (_next(lowers, i) in ("only", "just") or _next(lowers, i, -1) == "or"))
+        and not (fact.lower == "no" and _next(lowers, i) in known["after_no"])
+        for i, fact in enumerate(facts)
+    ) + ("longer" in lowers and "no" in lowers)
+    names: dict[str, str] = {}
+    capitals = sum(word[:1].isupper() for word in words)
+    if 2 * capitals <= len(spelled):
+        at_start = True
+        for word, fact in zip(words, facts, strict=True):
+            if fact.name and (not at_start or fact.lower.removesuffix("'s") in known["dates"] | known["places"]):
+                names[_plain(fact.lower.removesuffix("'s"))] = word
+            at_start = (at_start and not fact.spelled) or word in (".", "!", "?", ":", "(", ")", '"', "“")
+    return TextFacts(
+        tuple(spelled),
+        Counter(fact.stem for fact in spelled),
+        negations,
+        Counter(_numbers(facts)),
+        frozenset(fact.number for fact in facts if fact.number is not None and fact.lower in known["vague"]),
+        names,
+        Counter(fact.tense for fact in facts if fact.tense),
+        _repeated([fact.lower for fact in spelled]),
+        _order(facts),
+    )
+
+
+def _next(lowers: Sequence[str], at: int, step: int = 1) -> str:
+    return lowers[at + step] if 0 <= at + step < len(lowers) else ""
+
+
+def _plain(word: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFD", word) if not unicodedata.combining(each))
+
+
+def _numbers(facts: Iterable[WordFacts]) -> list[float]:
+    """Return the numbers of a text, those of several words as one."""
+    found: list[float] = []
+    joined = False
+    for fact in facts:
+        scale = _SCALES.get(fact.lower.rstrip("s"))
+        if scale and joined:
+            found[-1] *= scale
+        elif scale and fact.lower in _SCALES:
+            found.append(float(scale))
+        elif fact.number is not None:
+            # twenty five, one hundred and twenty
+            if (
+                joined
+                and found[-1] >= 20
+                and found[-1] % 10 == 0
+                and fact.number < found[-1]
+                and fact.lower[0].isalpha()
+            ):
+                found[-1] += fact.number
+            else:
+                found.append(fact.number)
+        joined = scale is not None or fact.number is not None or (joined and fact.lower in ("and", "-"))
+    return found
+
+
+def _repeated(lowers: list[str]) -> tuple[str, ...]:
+    """Return the stretches of words that follow each other twice."""
+    found: list[str] = []
+    at = 0
+    while at < len(lowers):
+        for size in range(min(_LONGEST_REPEATED, (len(lowers) - at) // 2), 0, -1):
+            stretch = lowers[at : at + size]
+            if stretch == lowers[at + size : at + 2 * size] and not (
+                (size == 1 and stretch[0] in ("that", "had", "very")) or stretch[0].isdigit()
+            ):
+                found.append(" ".join(stretch))
+                at += size
+                break
+        at += 1
+    return tuple(found)
+
+
+def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
+    """Return the content stems in order; those before and after the verb of a passive with an agent change places."""
+    lowers = [fact.lower for fact in facts]
+    stems = [fact.stem for fact in facts if _ordered(fact)]
+    for i, lower in enumerate(lowers):
+        if (
+            lower == "by"
+            and i >= 2
+            and facts[i - 1].content
+            and any(each in _BE for each in lowers[max(0, i - 4) : i - 1])
+        ):
+            verb = sum(_ordered(fact) for fact in facts[: i - 1])
+            clause = next((j for j in range(i - 1, -1, -1) if lowers[j] in (",", ";", "that", "and", "but")), -1)
+            first = sum(_ordered(fact) for fact in facts[: clause + 1])
+            end = next(
+                (
+                    j
+                    for j in range(i + 1, len(facts))
+                    if lowers[j] in (",", ".", ";", "and", "in", "on", "at", "after", "before")
+                ),
+                len(facts),
+            )
+            last = sum(_ordered(fact) for fact in facts[:end])
+            return tuple(stems[:first] + stems[verb + 1 : last] + [stems[verb]] + stems[first:verb] + stems[last:])
+    return tuple(stems)
+
+
+def _ordered(fact: WordFacts) -> bool:
+    """True for a content word, unless it is a date, or a personal pronoun."""
+    return (fact.content and fact.lower not in lists()["dates"]) or fact.stem in _PERSONS.values()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a candidate says otherwise than a reference, by kind, and how near the two are in all other words."""
+
+    differences: dict[str, list[str]]
+    nearness: float
+
+    @property
+    def weight(self) -> float:
+        """How much the differences count: from 0 at `_FAR` to 1 at `_NEAR`."""
+        return min(1.0, max(0.0, (self.nearness - _FAR) / (_NEAR - _FAR)))
+
+
+def may_be_near(candidate: Counter[str], reference: Counter[str]) -> bool:
+    """True if so few stems differ that differences could count."""
+    words = candidate.total() + reference.total()
+    return words - 2 * (candidate & reference).total() <= (1 - _FAR) * words + _MOST_EXPLAINED
+
+
+def compare(candidate: TextFacts, reference: TextFacts) -> Comparison:
+    """Compare a candidate with a reference."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    extra, missing = _unmatched(candidate, reference), _unmatched(reference, candidate)
+    _polarity(found, candidate, reference, extra, missing)
+    _number_changes(found, candidate, reference, [*extra, *missing])
+    _name_changes(found, candidate, reference)
+    _role_changes(found, candidate, reference)
+    _tense_changes(found, candidate, reference)
+    found["repetition"] = sorted((Counter(candidate.repeated) - Counter(reference.repeated)).elements())
+    # a negation takes an auxiliary along, and a tense changes two words
+    words = sum(len(found[kind]) for kind in ("opposite", "number", "name"))
+    words += 2 * bool(found["negation"]) + 2 * bool(found["tense"])
+    again = sum(len(stretch.split()) for stretch in found["repetition"])
+    other = max(0, len(extra) - words - again), max(0, len(missing) - words)
+    size = 2 * (len(candidate.spelled) - len(extra)) + sum(other)
+    return Comparison(found, 1 - sum(other) / size if size else 0.0)
+
+
+def _unmatched(text: TextFacts, other: TextFacts) -> list[WordFacts]:
+    """Return the words of a text whose form and stem the other has not, or has less often."""
+    left = Counter(other.stems)
+    found = []
+    for fact in text.spelled:
+        if left[fact.stem] > 0:
+            left[fact.stem] -= 1
+        elif fact.spelled:
+            found.append(fact)
+    return found
+
+
+def _polarity(
+    found: dict[str, list[str]],
+    candidate: TextFacts,
+    reference: TextFacts,
+    extra: list[WordFacts],
+    missing: list[WordFacts],
+) -> None:
+    opposites = []
+    others = list(missing)
+    for fact in extra:
+        for other in others:
+            if fact.negates or other.negates:
+                continue
+            if other.stem in fact.opposites or _affixed(fact.lower, other.lower) or _affixed(other.lower, fact.lower):
+                opposites.append(f"{fact.lower} for {other.lower}")
+                others.remove(other)
+                break
+    more = candidate.negations - reference.negations
+    soft = lists()["near_negations"]
+    excused = any(fact.stem in soft or fact.lower in soft for fact in (missing if more > 0 else extra)) or bool(
+        opposites
+    )
+    if more and not excused:
+        found["negation"] = ["negated" if more > 0 else "not negated"] * abs(more)
+    # less equal is more unequal
+    degrees = sum(bool({*each.split()} & lists()["degrees"]) for each in opposites)
+    if not more and not (degrees and len(opposites) == 2 * degrees):
+        found["opposite"] = opposites
+
+
+def _affixed(longer: str, shorter: str) -> bool:
+    """True if a word is the other one with a prefix or suffix that negates it."""
+    if len(shorter) < _SHORTEST:
+        return False
+    prefixed = longer.endswith(shorter) and longer.removesuffix(shorter) in lists()["prefixes"]
+    return prefixed or (longer.endswith("less") and shorter.endswith("ful") and longer[:-4] == shorter[:-3])
+
+
+def _number_changes(
+    found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts, unmatched: Iterable[WordFacts]
+) -> None:
+    if candidate.numbers == reference.numbers or any(fact.stem in _quantities() for fact in unmatched):
+        return
+    extra, missing = candidate.numbers - reference.numbers, reference.numbers - candidate.numbers
+    for number in [*missing]:
+        alike = next((each for each in extra if _same_number(number, each)), None)
+        if alike is not None:
+            del extra[alike], missing[number]
+    wrong, right = sorted(extra.elements()), sorted(missing.elements())
+    if any(each not in candidate.vague | reference.vague for each in (*wrong, *right)):
+        found["number"] = [f"{first:g} for {second:g}" for first, second in zip(wrong, right, strict=False)]
+
+
+def _same_number(first: float, second: float) -> bool:
+    low, high = sorted((first, second))
+    return (
+        (low > 0 and any(abs(high - low * scale) < 1e-6 * high for scale in (100, 1000, 1e6, 1e9)))
+        or (1900 < high < 2100 and high % 100 == low)
+        or (0 < low <= 12 and high - low == 12)
+    )
+
+
+def _name_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
+    sides = []
+    for text, other in ((candidate, reference), (reference, candidate)):
+        known = {_plain(fact.lower.removesuffix("'s")) for fact in other.spelled} | {
+            fact.stem for fact in other.spelled
+        }
+        sides.append([name for name in text.names if name not in known and stemmer_of("english")(name) not in known])
+    extra, missing = sides
+    for name in [*missing]:
+        alike = next((each for each in extra if _variant(name, each)), None)
+        if alike is not None:
+            extra.remove(alike)
+            missing.remove(name)
+    if len(extra) == len(missing):
+        found["name"] = [
+            f"{candidate.names[first]} for {reference.names[second]}"
+            for first, second in zip(extra, missing, strict=True)
+        ]
+
+
+def _variant(first: str, second: str) -> bool:
+    """True if two names may be spellings of one."""
+    if {first, second} <= lists()["dates"] | lists()["places"]:
+        return False
+    return first[:4] == second[:4] or SequenceMatcher(None, first, second, autojunk=False).ratio() >= _VARIANT
+
+
+def _role_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
+    """Find a word that two others have changed sides of, one to its left and one to its right in the reference."""
+    if candidate.order == reference.order:
+        return
+    own, wanted = Counter(candidate.order), Counter(reference.order)
+    if (own & wanted).total() < _ALIKE * max(len(candidate.order), len(reference.order)):
+        return
+    once = [stem for stem in reference.order if own[stem] == wanted[stem] == 1]
+    if len(once) < 3:
+        return
+    place = {stem: i for i, stem in enumerate(candidate.order)}
+    at = [place[stem] for stem in once]
+    reporting = _reporting()
+    for middle in range(1, len(at) - 1):
+        if once[middle] in reporting or any(each.isdigit() for each in once[middle]):
+            continue
+        left = [i for i in range(max(0, middle - 3), middle) if 0 < at[i] - at[middle] <= 4]
+        right = [i for i in range(middle + 1, min(len(at), middle + 4)) if 0 < at[middle] - at[i] <= 4]
+        if left and right:
+            found["role"] = [f"{once[right[0]]} and {once[left[-1]]} exchanged"]
+            return
+
+
+@functools.cache
+def _quantities() -> frozenset[str]:
+    return frozenset(map(stemmer_of("english"), lists()["quantities"]))
+
+
+@functools.cache
+def _reporting() -> frozenset[str]:
+    return frozenset(map(stemmer_of("english"), lists()["reporting"]))
+
+
+def _tense_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
+    own, wanted = candidate.tenses, reference.tenses
+    future = own["future"] - wanted["future"]
+    past, present = own["past"] - wanted["past"], own["present"] - wanted["present"]
+    modal = own["modal"] - wanted["modal"]
+    if future > 0 and modal >= 0 and (past < 0 or present < 0):
+        found["tense"] = ["future"]
+    elif future < 0 and modal <= 0 and (past > 0 or present > 0):
+        found["tense"] = ["no future"]
