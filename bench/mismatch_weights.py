@@ -1,8 +1,8 @@
 """The weight of `mismatch` in an included ranker: `python bench/mismatch_weights.py`, a table of what it costs.
 
 Differences that reverse a meaning are so rare in judged outputs that a ranker learns next to nothing from them. So each
-costs the same number of points, chosen here: the most that costs agreement less than .001 on every corpus. Shown is the
-difference of Kendall's tau (of pairs, weighted as judged) with a 95% bootstrap interval over sources.
+costs the same number of points, chosen here: more costs agreement no more than this, but less leaves more minimal pairs
+(`bench/minimal_pairs.py`) in the wrong order, and a penalty should not outweigh everything else. Shown is the difference of Kendall's tau (of pairs, weighted as judged) with a 95% bootstrap interval over sources.
 
 ``--add MODEL FILE`` writes a model trained without the extractor with it, at the penalty `PENALTY`.
 """
@@ -26,7 +26,7 @@ from ranker.ranking import Ranker
 
 CORPORA = ("wmt12", "wmt14", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 PENALTIES = (0.5, 1.0, 1.5, 2.0, 3.0)
-PENALTY = 1.5
+PENALTY = 2.0
 """Points of score per difference."""
 
 
@@ -43,9 +43,9 @@ def judged_pairs(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 def lines_of(ranker: Ranker, name: str, most: int) -> list[str]:
     """Return the row of one corpus."""
     whole = everything(name)
-    fresh = ~among(whole, ranker.feature_set.pretraining_sources)
-    order = np.random.default_rng(0).permutation(np.flatnonzero(fresh))
-    whole = whole.select_sources(np.isin(np.arange(len(fresh)), order[:most]))
+    whole = whole.select_sources(~among(whole, ranker.feature_set.pretraining_sources))
+    order = np.random.RandomState(1).permutation(len(whole.sources))
+    whole = whole.select_sources(np.isin(np.arange(len(order)), order[:most]))
     rows = judged(whole)
     dataset = whole.select_candidates(rows)
     parts = ranker.contributions(whole, rows)

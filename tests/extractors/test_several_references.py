@@ -19,6 +19,7 @@ OWN_RULE = {
     "ds": "mean over the references",
     "length": "closest length",
     "lrscore": "BLEU of all references",
+    "mismatch": "the nearest reference",
     "nist": "information of all references",
     "perp": "language model of all references",
     "ter": "mean length of the references",

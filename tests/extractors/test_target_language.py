@@ -136,6 +136,7 @@ def test_every_option_for_english_alone_is_declared():
     assert {name: actual for name, actual in declared.items() if actual} == {
         "ds": {"parser"},
         "ngrams": {"parser", "function_words", "stemmer"},
+        "mismatch": {"words"},
         "paraphrase": {"function_words", "stemmer"},
         "perp": {"parser"},
         "semantic": {"encoder"},

@@ -45,7 +45,7 @@ def evidence_of(
     matches = [_matches(extractors, dataset, row) for row in rows]
     if any(matches):
         only = tuple((matches[0] - matches[1]).elements()), tuple((matches[1] - matches[0]).elements())
-        return _only(only, names, "matches")
+        return _only(only, names, "has" if extractors[0].family == "mismatch" else "matches")
     family = extractors[0].family
     if family == "length":
         return _lengths(dataset, rows, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -20,20 +20,26 @@ from ranker.extractors.text.tokens import TokenBatch, token_batch
 class Mismatch(FittedExtractor):
     r"""Differences between a candidate and its nearest reference that change what is said, 7 columns, English only.
 
-    - ``mismatch.negation``: by how many the numbers of negations (*not*, *never*, *nobody*, *n't*) differ. A word
-      such as *fail* or *without* on the other side, or an opposite, excuses it.
+    - ``mismatch.negation``: negations (*not*, *never*, *nobody*, *n't*) of one side if the other has none. A word such
+      as *fail* on the other side, or an opposite, excuses them.
     - ``mismatch.opposite``: words for their opposites, by a list, and *possible* for *impossible*.
     - ``mismatch.number``: numbers for others, in digits or words.
     - ``mismatch.name``: words with a capital for others, unless they may be spellings of one name.
-    - ``mismatch.role``: 1 if two words changed sides of a third, as in *man bites dog*; passives are read as actives.
+    - ``mismatch.role``: 1 if two words changed sides of a third, as in *man bites dog*, in otherwise equal words; passives
+      are read as actives, and what a preposition governs is left out.
     - ``mismatch.tense``: 1 if only one of the two is about the future.
     - ``mismatch.repetition``: stretches of up to six words that follow each other twice.
 
     Such a difference says something only where little else differs: in loose translations, other wording looks like it.
-    So all columns are multiplied by ``min(1, max(0, (n - .9) / .05))``, where the nearness n is the share of words,
+    So all columns are multiplied by ``min(1, max(0, (n - .94) / .03))``, where the nearness n is the share of words,
     by stem, that the two have in common, apart from the words of the differences. They lie in [0, words], lower is
     better, and are 0 for an exact copy, for most candidates, and where a side has no words. Of several references the
     nearest counts, of equally near ones the one with the fewest differences.
+
+    Parameters
+    ----------
+    words : {"english"}
+        The lists of words; there are none for other languages.
 
     Notes
     -----
@@ -42,6 +48,7 @@ class Mismatch(FittedExtractor):
 
     name: ClassVar[str] = "mismatch"
     family = "mismatch"
+    words: Literal["english"] = "english"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import tomllib
 import unicodedata
@@ -25,27 +26,8 @@ _SCALES = {
     "billion": 1_000_000_000,
     "trillion": 10**12,
 }
-_BE = frozenset(
-    [
-        "be",
-        "is",
-        "are",
-        "was",
-        "were",
-        "been",
-        "being",
-        "am",
-        "gets",
-        "got",
-        "get",
-        "isn't",
-        "aren't",
-        "wasn't",
-        "weren't",
-    ]
-)
 _PERSONS = {form: case for case in ("i/me", "he/him", "she/her", "we/us", "they/them") for form in case.split("/")}
-_FAR, _NEAR = 0.95, 0.98
+_FAR, _NEAR = 0.94, 0.97
 """Nearness up to which differences count nothing, and from which they count fully."""
 _MOST_EXPLAINED = 9
 """Number of words that may belong to differences."""
@@ -95,6 +77,8 @@ class TextFacts:
     repeated: tuple[str, ...]
     order: tuple[str, ...]
     """Content stems in their order, a passive's agent before its verb."""
+    governed: frozenset[str]
+    """Content stems in the phrases of prepositions, which are neither agent nor patient."""
 
 
 @functools.cache
@@ -205,6 +189,7 @@ def text_facts(words: tuple[str, ...]) -> TextFacts:
         Counter(fact.tense for fact in facts if fact.tense),
         _repeated([fact.lower for fact in spelled]),
         _order(facts),
+        _governed(facts),
     )
 
 
@@ -261,29 +246,33 @@ def _repeated(lowers: list[str]) -> tuple[str, ...]:
 
 def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
     """Return the content stems in order; those before and after the verb of a passive with an agent change places."""
-    lowers = [fact.lower for fact in facts]
+    lowers, known = [fact.lower for fact in facts], lists()
+    # the number of content words before each word
+    before = [0, *itertools.accumulate(_ordered(fact) for fact in facts)]
     stems = [fact.stem for fact in facts if _ordered(fact)]
     for i, lower in enumerate(lowers):
-        if (
-            lower == "by"
-            and i >= 2
-            and facts[i - 1].content
-            and any(each in _BE for each in lowers[max(0, i - 4) : i - 1])
-        ):
-            verb = sum(_ordered(fact) for fact in facts[: i - 1])
-            clause = next((j for j in range(i - 1, -1, -1) if lowers[j] in (",", ";", "that", "and", "but")), -1)
-            first = sum(_ordered(fact) for fact in facts[: clause + 1])
-            end = next(
-                (
-                    j
-                    for j in range(i + 1, len(facts))
-                    if lowers[j] in (",", ".", ";", "and", "in", "on", "at", "after", "before")
-                ),
-                len(facts),
-            )
-            last = sum(_ordered(fact) for fact in facts[:end])
-            return tuple(stems[:first] + stems[verb + 1 : last] + [stems[verb]] + stems[first:verb] + stems[last:])
+        passive = (
+            i > 1 and facts[i - 1].content and (facts[i - 1].tense == "past" or {*lowers[i - 4 : i - 1]} & known["be"])
+        )
+        if lower == "by" and passive:
+            verb = before[i - 1]
+            first = before[next((j for j in range(i - 1, 0, -1) if lowers[j - 1] in known["clause_starts"]), 0)]
+            last = before[next((j for j in range(i + 1, len(facts)) if lowers[j] in known["agent_ends"]), len(facts))]
+            return (*stems[:first], *stems[verb + 1 : last], stems[verb], *stems[first:verb], *stems[last:])
     return tuple(stems)
+
+
+def _governed(facts: Sequence[WordFacts]) -> frozenset[str]:
+    """Return the content stems in the phrases of prepositions."""
+    found, inside = set(), False
+    known = lists()
+    for fact in facts:
+        inside = fact.lower in known["prepositions"] or (
+            inside and (fact.content or fact.lower in known["phrase_words"])
+        )
+        if inside and fact.content:
+            found.add(fact.stem)
+    return frozenset(found)
 
 
 def _ordered(fact: WordFacts) -> bool:
@@ -363,7 +352,8 @@ def _polarity(
     excused = any(fact.stem in soft or fact.lower in soft for fact in (missing if more > 0 else extra)) or bool(
         opposites
     )
-    if more and not excused:
+    # a second negation is often one more for the same: not ... nor, no one ... not
+    if more and not excused and not (candidate.negations and reference.negations):
         found["negation"] = ["negated" if more > 0 else "not negated"] * abs(more)
     # less equal is more unequal
     degrees = sum(bool({*each.split()} & lists()["degrees"]) for each in opposites)
@@ -427,7 +417,8 @@ def _variant(first: str, second: str) -> bool:
     """True if two names may be spellings of one."""
     if {first, second} <= lists()["dates"] | lists()["places"]:
         return False
-    return first[:4] == second[:4] or SequenceMatcher(None, first, second, autojunk=False).ratio() >= _VARIANT
+    alike = first[:4] == second[:4] or (first[:3] == second[:3] and min(len(first), len(second)) > _SHORTEST)
+    return alike or SequenceMatcher(None, first, second, autojunk=False).ratio() >= _VARIANT
 
 
 def _role_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
@@ -442,12 +433,13 @@ def _role_changes(found: dict[str, list[str]], candidate: TextFacts, reference: 
         return
     place = {stem: i for i, stem in enumerate(candidate.order)}
     at = [place[stem] for stem in once]
-    reporting = _reporting()
+    reporting, governed = _reporting(), candidate.governed | reference.governed
+    free = {i for i, stem in enumerate(once) if stem not in governed}
     for middle in range(1, len(at) - 1):
         if once[middle] in reporting or any(each.isdigit() for each in once[middle]):
             continue
-        left = [i for i in range(max(0, middle - 3), middle) if 0 < at[i] - at[middle] <= 4]
-        right = [i for i in range(middle + 1, min(len(at), middle + 4)) if 0 < at[middle] - at[i] <= 4]
+        left = [i for i in range(max(0, middle - 3), middle) if i in free and 0 < at[i] - at[middle] <= 4]
+        right = [i for i in range(middle + 1, min(len(at), middle + 4)) if i in free and 0 < at[middle] - at[i] <= 4]
         if left and right:
             found["role"] = [f"{once[right[0]]} and {once[left[-1]]} exchanged"]
             return
