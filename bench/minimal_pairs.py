@@ -190,8 +190,8 @@ def negation(tree: Tree, rng: random.Random) -> Iterator[str]:
         ):
             subject = tree.forms[tree.children(i, "nsubj")[0]].lower()
             plural = subject in ("i", "you", "we", "they") or tree.forms[i] == tree.lemmas[i]
-            verb = "did" if finite(tree, i) == "past" else "do" if plural else "does"
-            yield tree.text({i: f"{verb} not {tree.lemmas[i]}"})
+            auxiliary = "did" if finite(tree, i) == "past" else "do" if plural else "does"
+            yield tree.text({i: f"{auxiliary} not {tree.lemmas[i]}"})
 
 
 def antonym(tree: Tree, rng: random.Random) -> Iterator[str]:
@@ -219,7 +219,7 @@ def antonym(tree: Tree, rng: random.Random) -> Iterator[str]:
             and (form.lower() not in verbs or tree.tags[i] == "ADJ")
             and tree.relations[i] not in ("compound:prt", "fixed")
         ):
-            article = i and tree.forms[i - 1].lower() in ("a", "an")
+            article = i > 0 and tree.forms[i - 1].lower() in ("a", "an")
             edits = {i: cased(other, form)}
             if article:
                 edits[i - 1] = cased("an" if other[0] in "aeiou" else "a", tree.forms[i - 1])
@@ -230,13 +230,13 @@ def number(tree: Tree, rng: random.Random) -> Iterator[str]:
     for i, form in enumerate(tree.forms):
         for words in (LISTS["numerals"], LISTS["ordinals"]):
             if form.lower() in words and form.lower() != "one" and tree.tags[i] in ("NUM", "ADJ"):
-                new = [each for each in words[1:10] if each != form.lower() and each[0] not in "aeiou"]
-                yield tree.text({i: cased(rng.choice(new), form)})
+                others = [each for each in words[1:10] if each != form.lower() and each[0] not in "aeiou"]
+                yield tree.text({i: cased(rng.choice(others), form)})
         if re.fullmatch(r"\d[\d.,]*\d|\d", form) and tree.tags[i] == "NUM" and tree.relations[i] != "list":
             digits = [place for place, character in enumerate(form) if character.isdigit()]
             place = rng.choice(digits)
-            new = rng.choice([each for each in "123456789" if each != form[place]])
-            yield tree.text({i: form[:place] + new + form[place + 1 :]})
+            digit = rng.choice([each for each in "123456789" if each != form[place]])
+            yield tree.text({i: form[:place] + digit + form[place + 1 :]})
 
 
 def name(tree: Tree, rng: random.Random) -> Iterator[str]:

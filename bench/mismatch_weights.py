@@ -1,8 +1,9 @@
 """The weight of `mismatch` in an included ranker: `python bench/mismatch_weights.py`, a table of what it costs.
 
 Differences that reverse a meaning are so rare in judged outputs that a ranker learns next to nothing from them. So each
-costs the same number of points, chosen here: more costs agreement no more than this, but less leaves more minimal pairs
-(`bench/minimal_pairs.py`) in the wrong order, and a penalty should not outweigh everything else. Shown is the difference of Kendall's tau (of pairs, weighted as judged) with a 95% bootstrap interval over sources.
+costs the same number of points. A higher penalty leaves fewer minimal pairs (`bench/minimal_pairs.py`) in the wrong
+order, but should not outweigh everything else. Shown is the difference that it makes to Kendall's tau of judged pairs,
+with a 95% bootstrap interval over sources.
 
 ``--add MODEL FILE`` writes a model trained without the extractor with it, at the penalty `PENALTY`.
 """

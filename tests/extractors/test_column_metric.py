@@ -20,6 +20,7 @@ LOWER = {
     "perp[oov=true,match=true]": ["perp[oov=true,match=true]", "perp[oov=true,match=true].oov"],
     "length": ["length.shorter", "length.longer"],
     "meteor_parts": ["meteor_parts.penalty"],
+    "mismatch": [*make("mismatch").columns],
     "ter": ["ter"],
 }
 

@@ -25,8 +25,8 @@ class Mismatch(FittedExtractor):
     - ``mismatch.opposite``: words for their opposites, by a list, and *possible* for *impossible*.
     - ``mismatch.number``: numbers for others, in digits or words.
     - ``mismatch.name``: words with a capital for others, unless they may be spellings of one name.
-    - ``mismatch.role``: 1 if two words changed sides of a third, as in *man bites dog*, in otherwise equal words; passives
-      are read as actives, and what a preposition governs is left out.
+    - ``mismatch.role``: 1 if two words changed sides of a third in otherwise equal words, as in *man bites dog*;
+      passives are read as actives, and what a preposition governs is left out.
     - ``mismatch.tense``: 1 if only one of the two is about the future.
     - ``mismatch.repetition``: stretches of up to six words that follow each other twice.
 
