@@ -155,6 +155,12 @@ def pair_of(source: str | None, target: str | None) -> str | None:
     return None if codes == [_UNKNOWN] * 2 else "-".join(codes)
 
 
+def contradict(pair: str | None, other: str | None) -> bool:
+    """True if two language pairs, of which either may be unknown, cannot both be right, whatever the regions."""
+    known = [[side.partition("_")[0] for side in language_pair(name).split("-")] for name in (pair, other) if name]
+    return len(known) == 2 and all(map(names_two_languages, map("-".join, known))) and known[0] != known[1]
+
+
 def is_of_pair(pair: str, pattern: str) -> bool:
     """Tell whether a language pair is one that `pattern` stands for, as ``*-en``; no region stands for all regions."""
     sides = zip(pair.partition("-")[::2], language_pair(pattern).partition("-")[::2], strict=True)

@@ -49,23 +49,40 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
     if not pairs:
         return None
     places = [f"{unit} {lines[source]}" if lines else f"source {source + 1}" for source in pairs[0]]
-    what = f"{counted(len(pairs), 'source')} differing from another only by white space or a blank reference"
-    first = f"first: {places[0]}, like {places[1]}"
-    return f"{what} ({first}), so their candidates are not compared: make them equal, or give each a seg_id"
+    equal = _are_equal(dataset, pairs)
+    how = "equal to another" if equal else "differing from another only by white space or a blank reference"
+    what = f"{counted(len(pairs), 'source')} {how}"
+    first, advice = f"first: {places[0]}, like {places[1]}", "make them one record" if equal else "make them equal"
+    return f"{what} ({first}), so their candidates are not compared: {advice}, or give each a seg_id"
+
+
+def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
+    """True if the texts and references of every two sources are equal."""
+    texts, references = dataset.sources["text"].tolist(), dataset.references["text"].tolist()
+    offsets = dataset.reference_offsets
+    return all(
+        texts[one] == texts[other]
+        and references[offsets[one] : offsets[one + 1]] == references[offsets[other] : offsets[other + 1]]
+        for one, other in pairs
+    )
 
 
 def counts(dataset: Dataset) -> list[str]:
-    """Return a line for empty candidates, empty references and near-duplicate sources, with the first place of each.
+    """Return a line for empty candidates and near-duplicate sources, with the first place of each.
 
     Texts of nothing but white space are empty too. Candidates of preferences without texts are not counted.
     """
-    tables = {"references": dataset.references, **({"candidates": dataset.candidates} if has_texts(dataset) else {})}
-    problems = {
-        f"empty {name}": tables[name]["source"][(_plain(tables[name]["text"]) == "").to_numpy(bool)].tolist()
-        for name in sorted(tables)
-    }
-    alike = "sources that differ from another only by white space or a blank reference"
-    problems[alike] = [source for source, _ in near_duplicate_sources(dataset)]
+    problems: dict[str, list[int]] = {}
+    if has_texts(dataset):
+        empty = (_plain(dataset.candidates["text"]) == "").to_numpy(bool)
+        problems["empty candidates"] = dataset.candidates["source"][empty].tolist()
+    pairs = near_duplicate_sources(dataset)
+    how = (
+        "equal another"
+        if _are_equal(dataset, pairs)
+        else "differ from another only by white space or a blank reference"
+    )
+    problems[f"sources that {how}"] = [source for source, _ in pairs]
     return [
         f"{name}: {len(sources)} (first: {source_place(dataset, sources[0])})"
         for name, sources in problems.items()

@@ -28,6 +28,7 @@ from ranker.errors import DataError, counted, note_logger
 from ranker.files import printable
 
 _LOG = note_logger(__name__)
+_INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
 
 
 def shown(value: object) -> str:
@@ -64,6 +65,11 @@ def number_in(text: str) -> float:
         return math.nan if "_" in text else float(text)
     except ValueError:
         return math.nan
+
+
+def contradiction(lp: str | None, other: str | None) -> str:
+    """Return what is wrong with a language pair where other columns or keys name other languages."""
+    return f"lp {shown(lp)} contradicts the other columns or keys for languages, {shown(other)}: correct or remove one"
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
@@ -189,6 +195,7 @@ def build_dataset(
     keys["lp"], keys["doc"] = _in_one_form(_unless(keys["lp"], "", "-")), _unless(keys["doc"], "")
     keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
     _check_keys(keys, arrays["candidates"], file, lines, unit)
+    _check_alike(arrays, file or name, lines)
     judged["judge"] = _unless(judged["judge"], "")
     judged["value"] += 0.0
     arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
@@ -301,6 +308,37 @@ def _check_keys(
     if twice is not None:
         line = lines[candidates["source"][twice[0]]] if lines else None
         raise system_stands_twice(systems[twice[0]].as_py(), file, line)
+
+
+def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
+    """Refuse names that differ only by white space, or ids of a language pair by what a number may be written with."""
+    sources, candidates, ratings = arrays["sources"], arrays["candidates"], arrays["ratings"]
+    of_candidate = np.asarray(candidates["source"], dtype=np.int64)
+    judged = np.asarray(ratings["candidate"], dtype=np.int64)
+    every = np.arange(len(sources["text"]))
+    for column, values, rows in (
+        ("system", candidates["system"], of_candidate),
+        ("judge", ratings["judge"], of_candidate[judged] if len(judged) else judged),
+        ("doc", sources["doc"], every),
+        ("seg_id", sources["seg_id"], every),
+    ):
+        text = _text(values).cast(pa.large_string())
+        form = pc.utf8_normalize(pc.replace_substring_regex(text, _INVISIBLE, ""), "NFC")
+        form = pc.utf8_trim_whitespace(pc.replace_substring_regex(form, r"\s+", " "))
+        if column == "seg_id":
+            form = pc.replace_substring_regex(form, r"^0*([0-9]+)(\.0*)?$", r"\1")
+            newline = pa.scalar("\n", pa.large_string())
+            pairs = pc.fill_null(_text(sources["lp"]).cast(pa.large_string()), "")
+            text, form = (pc.binary_join_element_wise(pairs, one, newline) for one in (text, form))
+        distinct = pa.table([text, form], ["text", "form"]).group_by(["text", "form"], use_threads=False).aggregate([])
+        again = distinct["form"].to_pandas().duplicated().to_numpy()
+        known = distinct["form"].is_valid().to_numpy()
+        for at in np.flatnonzero(again & known)[:1].tolist():
+            first = pc.index(distinct["form"], distinct["form"][at]).as_py()
+            row = int(rows[pc.index(text, distinct["text"][at]).as_py()])
+            names = " and ".join(shown(distinct["text"][one].as_py().rpartition("\n")[2]) for one in (first, at))
+            what = f"{column}s {names} look the same: write both alike, or rename one"
+            raise DataError(what, file=file, line=lines[row] if lines else None)
 
 
 def _codes(text: pa.ChunkedArray) -> Int64Array:

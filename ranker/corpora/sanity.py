@@ -330,6 +330,44 @@ def empty(dataset: Dataset) -> list[Note]:
     return _of_systems(dataset, flagged, f"{'is' if flagged.sum() == 1 else 'are'} empty")
 
 
+def _at_sources(dataset: Dataset, sources: Int64Array, one: str, several: str) -> list[Note]:
+    """Return one note about some sources, or none."""
+    if not len(sources):
+        return []
+    text = f"1 {one}" if len(sources) == 1 else f"{len(sources):,} {several}"
+    return [Note(len(sources), source_place(dataset, int(sources[0])), text)]
+
+
+def without_outputs(dataset: Dataset) -> list[Note]:
+    """Find sources that no system translated."""
+    none = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
+    return _at_sources(dataset, none, "source has no output", "sources have no output")
+
+
+def empty_references(dataset: Dataset) -> list[Note]:
+    """Find references without any text."""
+    blank = _truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(dataset.references["text"])), ""))
+    of_blank = dataset.references["source"].to_numpy(np.int64)[blank]
+    return _at_sources(dataset, of_blank, "reference is empty", "references are empty")
+
+
+def of_two_language_pairs(dataset: Dataset) -> list[Note]:
+    """Find sources whose text and reference are also there in another language pair."""
+    if len(dataset.language_pairs) < 2:
+        return []
+    of_source = dataset.references["source"].to_numpy(np.int64)
+    texts = _numbered(dataset.references["text"], dataset.sources["text"])
+    pairs = pd.factorize(source_language_pairs(dataset))[0]
+    frame = pd.DataFrame({"text": texts[1][of_source], "reference": texts[0], "pair": pairs[of_source]})
+    filled = ~_truth(pc.equal(pc.utf8_trim_whitespace(arrow_text(dataset.references["text"])), ""))
+    first = frame.groupby(["text", "reference"])["pair"].transform("first").to_numpy()
+    again = np.unique(of_source[(first != frame["pair"].to_numpy()) & filled])
+    # short texts are the same in several languages
+    again = again[: len(again) if len(again) >= _FOREIGN * len(dataset.sources) else 0]
+    what = "the same text and reference in another language pair"
+    return _at_sources(dataset, again, f"source has {what}", f"sources have {what}")
+
+
 def short_or_long(dataset: Dataset) -> list[Note]:
     """Find systems with many outputs of less than a third, or more than three times, the length of the reference."""
     arrays = outputs(dataset)
@@ -417,6 +455,9 @@ CHECKS: tuple[Check, ...] = (
     one_sentence_repeated,
     other_language,
     empty,
+    empty_references,
+    without_outputs,
+    of_two_language_pairs,
     short_or_long,
     lower_case,
     tokenised,

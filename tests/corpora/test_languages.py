@@ -50,7 +50,7 @@ KEYS = [
     {"source_lang": "English", "target_lang": "Chinese"},
     {"source_language": "eng", "target_language": "zh"},
     {"srclang": "en", "trglang": "zh"},
-    {"lp": "en-zh", "src_lang": "de", "tgt_lang": "fr"},
+    {"lp": "en-zh", "src_lang": "en", "tgt_lang": "zho_Hans"},
 ]
 ROW = {"source": "a", "reference": "b", "system": "A", "text": "c"}
 

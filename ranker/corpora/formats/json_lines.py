@@ -35,16 +35,17 @@ from typing import Any, NoReturn
 
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
-from ranker.corpora.languages import pair_of
+from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.records import (
     Candidate,
     Record,
+    contradiction,
     is_one_system,
     one_system_note,
     shown,
     system_stands_twice,
 )
-from ranker.errors import DataError, nearest, note_logger
+from ranker.errors import DataError, counted, nearest, note_logger
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
@@ -67,6 +68,8 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
+    before: dict[tuple[object, ...], Record] = {}
+    repeated: list[tuple[int, int]] = []
     for line, value in program_records(values, file):
         reader = RecordReader(file, line, left_out)
         fields = reader.with_language_pair(reader.mapping(value, "record"))
@@ -79,14 +82,31 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             reader.refuse_others(fields, (*_SOURCE_KEYS, *CANDIDATES))
             record.candidates.extend(reader.candidates(fields[candidates], candidates))
             records.append(record)
+            repeated.extend(_repeated(record, before))
             rows.are_all = False
         else:
             record = _source_record(reader, _as_table_row(reader, fields), source)
             records.extend(rows.add(record, reader, fields, candidates))
     records = rows.by_system(records)
+    if repeated:
+        places = f"first: {unit} {repeated[0][0]}, like {unit} {repeated[0][1]}"
+        what = (
+            f"{counted(len(repeated), 'source')} {'is' if len(repeated) == 1 else 'are'} repeated with outputs of the"
+        )
+        advice = "remove one, or give each a seg_id"
+        _LOG.warning("ranker: note: %s: %s same systems (%s): %s", file, what, places, advice)
     if left_out:
         _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
     return records
+
+
+def _repeated(record: Record, before: dict[tuple[object, ...], Record]) -> Iterator[tuple[int, int]]:
+    """Yield the lines of a record without ids, and of the first of its source, if a system translated both."""
+    if record.seg_id is None and record.source:
+        first = before.setdefault((record.source, tuple(record.references), record.lp, record.doc), record)
+        systems = [{candidate.system for candidate in one.candidates} for one in (first, record)]
+        if first is not record and systems[0] & systems[1] and record.line is not None and first.line is not None:
+            yield record.line, first.line
 
 
 class _Rows:
@@ -286,8 +306,11 @@ class RecordReader:
             names.canonical(key): self.optional_text(fields, key, key) for key in fields if key in names.LANGUAGE_KEYS
         }
         others = {key: value for key, value in fields.items() if key not in names.LANGUAGE_KEYS}
-        pair = stated.get("lp") or pair_of(stated.get(names.SOURCE_LANGUAGE), stated.get(names.TARGET_LANGUAGE))
-        return {**others, "lp": others.get("lp") or pair}
+        made = pair_of(stated.get(names.SOURCE_LANGUAGE), stated.get(names.TARGET_LANGUAGE))
+        pair = self.optional_text(others, "lp", "lp") or stated.get("lp") or made
+        if contradict(pair, made):
+            raise DataError(contradiction(pair, made), file=self.file, line=self.line)
+        return {**others, "lp": pair or made}
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
         """Return an object."""

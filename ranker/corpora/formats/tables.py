@@ -34,9 +34,10 @@ import pyarrow.parquet
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import pair_of
+from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.records import (
     build_dataset,
+    contradiction,
     first_repeated,
     is_one_system,
     joined_texts,
@@ -45,7 +46,7 @@ from ranker.corpora.records import (
     system_stands_twice,
 )
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError, note_logger
+from ranker.errors import DataError, counted, note_logger
 from ranker.files import STRAY_RETURN, printable, read_bytes, with_line_feeds
 from ranker.storage.escapes import csv_unescaped
 
@@ -116,11 +117,19 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
     header_line, header = next(numbered, (1, []))
     columns = [*map(names.canonical, header)]
     lines: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
+    swallowed: tuple[int, int] | None = None
     chunks: list[list[pa.Array]] = []
     while part := list(itertools.islice(numbered, _CHUNK)):
         lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
+        if again := next((line for line, row in part if row == header), None):
+            raise DataError("the first line is repeated here: remove this line", file=file, line=again)
+        if quoted and swallowed is None:
+            swallowed = next(((line, rows) for line, row in part if (rows := _rows_in(row, delimiter))), None)
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([_unless_empty(column, values) for column, values in zip(columns, cells, strict=True)])
+    if swallowed:
+        what = f"a cell of this row holds {counted(swallowed[1], 'line')} that look like rows: is a quote left open?"
+        _LOG.warning("ranker: note: %s:%d: %s", file, swallowed[0], what)
     values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
     if quoted:
         kinds = names.kinds_of(columns)
@@ -132,6 +141,16 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
         for at, unescaped in zip(texts, csv_unescaped(values[at] for at in texts), strict=True):
             values[at] = unescaped
     return Columns(header, values, np.concatenate(lines), file, header_line=header_line)
+
+
+def _rows_in(row: list[str], delimiter: Delimiter) -> int:
+    """Return the number of lines in a cell of a row that look like rows themselves, 0 unless all lines but one do."""
+    for cell in row:
+        if "\n" in cell:
+            begins = [line.count(delimiter) == len(row) - 1 for line in cell.rstrip().split("\n")[1:]]
+            if len(row) > 2 and begins and all(begins):
+                return len(begins)
+    return 0
 
 
 def _unless_empty(column: str, values: pa.Array) -> pa.Array:
@@ -257,7 +276,7 @@ class LongTable:
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
     ) -> None:
-        self.columns, self.lines, self.file, self.unit = _with_pairs(columns), lines, file, unit
+        self.columns, self.lines, self.file, self.unit = _with_pairs(columns, lines, file), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
@@ -444,7 +463,7 @@ class LongTable:
         }
 
 
-def _with_pairs(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
+def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
     """Return the columns with one of language pairs in place of those of source and target languages."""
     taken = dict(columns)
     sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
@@ -457,7 +476,14 @@ def _with_pairs(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedA
     named = [[*map(str, text), None] for text in texts]
     pairs = [pair_of(*(name[code] for name, code in zip(named, pair, strict=True))) for pair in distinct.tolist()]
     made = pa.chunked_array([pa.array(pairs, pa.large_string()).take(pa.array(row.ravel()))])
-    stated = taken.get("lp", pa.chunked_array([pa.nulls(size, pa.large_string())]))
+    if "lp" not in taken:
+        return {**taken, "lp": made}
+    stated = taken["lp"]
+    known = pa.table([stated, made], ["lp", "made"]).group_by(["lp", "made"]).aggregate([])
+    for lp, other in zip(known["lp"].to_pylist(), known["made"].to_pylist(), strict=True):
+        if contradict(lp, other):
+            row = pc.index(pc.and_(pc.equal(stated, lp), pc.equal(made, other)), True).as_py()
+            raise DataError(contradiction(lp, other), file=file, line=int(lines[row]))
     return {**taken, "lp": pc.coalesce(stated, made)}
 
 
