@@ -17,9 +17,12 @@ import numpy as np
 
 from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, damaged, find
+from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, find, reading_encoder
+from ranker.learning.encoder.tokenizer_check import problem
+from ranker.storage.plain_data import parse_json
 
 Counter = Callable[[int], None]
+_LONGEST_PROBE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,6 @@ class Network(Protocol):
     """What runs an encoder: how it is cut into layers, and how many sub-words it takes at once."""
 
     layers: int
-    width: int
     batch: int
 
     def threads(self) -> AbstractContextManager[ThreadPoolExecutor]:
@@ -77,38 +79,59 @@ class Network(Protocol):
 
 
 class Encoder:
-    """A sentence encoder: its tokeniser and its network."""
+    """A sentence encoder: its tokeniser and its network.
+
+    Files may be anybody's: `reading_encoder` turns whatever goes wrong in libraries into one line, and `_vectors`, the
+    only place where a network runs, refuses output that is not of the right shape or not finite.
+    """
 
     def __init__(self, files: EncoderFiles) -> None:
         check_installed(files.directory, onnx=files.onnx)
-        from tokenizers import Tokenizer
-
         self.files = files
-        try:
-            self._tokenizer: Any = Tokenizer.from_file(str(files.tokenizer))
-        except Exception as error:  # the library raises plain Exception
-            raise damaged(files, error) from None
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        # what a text says is text, even if it looks like a special token
-        self._tokenizer.encode_special_tokens = True
-        whole = self._tokenizer.encode("a")
-        special = np.array(whole.special_tokens_mask, dtype=bool)
-        inner = np.flatnonzero(~special)
-        ids = np.array(whole.ids, dtype=np.int32)
+        with reading_encoder(files):
+            self._tokenizer = _tokenizer(files)
+            whole = self._tokenizer.encode("a")
+            special = np.array(whole.special_tokens_mask, dtype=bool)
+            inner = np.flatnonzero(~special)
+            self._probe = np.array(whole.ids, dtype=np.int32)
         if not len(inner):
             raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no letters")
-        self._before, self._after = ids[: inner[0]], ids[inner[-1] + 1 :]
+        self._before, self._after = self._probe[: inner[0]], self._probe[inner[-1] + 1 :]
+        if len(self._probe) > _LONGEST_PROBE:
+            raise ModelError(f"{files.directory}: not a text encoder: the letter a has {len(self._probe):,} sub-words")
 
     @functools.cached_property
     def _network(self) -> Network:
-        if self.files.onnx:
-            from ranker.learning.encoder.onnx_network import OnnxNetwork
+        with reading_encoder(self.files):
+            if self.files.onnx:
+                from ranker.learning.encoder.onnx_network import OnnxNetwork
 
-            return OnnxNetwork(self.files)
-        from ranker.learning.encoder.torch_network import TorchNetwork
+                return OnnxNetwork(self.files)
+            from ranker.learning.encoder.torch_network import TorchNetwork
 
-        return TorchNetwork(self.files)
+            return TorchNetwork(self.files)
+
+    @functools.cached_property
+    def _width(self) -> int:
+        """Return the numbers in a vector, which the network's output for the letter a says."""
+        return self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2]
+
+    def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
+        """Return the vectors of a layer and of the last one, checked, each of shape (texts, sub-words, width)."""
+        with reading_encoder(self.files):
+            outputs = self._network.run(ids.astype(np.int64), layer)
+            for values in outputs:
+                sound = np.ndim(values) == 3 and values.shape[2] == (width or values.shape[2]) and values.shape[2] > 0
+                if not sound or values.shape[:2] != ids.shape or not np.issubdtype(values.dtype, np.floating):
+                    found = f"{np.asarray(values).dtype} of shape {np.shape(values)}"
+                    raise ValueError(
+                        f"its network returns {found} for {ids.shape[0]} texts of {ids.shape[1]} sub-words, expected "
+                        f"numbers of shape {(*ids.shape, width or 'width')}"
+                    )
+                if not np.isfinite(values).all():
+                    raise ValueError("its network returns NaN or infinity")
+        layer_vectors, last = (np.asarray(values, dtype=np.float32) for values in outputs)
+        return layer_vectors, last
 
     @functools.cached_property
     def layers(self) -> int:
@@ -117,20 +140,19 @@ class Encoder:
 
     def split(self, texts: Sequence[str]) -> Pieces:
         """Cut texts into sub-words, with the special tokens that the network expects."""
-        encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
-        counts = np.array([len(encoding) for encoding in encoded], dtype=np.int64)
-        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encoded), np.int32, counts.sum())
-        word = np.fromiter(
-            chain.from_iterable((-1 if word is None else word for word in encoding.word_ids) for encoding in encoded),
-            np.int32,
-            counts.sum(),
-        )
+        with reading_encoder(self.files):
+            encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
+            counts = np.array([len(encoding) for encoding in encoded], dtype=np.int64)
+            ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encoded), np.int32, counts.sum())
+            words = chain.from_iterable(encoding.word_ids for encoding in encoded)
+            word = np.fromiter((-1 if at is None else at for at in words), np.int32, counts.sum())
         return _windows(ids, word, counts, self._before, self._after, self.files.longest)
 
     def words(self, text: str) -> list[str]:
         """Return the words that the numbers in `Pieces.word` stand for."""
         text = _sound(text)
-        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        with reading_encoder(self.files):
+            encoded = self._tokenizer.encode(text, add_special_tokens=False)
         spans: dict[int, tuple[int, int]] = {}
         for word, (start, stop) in zip(encoded.word_ids, encoded.offsets, strict=True):
             if word is not None:
@@ -151,14 +173,14 @@ class Encoder:
         nothing else.
         """
         self.check_layer(layer)
-        network, layer = self._network, layer or self.layers
-        vectors = np.zeros((len(pieces.ids), network.width), dtype=np.float32)
-        pooled = np.zeros((len(pieces.windows) - 1, network.width), dtype=np.float32)
+        network, layer, width = self._network, layer or self.layers, self._width
+        vectors = np.zeros((len(pieces.ids), width), dtype=np.float32)
+        pooled = np.zeros((len(pieces.windows) - 1, width), dtype=np.float32)
 
         def run(batch: Int64Array) -> int:
             length = pieces.windows[batch[0] + 1] - pieces.windows[batch[0]]
             at = pieces.windows[batch][:, np.newaxis] + np.arange(length)
-            vectors[at], last = network.run(pieces.ids[at].astype(np.int64), layer)
+            vectors[at], last = self._vectors(pieces.ids[at], layer, width)
             pooled[batch] = last.sum(axis=1) if self.files.pooling == "mean" else last[:, 0]
             return len(batch)
 
@@ -169,6 +191,20 @@ class Encoder:
         starts = np.searchsorted(pieces.windows, pieces.offsets[:-1])
         texts = pooled[starts] if self.files.pooling == "first" else _sums(pooled, starts)
         return Embeddings(unit(vectors), unit(texts))
+
+
+def _tokenizer(files: EncoderFiles) -> Any:
+    from tokenizers import Tokenizer
+
+    text = files.tokenizer.read_text(encoding="utf-8")
+    if not files.included and (what := problem(parse_json(text, files.tokenizer.name))):
+        raise ValueError(f"{files.tokenizer.name}: {what}")
+    tokenizer = Tokenizer.from_str(text)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # what a text says is text, even if it looks like a special token
+    tokenizer.encode_special_tokens = True
+    return tokenizer
 
 
 def unit(vectors: Float32Array) -> Float32Array:

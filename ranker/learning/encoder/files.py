@@ -12,6 +12,8 @@ import functools
 import hashlib
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import share
-from ranker.errors import MissingError, ModelError
+from ranker.errors import MissingError, ModelError, OptionError
 from ranker.storage.plain_data import parse_json
 
 INCLUDED = "encoder-en"
@@ -42,6 +44,7 @@ _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 _USUAL = 512
 _SMALL_NUMBER = 8
 _MANY = 1 << 20
+_LONGEST_REASON = 300
 _OTHERS = ("tokenizer_config.json", "1_Pooling/config.json")
 
 
@@ -54,7 +57,6 @@ class EncoderFiles:
     model_type: str
     pooling: str
     longest: int
-    width: int
     layers: int = 0
     layer: int | None = None
 
@@ -68,16 +70,19 @@ class EncoderFiles:
         """Whether the weights are in ONNX format."""
         return self.weights[0].suffix == ".onnx"
 
+    @property
+    def included(self) -> bool:
+        """Whether the files are those of the included encoder, which are trusted as the code is."""
+        return self.directory == share.directory("models") / INCLUDED
+
     @functools.cached_property
     def training_sources(self) -> npt.NDArray[np.uint32] | None:
         """The `short_keys` of the sources that it was trained on; None if they are not known."""
         path = self.directory / SOURCES
         if not path.is_file():
             return None
-        try:
+        with reading_encoder(self):
             keys = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise damaged(self, error) from None
         if keys.dtype != np.uint32 or keys.ndim != 1:
             raise damaged(self, ValueError(f"{SOURCES} holds {keys.dtype} of {keys.ndim} dimensions"))
         return np.asarray(keys)
@@ -152,7 +157,6 @@ def check(directory: Path) -> EncoderFiles:
     sentence = _json(directory, _OTHERS[1], required=False)
     first = sentence.get("pooling_mode_cls_token") or sentence.get("pooling_mode") == "cls"
     longest = min(_places(config), _number(_json(directory, _OTHERS[0], required=False), "model_max_length") or _MANY)
-    width = _number(config, "hidden_size") or _number(config, "dim") or _USUAL
     layers = _number(config, "num_hidden_layers") or _number(config, "n_layers")
     pooling = "first" if first else "mean"
     return EncoderFiles(
@@ -161,7 +165,6 @@ def check(directory: Path) -> EncoderFiles:
         model_type,
         pooling,
         longest,
-        width,
         layers,
         _number(config, "matched_layer") or None,
     )
@@ -226,7 +229,23 @@ def check_installed(encoder: str | Path, *, onnx: bool) -> None:
         raise MissingError(f"the encoder {str(encoder)!r} needs {', '.join(missing)}: {_INSTALL[onnx]}")
 
 
-def damaged(files: EncoderFiles, error: Exception) -> ModelError:
+@contextmanager
+def reading_encoder(files: EncoderFiles) -> Iterator[None]:
+    """Turn whatever libraries raise about the files of an encoder into an error of one line."""
+    try:
+        yield
+    except (ModelError, OptionError, MissingError):
+        raise
+    except Exception as error:  # each library has errors of its own
+        raise damaged(files, error) from None
+    except BaseException as error:
+        # what breaks off code in Rust derives from no `Exception`
+        if type(error).__name__ != "PanicException":
+            raise
+        raise damaged(files, error) from None
+
+
+def damaged(files: EncoderFiles, error: BaseException) -> ModelError:
     """Return the error to raise for files that a library cannot read."""
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST_REASON]
     return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ import numpy as np
 
 from ranker.arrays import Float32Array, Int64Array
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.files import EncoderFiles, damaged
+from ranker.learning.encoder.files import EncoderFiles
+from ranker.learning.encoder.onnx_check import check_network
 from ranker.threads import jobs
 
 LAST = "last_hidden_state"
@@ -20,36 +22,48 @@ LAYER = "hidden_states.{}"
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 # weights kept as int8 become float when the file is loaded: integer arithmetic differs between processors
 _FLOAT_ARITHMETIC = ("session.disable_quant_qdq", "1")
+_ROOM = 1 << 30
+"""Bytes that a network of others may take, besides four times the size of its file."""
+_SECONDS = 60.0
+"""Time that a network of others may take for one batch, which is a second or two of work for a large one."""
 
 
 class OnnxNetwork:
-    """An encoder in ONNX format with the names of inputs and outputs that exporters give it."""
+    """An encoder in ONNX format with the names of inputs and outputs that exporters give it.
+
+    Networks of others compute large constants when they run, not when they are loaded: only there memory and time have
+    bounds.
+    """
 
     batch = 768
 
     def __init__(self, files: EncoderFiles) -> None:
         import onnxruntime
 
+        raw = files.weights[0].read_bytes()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
         options.add_session_config_entry(*_FLOAT_ARITHMETIC)
-        try:
-            # as bytes, so that no other file is read
-            self._session: Any = onnxruntime.InferenceSession(
-                files.weights[0].read_bytes(), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # the library has errors of its own
-            raise damaged(files, error) from None
+        self._bounded, disabled = not files.included, list[str]()
+        if self._bounded:
+            if not check_network(raw, files.weights[0]):
+                disabled = ["ConstantFolding"]
+            self._most = _ROOM + 4 * len(raw)
+            _limit_memory(self._most)
+            options.add_session_config_entry("session.use_env_allocators", "1")
+        # as bytes, so that no other file is read
+        self._session: Any = onnxruntime.InferenceSession(
+            raw, options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
+        )
         self._inputs = {each.name for each in self._session.get_inputs()}
-        outputs = {each.name: each for each in self._session.get_outputs()}
-        if not {"input_ids", "attention_mask"} <= self._inputs <= _INPUTS or LAST not in outputs:
+        self._outputs = {each.name for each in self._session.get_outputs()}
+        if not {"input_ids", "attention_mask"} <= self._inputs <= _INPUTS or LAST not in self._outputs:
             raise ModelError(
                 f"{files.weights[0]}: is not an encoder: expected the inputs input_ids and attention_mask and the "
-                f"output {LAST}, found {', '.join(sorted(self._inputs))} and {', '.join(sorted(outputs))}"
+                f"output {LAST}, found {', '.join(sorted(self._inputs))} and {', '.join(sorted(self._outputs))}"
             )
-        self._outputs = set(outputs)
-        self.layers, self.width = files.layers, files.width
+        self.layers = files.layers or len(self._outputs & {LAYER.format(layer) for layer in range(1, 1000)}) + 1
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
@@ -64,5 +78,35 @@ class OnnxNetwork:
             raise OptionError(f"layer={layer}: this encoder's file gives only its last layer, {self.layers}")
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = [name] if name == LAST else [name, LAST]
-        found = self._session.run(wanted, {each: inputs[each] for each in self._inputs})
+        found = self._run(wanted, {each: inputs[each] for each in self._inputs})
         return found[0], found[-1]
+
+    def _run(self, wanted: list[str], inputs: dict[str, Int64Array]) -> list[Any]:
+        from onnxruntime import RunOptions
+
+        if not self._bounded:
+            return list(self._session.run(wanted, inputs))
+        options = RunOptions()
+        timer = threading.Timer(_SECONDS, setattr, (options, "terminate", True))
+        timer.daemon = True
+        timer.start()
+        try:
+            return list(self._session.run(wanted, inputs, options))
+        except Exception as error:
+            if options.terminate:
+                raise ValueError(f"its network takes more than {_SECONDS:g} seconds for a batch") from None
+            if "Available memory" in str(error):
+                raise ValueError(f"its network takes more than {self._most >> 20:,} MB of memory") from None
+            raise
+        finally:
+            timer.cancel()
+
+
+def _limit_memory(most: int) -> None:
+    """Give sessions that are made next a limit of memory that they have in common."""
+    import onnxruntime
+
+    place = onnxruntime.OrtMemoryInfo(
+        "Cpu", onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT
+    )
+    onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"max_mem": most}))

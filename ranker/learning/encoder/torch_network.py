@@ -9,7 +9,7 @@ from typing import Any
 
 from ranker.arrays import Float32Array, Int64Array
 from ranker.errors import ModelError
-from ranker.learning.encoder.files import EncoderFiles, damaged
+from ranker.learning.encoder.files import EncoderFiles
 from ranker.threads import jobs
 
 # so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
@@ -23,7 +23,6 @@ class TorchNetwork:
         self._model = _load(files)
         self._device = next(self._model.parameters()).device
         self.layers = int(self._model.config.num_hidden_layers)
-        self.width = int(self._model.config.hidden_size)
         self.padding = int(self._model.config.pad_token_id or 0)
         self.batch = _BATCH_CPU if self._device.type == "cpu" else _BATCH_GPU
 
@@ -74,10 +73,6 @@ def _load(files: EncoderFiles) -> Any:
         network, facts = AutoModel.from_pretrained(
             files.directory, config=config, use_safetensors=True, output_loading_info=True, **local
         )
-    except ModelError:
-        raise
-    except Exception as error:  # anything can be wrong with files, and each library has errors of its own
-        raise damaged(files, error) from None
     finally:
         logging.set_verbosity(verbosity)
         if bars:
