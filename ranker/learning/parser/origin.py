@@ -10,18 +10,57 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ranker.errors import MissingError, ModelError
 
 _CONFIG = "config.cfg"
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
-_OWN_FUNCTION = re.compile(r"spacy(\.[\w-]+)+\Z")
-_FOREIGN = re.compile(r"torch|transformer|tensorflow|mxnet", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
+COMPONENTS = {
+    **{name: {name} for name in ("tok2vec", "tagger", "morphologizer", "attribute_ruler", "parser")},
+    "lemmatizer": {"lemmatizer", "trainable_lemmatizer"},
+}
+"""The components that are loaded, and what each may be; all others stay where they are."""
 _FACTORIES = {
     *("tok2vec", "tagger", "morphologizer", "parser", "lemmatizer", "trainable_lemmatizer", "attribute_ruler"),
     *("senter", "sentencizer", "ner", "entity_ruler", "token_splitter", "merge_noun_chunks", "merge_entities"),
 }
+_FUNCTIONS: dict[str, set[str]] = {
+    "@architectures": {
+        *("spacy.CharacterEmbed.v1", "spacy.CharacterEmbed.v2", "spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2"),
+        *("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2", "spacy.MishWindowEncoder.v1"),
+        *("spacy.MishWindowEncoder.v2", "spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2", "spacy.Tagger.v1"),
+        *("spacy.Tagger.v2", "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2", "spacy.Tok2VecListener.v1"),
+        *("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2"),
+    },
+    "@scorers": {
+        f"spacy.{part}_scorer.v1"
+        for part in (
+            "attribute_ruler",
+            "entity_ruler",
+            "lemmatizer",
+            "morphologizer",
+            "ner",
+            "parser",
+            "senter",
+            "tagger",
+        )
+    },
+    "@tokenizers": {
+        "spacy.Tokenizer.v1",
+        *(f"spacy.{name}Tokenizer" for name in ("ja.Japanese", "ko.Korean", "th.Thai", "vi.Vietnamese", "zh.Chinese")),
+    },
+    "@vectors": {"spacy.Vectors.v1"},
+}
+"""The functions that parsers of spaCy's own parts ask for; none runs code, reads files or has pickled weights."""
+_CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
+_MOST_REFERENCES = 100
+_LONGEST_REASON = 300
+_MOST_ANYWHERE = 1_000_000
+_MOST = {"depth": 64, "window_size": 16, "maxout_pieces": 64, "hidden_width": 10_000, "width": 10_000}
 
 
 def directory_of(origin: str | Path) -> Path:
@@ -45,32 +84,76 @@ def directory_of(origin: str | Path) -> Path:
     )
 
 
-def check_config(directory: Path) -> None:
-    """Refuse a pipeline that could run code that is not spaCy's own."""
+def broken(directory: object, error: Exception | str) -> ModelError:
+    """Return the error to raise for a pipeline that does not work."""
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST_REASON]
+    return ModelError(f"{directory}: not a working spaCy pipeline ({reason}): restore it or train it again")
+
+
+def checked_config(directory: Path) -> Mapping[str, Any]:
+    """Return the configuration of a pipeline, its components and what creates it, or refuse it.
+
+    It is what spaCy is given, without references to other parts of the file, so that nothing else can be meant by it.
+    """
     from thinc.api import Config
 
     try:
-        config = Config().from_disk(directory / _CONFIG, interpolate=False)
-        named = [(path, name) for part in ("nlp", "components") for path, name in _named(config.get(part, {}), part)]
+        raw = Config().from_disk(directory / _CONFIG, interpolate=False)
+        if sum(_references(raw)) > _MOST_REFERENCES:
+            raise ValueError(f"more than {_MOST_REFERENCES} references to other sections")
+        whole = raw.interpolate()
+        config = {part: dict(whole[part]) for part in ("nlp", "components")}
+        language = config["nlp"]["lang"]
+        values = [each for part, inner in config.items() for each in _values(inner, part)]
     except Exception as error:  # whatever is damaged, the reader raises as it comes
-        raise ModelError(f"{directory}: not a working spaCy pipeline ({error}): restore it or train it again") from None
-    for path, name in named:
-        is_factory = path.endswith(".factory")
-        own = name in _FACTORIES if is_factory else bool(_OWN_FUNCTION.match(name)) and not _FOREIGN.search(name)
+        raise broken(directory, error) from None
+    for path, value in values:
+        key = path.rpartition(".")[2]
+        if path.startswith("components.") and path.count(".") == 2 and key == "factory":
+            what, own = "the component", _is_own_component(path.split(".")[1], value)
+        elif key.startswith("@"):
+            what, own = "the function", value in _FUNCTIONS.get(key, ())
+        elif key == "source" or (key in _CALLBACKS and value is not None):
+            what, own = "the function", False
+        else:
+            _check_value(directory, path, value)
+            continue
         if not own:
-            what = "the component" if is_factory else "the function"
             raise ModelError(
-                f"{directory}: {_CONFIG} requests {what} {name[:60]!r} ({path}), which could execute code; "
+                f"{directory}: {_CONFIG} requests {what} {str(value)[:60]!r} ({path[:60]}), which could execute code; "
                 "use a parser with built-in spaCy components only, such as one trained with `ranker parser train`"
             )
+    if not (isinstance(language, str) and _LANGUAGE.match(language) and find_spec(f"spacy.lang.{language}")):
+        raise ModelError(f"{directory}: spaCy has no language {str(language)[:20]!r}: restore it or train it again")
+    return config
 
 
-def _named(config: object, path: str) -> Iterator[tuple[str, str]]:
-    """Yield place and name of all functions and components that a part of a configuration asks for."""
-    if not isinstance(config, Mapping):
-        return
-    for key, value in config.items():
-        if key == "source" or key.startswith("@") or (key == "factory" and path.count(".") == 1):
-            yield f"{path}.{key}", str(value)
-        else:
-            yield from _named(value, f"{path}.{key}")
+def _is_own_component(name: str, factory: object) -> bool:
+    """Whether a component is one of spaCy's; those that are run must be what they are called."""
+    return factory in COMPONENTS.get(name, _FACTORIES)
+
+
+def _check_value(directory: Path, path: str, value: object) -> None:
+    """Refuse a number that would make a network larger than any parser, and a reference that is left."""
+    most = next((most for key, most in _MOST.items() if path.endswith(f".{key}")), _MOST_ANYWHERE)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and ".model." in path and not abs(value) <= most:  # type: ignore[operator, arg-type]
+        raise ModelError(f"{directory}: {_CONFIG}: {path[:60]} is {value}, expected at most {most:,}")
+    if isinstance(value, str) and "${" in value:
+        raise ModelError(f"{directory}: {_CONFIG}: {path[:60]} refers to {value[:60]!r}, expected a value")
+
+
+def _references(config: object) -> Iterator[int]:
+    """Yield the number of references to other values in every text of a configuration."""
+    for _, value in _values(config, ""):
+        if isinstance(value, str):
+            yield value.count("${")
+
+
+def _values(config: object, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield place and value of everything in a part of a configuration."""
+    if isinstance(config, Mapping | list | tuple):
+        for key, value in config.items() if isinstance(config, Mapping) else enumerate(config):
+            yield from _values(value, f"{path}.{key}")
+    else:
+        yield path, config

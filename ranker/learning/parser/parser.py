@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranker.arrays import BoolArray, Int32Array, Int64Array, UInt64Array
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError, RankerError
 from ranker.files import display_name, read_text
 from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.origin import check_config, directory_of
+from ranker.learning.parser.loading import load_pipeline
+from ranker.learning.parser.origin import broken, directory_of
 from ranker.threads import process_environment
 
 if TYPE_CHECKING:
@@ -133,11 +133,16 @@ class DependencyParser:
         return self._joined(columns, lemmas=lemmas)
 
     def _columns(self, sentences: Sentences, *, lemmas: bool) -> _ParsedChunk:
-        documents = [self._document(sentence) for sentence in sentences]
         idle = self._idle if lemmas and self._lemma_table is None else [*self._idle, "lemmatizer"]
-        # empty documents are left out: some components refuse them
-        filled = [document for document in documents if len(document)]
-        parsed = list(self._pipeline.pipe(filled, batch_size=_BATCH, disable=idle))
+        try:
+            documents = [self._document(sentence) for sentence in sentences]
+            # empty documents are left out: some components refuse them
+            filled = [document for document in documents if len(document)]
+            parsed = list(self._pipeline.pipe(filled, batch_size=_BATCH, disable=idle))
+        except (RankerError, MemoryError):
+            raise
+        except Exception as error:  # parts of a damaged pipeline may not fit together
+            raise broken(self._origin, error) from error
         tables = [document.to_array(["HEAD", "DEP", self._tag_attribute]) for document in parsed]
         table = np.concatenate(tables) if tables else np.zeros((0, 3), dtype=np.uint64)
         lengths = np.array([len(document) for document in documents], dtype=np.int64)
@@ -231,18 +236,7 @@ def _heads(steps: Int64Array, lengths: Int64Array) -> tuple[Int32Array, BoolArra
 def load(origin: str | Path) -> DependencyParser:
     """Load a parser from a directory, or from an installed spaCy package by its name."""
     directory = directory_of(origin)
-    check_config(directory)
-    import spacy
-
-    # spaCy warns about versions and about GPU libraries that nobody here asked for
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            pipeline = spacy.load(directory)
-        except Exception as error:  # whatever is damaged, spaCy's readers raise as it comes
-            raise ModelError(
-                f"{origin}: not a working spaCy pipeline ({error}): restore it or train it again"
-            ) from error
+    pipeline = load_pipeline(directory)
     lemma_file = directory / LEMMA_FILE
     table = None
     if lemma_file.is_file():
