@@ -54,7 +54,8 @@ _DOCUMENTS = {
 _IN_ZIP = {b"word/": "text", b"opendocument.text": "text", b"xl/": "sheet", b"opendocument.spreadsheet": "sheet"}
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
-_GZIP_RATIO, _GZIP_FREE = 200, 1 << 26
+UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26
+"""How many times the size of a file its content may be, and the bytes that any may unpack to."""
 _LONGEST_NAME = 200
 _RETURNS_AT_END = re.compile(r"\r+(?=\n|\Z)")
 STRAY_RETURN = re.compile(r"\r(?!\r*(?:\n|\Z))")
@@ -151,11 +152,11 @@ def document_kind(name: str, raw: bytes = b"") -> _Document | None:
 
 def _unzipped(raw: bytes, name: str) -> bytes:
     """Undo gzip, but not of what expands as no text does."""
-    most = max(_GZIP_FREE, _GZIP_RATIO * len(raw))
+    most = max(UNPACKED_FREE, UNPACKED_RATIO * len(raw))
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
         text = stream.read(most + 1)
     if len(text) > most:
-        what = f"unpacks to more than {_GZIP_RATIO} times its size, which is unusual for text"
+        what = f"unpacks to more than {UNPACKED_RATIO} times its size, which is unusual for text"
         raise DataError(f"{what}; to read it anyway, unpack it first", file=name)
     return text
 

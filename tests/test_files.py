@@ -17,7 +17,7 @@ from ranker.errors import DataError
 
 
 def test_what_expands_as_no_text_does_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_GZIP_FREE", 1 << 16)
+    monkeypatch.setattr(files, "UNPACKED_FREE", 1 << 16)
     bomb, text = tmp_path / "bomb.gz", tmp_path / "text.gz"
     bomb.write_bytes(gzip.compress(bytes(1 << 20)))
     with pytest.raises(DataError, match=r"bomb\.gz: unpacks to more than 200 times its size.*unpack it first"):

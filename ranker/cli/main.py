@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -149,9 +150,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, typer.Abort):
         _say("ranker: interrupted")
         raise SystemExit(_INTERRUPTED) from None
-    except MemoryError as error:
+    except (MemoryError, ImportError, SystemError) as error:
         _fail_of_plug_in(error)
-        _fail("out of memory: give fewer sources or fewer candidates at a time, or use a smaller model")
+        _fail_without_memory(error)
+        raise
     except UnicodeEncodeError as error:
         _fail_of_plug_in(error)
         _fail(f"the output contains characters that {error.encoding} cannot encode: set PYTHONIOENCODING=utf-8")
@@ -159,6 +161,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _fail_of_plug_in(error)
         if error.filename is not None:
             _fail(f"{display_name(os.fsdecode(error.filename))}: {error.strerror or error}")
+        _fail_without_memory(error)
+        if error.errno is None:
+            _fail(f"a library cannot be loaded: {str(error).splitlines()[0]}: install it again")
         # what has no name is our own output
         _silence_stdout()
         if isinstance(error, BrokenPipeError):
@@ -194,6 +199,26 @@ def _fail_of_plug_in(error: Exception) -> None:
     message = registry.failed_plug_in(error) if registry is not None else None
     if message is not None:
         _fail(message)
+
+
+def _fail_without_memory(error: Exception) -> None:
+    """Fail if memory ran out; libraries that find none under a limit say that they cannot be loaded."""
+    limit = _limit_of_memory()
+    if not isinstance(error, MemoryError) and getattr(error, "errno", None) != errno.ENOMEM:
+        if not limit or getattr(error, "errno", None) is not None or isinstance(error, ModuleNotFoundError):
+            return
+        _fail(f"out of memory{limit}, a library cannot be loaded: raise the limit")
+    _fail(f"out of memory{limit}: give fewer sources or fewer candidates at a time, or use a smaller model")
+
+
+def _limit_of_memory() -> str:
+    """Return the limit on the memory of this process for a message, or nothing without one."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return "" if most == resource.RLIM_INFINITY else f" (limited to {most >> 20:,} MB by ulimit -v)"
 
 
 def _silence_stdout() -> None:

@@ -126,6 +126,10 @@ def is_language(code: str) -> bool:
     return code in _TWO_LETTER_CODES
 
 
+LONGEST_PAIR = 100
+"""Characters of a language pair; what is longer is none."""
+
+
 @functools.lru_cache(maxsize=4096)
 def language_pair(name: str) -> str:
     """Return a language pair as ``en-zh``, however it is written: ``en_zh``, ``eng-zho``, ``EN>ZH``, ``en-zh-Hans``.
@@ -133,6 +137,8 @@ def language_pair(name: str) -> str:
     Regions and scripts are kept, as in ``en-zh_Hans``; ``*`` stands for any language. What is no pair of languages
     stays as it is.
     """
+    if len(name) > LONGEST_PAIR:
+        return name
     parts = _SEPARATOR.split(name.strip())
     cut = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
     # where there is one dash, it is between the two languages

@@ -23,7 +23,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_pair
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
-from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
+from ranker.corpora.schema import ALIGNMENT, LONGEST_NAMES, TEXT, empty_table, typed_columns
 from ranker.errors import DataError, counted, note_logger
 from ranker.files import printable
 
@@ -266,7 +266,7 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
 
 
 def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
-    """Refuse texts and names with a NUL, which files of text cannot hold and programs take for the end."""
+    """Refuse texts with a NUL, which files of text cannot hold and programs take for the end, and names of pages."""
     for kind, columns in arrays.items():
         for column, values in columns.items():
             if values.dtype != TEXT:
@@ -274,12 +274,21 @@ def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines:
             text = _text(values)
             if text.null_count == len(text):
                 continue
-            place = pc.index(pc.match_substring(text, "\0"), True).as_py()
-            if place < 0:
-                continue
-            source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
-            what = f"{column} contains the character NUL (\\u0000): remove it"
-            raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
+            nul = "contains the character NUL (\\u0000): remove it"
+            _refuse(pc.match_substring(text, "\0"), columns, kind, f"{column} {nul}", file, lines)
+            if most := LONGEST_NAMES.get(column):
+                what = f"{column} has more than {most:,} characters: shorten it"
+                _refuse(pc.greater(pc.utf8_length(text), most), columns, kind, what, file, lines)
+
+
+def _refuse(
+    wrong: Any, columns: Mapping[str, Any], kind: str, what: str, file: str, lines: Sequence[int | None]
+) -> None:
+    """Raise an error at the source of the first row of a table that is wrong, if there is one."""
+    place = pc.index(wrong, True).as_py()
+    if place >= 0:
+        source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
+        raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
 
 
 def _check_keys(

@@ -10,9 +10,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ranker.corpora.languages import LONGEST_PAIR
+
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
 """A column that `references` and `candidates` may have besides those of `SCHEMA`."""
+
+LONGEST_NAMES = {"lp": LONGEST_PAIR, **dict.fromkeys(("doc", "seg_id", "name", "system", "judge", "kind"), 1000)}
+"""Characters that a name may have, in columns of names; they are repeated in many rows, messages and results."""
 
 SCHEMA: dict[str, dict[str, Any]] = {
     "sources": {"lp": TEXT, "doc": TEXT, "seg_id": TEXT, "text": TEXT},

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Refused
 from tests.command_line import Command
+from tests.effort import thorough
 
 
 @pytest.mark.parametrize("option", ["--features", "--C", "--lp", "--kind", "--loss", "--data"])
@@ -29,6 +32,36 @@ def test_out_of_memory(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("ranker.extractors.ngram.bleu.Bleu.statistics", fail)
     refused("rank", "good.json", "-m", "bleu", says="error: out of memory: give fewer")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("no shared object\nfile"), ImportError("failed to map"), SystemError("NULL")]
+)
+def test_libraries_that_find_no_memory_are_not_taken_for_the_output(
+    error: Exception, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ranker.extractors.ngram.bleu.Bleu.statistics", fail)
+    if isinstance(error, OSError):
+        refused("rank", "good.json", "-m", "bleu", says="error: a library cannot be loaded: no shared object: install")
+    monkeypatch.setattr("ranker.cli.main._limit_of_memory", lambda: " (limited to 512 MB by ulimit -v)")
+    says = r"error: out of memory \(limited to 512 MB by ulimit -v\), a library cannot be loaded: raise the limit"
+    refused("rank", "good.json", "-m", "bleu", says=says)
+
+
+@thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_small_address_spaces_are_reported_as_such(folder: Path) -> None:
+    for limit in (300, 400, 512):
+        words = ["score", "good.json", "-m", "bleu"]
+        code = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({limit << 20},) * 2)\n"
+        code += f"from ranker.cli.main import run; run({words!r})"
+        ended = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2, ended.stderr
+        assert "output" not in ended.stderr
+        assert f"out of memory (limited to {limit} MB by ulimit -v)" in ended.stderr
 
 
 def test_notes_are_as_short_as_errors(refused: Refused) -> None:

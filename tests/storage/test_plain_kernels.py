@@ -103,12 +103,17 @@ def two_sentences(random):
     return tuple(random.integers(0, 8, size).astype(np.int32) for size in random.integers(0, 30, 2))
 
 
+def long_sentences(random):
+    return tuple(random.integers(0, 60, size).astype(np.int32) for size in random.integers(1, 300, 2))
+
+
 TWINS = {
     tokenizers._split: to_split,
     leave_out._score_groups: to_leave_out,
     ngrams._matches: ngram_counts,
     pair_counts._count: pairs_to_count,
     sequences._lcs: two_sentences,
+    sequences._long_lcs: long_sentences,
     sequences._weighted_lengths: lambda random: (*two_sentences(random), 1.2),
     alignment.align_pairs: to_align_pairs,
 }

@@ -100,8 +100,8 @@ def _read(
     if systems and kind not in (None, "csv", "tsv", "parquet", "json"):
         raise DataError("--systems names columns of a table, and this is none", file=file)
     if kind == "parquet":
+        from ranker.corpora.formats.parquet_files import read_parquet
         from ranker.corpora.formats.table_shapes import table_dataset
-        from ranker.corpora.formats.tables import read_parquet
 
         return table_dataset(read_parquet(path, file), name, systems)[0]
     if kind == "testset":

@@ -20,16 +20,13 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
@@ -47,7 +44,7 @@ from ranker.corpora.records import (
 )
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError, counted, note_logger
-from ranker.files import STRAY_RETURN, printable, read_bytes, with_line_feeds
+from ranker.files import STRAY_RETURN, with_line_feeds
 from ranker.storage.escapes import csv_unescaped
 
 Delimiter = Literal[",", ";", "\t"]
@@ -158,29 +155,6 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
     return values if column in ("source", "text") else pc.if_else(pc.equal(values, ""), None, values)
 
 
-def read_parquet(path: str | Path, file: str) -> Columns:
-    """Read a Parquet file; messages give the row as its line."""
-    raw = read_bytes(path)
-    with parquet_errors(file):
-        table = pyarrow.parquet.ParquetFile(pa.BufferReader(raw)).read()
-        table.validate(full=True)
-    return Columns(table.column_names, table.columns, np.arange(1, table.num_rows + 1), file)
-
-
-@contextmanager
-def parquet_errors(file: str) -> Iterator[None]:
-    """Turn what is wrong with the Parquet file `file` into an error that names it."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        if isinstance(error, DataError):
-            raise
-        first_line = printable(str(error).split("\n")[0])[:200]
-        raise DataError(
-            f"cannot be read as a Parquet file ({first_line}): copy or create it again", file=file
-        ) from None
-
-
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
     """Return the table whose columns hold values of any type; `comparable` without source and references."""
     lines, file = table.lines, table.file
@@ -210,7 +184,7 @@ def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind):
         return column.cast(pa.large_string())
-    values = (_text(value, name, file, line) for line, value in zip(lines.tolist(), column.to_pylist(), strict=True))
+    values = (_text(value.as_py(), name, file, line) for line, value in zip(lines.tolist(), column, strict=True))
     return pa.chunked_array([pa.array(values, pa.large_string())])
 
 

@@ -22,9 +22,10 @@ from ranker.corpora import catalogue
 from ranker.corpora.column_names import SOURCE_LANGUAGE, TARGET_LANGUAGE, canonical
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import CANDIDATES, json_line, read_records, source_key
+from ranker.corpora.formats.parquet_files import parquet_batches, parquet_errors
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import format_of
-from ranker.corpora.formats.tables import Columns, long_table, parquet_errors
+from ranker.corpora.formats.tables import Columns, long_table
 from ranker.corpora.formats.wmt_esa import is_wmt_esa
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError
@@ -141,10 +142,8 @@ def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
     """Yield the rows of a Parquet file in tables that no source is cut by."""
     buffered: pa.Table | None = None
     with parquet_errors(file):
-        opened = pyarrow.parquet.ParquetFile(path)
-        for batch in opened.iter_batches(batch_size=rows):
+        for batch in parquet_batches(path, file, path.stat().st_size, rows):
             table = pa.Table.from_batches([batch])
-            table.validate(full=True)
             buffered = table if buffered is None else pa.concat_tables([buffered, table])
             while buffered.num_rows > rows and (cut := _cut_at(buffered, rows)) < buffered.num_rows:
                 yield buffered.slice(0, cut)

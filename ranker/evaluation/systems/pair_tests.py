@@ -20,6 +20,7 @@ Score = Callable[[FloatArray], FloatArray]
 _CHUNK = 1_000_000
 _LARGEST = 50_000_000
 """Maximum number of resampled differences in memory at once; a few copies are made of them."""
+_MOST_PAIRS = 2_500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +66,16 @@ def compare_pairs(
     """Test all pairs of systems, all of them in the same resamples."""
     rows = np.asarray(statistics, dtype=np.float64)
     systems = rows.shape[1]
-    first, second = (side.astype(np.int64) for side in np.triu_indices(systems, 1))
-    if len(first) * resamples > _LARGEST:
-        most = _LARGEST // len(first)
+    pairs = systems * (systems - 1) // 2
+    if pairs > _MOST_PAIRS:
+        what = f"{systems:,} systems are too many to compare all {pairs:,} pairs"
+        raise OptionError(f"{what}, expected {_MOST_PAIRS:,} pairs or fewer: use fewer systems")
+    if pairs * resamples > _LARGEST:
         raise OptionError(
-            f"--resamples {resamples}: {len(first):,} pairs of {systems:,} systems need too much memory with "
-            "this number of "
-            f"resamples; expected at most {most:,}, or fewer systems"
+            f"--resamples {resamples}: {pairs:,} pairs of {systems:,} systems need too much memory with this number of "
+            f"resamples; expected at most {_LARGEST // pairs:,}, or fewer systems"
         )
+    first, second = (side.astype(np.int64) for side in np.triu_indices(systems, 1))
     scores = score(rows.sum(axis=0))
     sample = bootstrap_scores(score, rows, resamples, seed)
     observed = scores[first] - scores[second]

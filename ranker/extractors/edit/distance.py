@@ -17,6 +17,8 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 ONE = np.uint64(1)
 NONE = np.uint64(0)
 _TOP = np.uint64(BLOCK - 1)
+_LONG = 2048
+"""Longest reference whose bits are kept for all words at once."""
 
 
 def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list[int], list[int]]:
@@ -118,10 +120,36 @@ def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
 
 
 @kernel
+def _long_distance(candidate: Int32Array, reference: Int32Array) -> int:
+    """Return what `masked_distance` does, for 64 words of the reference after the other.
+
+    It keeps two numbers for a word of the candidate, and no bits of all words of the reference for each of its words.
+    """
+    size = len(reference)
+    masks = np.zeros(max(candidate.max(), reference.max()) + 1, dtype=np.uint64)
+    up, down = np.ones(len(candidate), dtype=np.uint64), np.zeros(len(candidate), dtype=np.uint64)
+    distance = np.int64(size)
+    for start in range(0, size, BLOCK):
+        stop = min(start + BLOCK, size)
+        for at in range(start, stop):
+            masks[reference[at]] |= ONE << np.uint64(at - start)
+        above, below, top = ALL, NONE, np.uint64(stop - start - 1)
+        for at in range(len(candidate)):
+            above, below, up[at], down[at] = _advance_block(masks[candidate[at]], above, below, up[at], down[at], top)
+        for at in range(start, stop):
+            masks[reference[at]] = NONE
+    for at in range(len(candidate)):
+        distance += np.int64(up[at]) - np.int64(down[at])
+    return int(distance)
+
+
+@kernel
 def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     """Return the least number of insertions, deletions and substitutions between two sequences of word ids."""
-    if len(reference) == 0:
-        return len(candidate)
+    if len(reference) == 0 or len(candidate) == 0:
+        return len(candidate) + len(reference)
+    if len(reference) > _LONG:
+        return _long_distance(candidate, reference)
     words, reference_words = number_locally(candidate, reference)
     return masked_distance(words, position_masks(reference_words), len(reference))
 

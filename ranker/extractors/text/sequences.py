@@ -10,6 +10,10 @@ import numpy as np
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
+_BITS = 64
+_MANY_CELLS = 10_000
+_EVERY, _ONE, _NONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(0)
+
 
 def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
     """Return what `_lcs` does, with one integer for all words of `left` (Hyyrö 2004)."""
@@ -25,7 +29,37 @@ def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
 
 
 @kernel(plain=_lcs_of_integers)
+def _long_lcs(left: Int32Array, right: Int32Array) -> np.int64:
+    """Return what `_lcs` does, by bits of 64 words of `left` after the other."""
+    words, numbers = np.unique(left), np.zeros(len(right), dtype=np.int64)
+    found = np.searchsorted(words, right)
+    for at in range(len(right)):
+        is_in_left = found[at] < len(words) and words[found[at]] == right[at]
+        numbers[at] = found[at] if is_in_left else len(words)
+    places = np.searchsorted(words, left)
+    masks, carries = np.zeros(len(words) + 1, dtype=np.uint64), np.zeros(len(right), dtype=np.uint64)
+    common = np.int64(0)
+    for start in range(0, len(left), _BITS):
+        stop = min(start + _BITS, len(left))
+        for at in range(start, stop):
+            masks[places[at]] |= _ONE << np.uint64(at - start)
+        unmatched = _EVERY
+        for at in range(len(right)):
+            matched = unmatched & masks[numbers[at]]
+            whole = unmatched + matched
+            following = whole + carries[at]
+            carries[at] = _ONE if whole < unmatched or following < whole else _NONE
+            unmatched = following | (unmatched & ~matched)
+        for at in range(start, stop):
+            masks[places[at]] = _NONE
+            common += np.int64(unmatched >> np.uint64(at - start) & _ONE == _NONE)
+    return common
+
+
+@kernel(plain=_lcs_of_integers)
 def _lcs(left: Int32Array, right: Int32Array) -> np.int64:
+    if len(left) * len(right) > _MANY_CELLS:
+        return _long_lcs(left, right)
     best = np.zeros((2, len(right) + 1), dtype=np.int64)
     for i in range(len(left)):
         now, before = (i + 1) % 2, i % 2

@@ -82,10 +82,11 @@ class EncoderFiles:
         if not path.is_file():
             return None
         with reading_encoder(self):
-            keys = np.load(path, allow_pickle=False)
+            # more than the file holds is refused only by a map of it
+            keys = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         if keys.dtype != np.uint32 or keys.ndim != 1:
             raise damaged(self, ValueError(f"{SOURCES} holds {keys.dtype} of {keys.ndim} dimensions"))
-        return np.asarray(keys)
+        return keys
 
     @functools.cached_property
     def digest(self) -> str:
@@ -234,7 +235,7 @@ def reading_encoder(files: EncoderFiles) -> Iterator[None]:
     """Turn whatever libraries raise about the files of an encoder into an error of one line."""
     try:
         yield
-    except (ModelError, OptionError, MissingError):
+    except (ModelError, OptionError, MissingError, ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
         raise damaged(files, error) from None

@@ -34,6 +34,16 @@ def statistics():
     return rows
 
 
+def test_too_many_systems_are_refused_before_their_pairs_are_made(monkeypatch):
+    monkeypatch.setattr(np, "triu_indices", lambda *_: pytest.fail("pairs were made"))
+    with pytest.raises(
+        OptionError, match="20,000 systems are too many to compare all 199,990,000 pairs, expected 2,500"
+    ):
+        compare_pairs(ratio, np.ones((2, 20_000, 2)), resamples=0)
+    with pytest.raises(OptionError, match=r"--resamples 1000: 499,500 pairs .* expected at most 100, or fewer systems"):
+        compare_pairs(ratio, np.ones((2, 1000, 2)), resamples=1000)
+
+
 @pytest.mark.parametrize("size", [1, 7, 33, 150])
 def test_draws_are_those_of_one_call_whatever_the_blocks(size, monkeypatch):
     monkeypatch.setattr("ranker.evaluation.bootstrap._INDICES", 70 * size)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.extractors.edit import distance
 from ranker.extractors.edit.distance import edit_distance
 from ranker.extractors.edit.per import PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate
+from ranker.storage import kernels
 from tests.effort import examples
 from tests.extractors.edit_rates import score, statistics
 
@@ -37,6 +40,24 @@ def test_references_that_fill_blocks(size):
     reference = np.arange(size, dtype=np.int32)
     for candidate in (reference, reference[1:], reference[:-1], reference[::-1].copy(), np.roll(reference, 1)):
         assert edit_distance(candidate, reference) == plain_distance(candidate.tolist(), reference.tolist())
+
+
+def test_long_references_are_compared_in_little_memory():
+    generator = np.random.default_rng(0)
+    for size in (101, 128, 129, 700, 2049):
+        candidate, reference = (generator.integers(0, 300, size + more).astype(np.int32) for more in (-90, 0))
+        for compare in (distance._long_distance, edit_distance):
+            with kernels.using("compiled"):
+                found = compare(candidate, reference)
+            assert found == plain_distance(candidate.tolist(), reference.tolist())
+    words = np.arange(2000, dtype=np.int32)
+    tracemalloc.start()
+    with kernels.using("plain"), np.errstate(all="ignore"):
+        assert distance._long_distance.py_func(words, words[::-1].copy()) == 2000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # the bits of all words for every word would be 500,000 bytes
+    assert peak < 100_000
 
 
 @pytest.mark.parametrize(
