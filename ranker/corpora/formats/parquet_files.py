@@ -67,9 +67,8 @@ def _bytes(values: pa.Array) -> int:
         return int(np.dot(lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64), used.field("counts")))
     if pa.types.is_struct(kind):
         return sum(map(_bytes, values.flatten()))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _bytes(values.flatten()) + values.nbytes
-    return int(values.nbytes)
+    inside = _bytes(values.flatten()) if pa.types.is_list(kind) or pa.types.is_large_list(kind) else 0
+    return inside + int(values.nbytes)
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -114,7 +114,7 @@ class Encoder:
     @functools.cached_property
     def _width(self) -> int:
         """Return the numbers in a vector, which the network's output for the letter a says."""
-        return self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2]
+        return int(self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2])
 
     def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
         """Return the vectors of a layer and of the last one, checked, each of shape (texts, sub-words, width)."""

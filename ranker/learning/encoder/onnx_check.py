@@ -113,8 +113,7 @@ def _check_node(node: memoryview, path: Path) -> _Node:
             if kind in (_TENSOR_VALUE, _TENSORS):
                 values += _check_tensor(_bytes(value), path)[1]
         values += len(attribute)
-    names = [[bytes(name).decode("utf-8", "replace") for name in _messages(node, side)] for side in (_INPUT, _OUTPUT)]
-    return _Node(operator, *names, values)
+    return _Node(operator, _texts(node, _INPUT), _texts(node, _OUTPUT), values)
 
 
 def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
@@ -142,6 +141,7 @@ def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool
     """
     known: dict[str, float] = {**sizes, "": 0}
     varying, total = {*inputs} - {*sizes}, 0.0
+    size: float
     for node in nodes:
         # the shape of an input of any size is not known before the network runs; that of another value may be
         if node.operator == "Shape" and not inputs.get(node.inputs[0] if node.inputs else "", True):
@@ -184,7 +184,11 @@ def _messages(message: memoryview, wanted: int) -> list[memoryview]:
 
 def _text(message: memoryview, wanted: int) -> str:
     """Return the text in a field; of several the last counts, as everywhere in protobuf."""
-    return bytes((_messages(message, wanted) or [b""])[-1]).decode("utf-8", "replace")
+    return next(reversed(_texts(message, wanted)), "")
+
+
+def _texts(message: memoryview, wanted: int) -> list[str]:
+    return [bytes(value).decode("utf-8", "replace") for value in _messages(message, wanted)]
 
 
 class _NotProtobufError(ValueError):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from ranker.errors import ModelError
@@ -74,25 +75,17 @@ def _networks(pipeline: Language) -> list[tuple[str, Any]]:
 
 def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
     """Yield what is wrong with the patterns that words are cut by: they are the language's own, or simple."""
-    import srsly
-
     file = directory / "tokenizer"
     if not file.is_file():
         return
-    found = srsly.msgpack_loads(file.read_bytes())
+    found = msgspec.msgpack.decode(file.read_bytes())
     if not isinstance(found, dict):
         yield "the file tokenizer has no settings"
         return
     for name in _PATTERNS:
         pattern, usual = found.get(name), getattr(getattr(pipeline.tokenizer, name, None), "__self__", None)
         if isinstance(pattern, str) and pattern != getattr(usual, "pattern", None) and not ends_soon(pattern):
-            yield f"the tokenizer's {name} is not that of spaCy {_version()}, and could take for ever"
-
-
-def _version() -> str:
-    import spacy
-
-    return str(spacy.__version__)
+            yield f"the tokenizer's {name} is not that of the installed spaCy, and could take for ever"
 
 
 def ends_soon(pattern: str) -> bool:
@@ -138,11 +131,9 @@ def _effort(parsed: Any) -> tuple[float, float]:
 
 def _rule_problems(directory: Path) -> Iterator[str]:
     """Yield what is wrong with the rules that tags and lemmas are found by."""
-    import srsly
-
     rules, trees = directory / "attribute_ruler" / "patterns", directory / "lemmatizer" / "trees"
     if rules.is_file():
-        for rule in _dictionaries(srsly.msgpack_loads(rules.read_bytes())):
+        for rule in _dictionaries(msgspec.msgpack.decode(rules.read_bytes())):
             for pattern in _searched(rule):
                 if not ends_soon(pattern):
                     yield f"attribute_ruler searches for {pattern[:60]!r}, which could take for ever"
@@ -151,7 +142,7 @@ def _rule_problems(directory: Path) -> Iterator[str]:
                 if len(wild) > _MOST_WILDCARDS:
                     yield f"a pattern of attribute_ruler repeats {len(wild)} words, expected at most {_MOST_WILDCARDS}"
     if trees.is_file():
-        nodes = srsly.msgpack_loads(trees.read_bytes())["trees"]
+        nodes = msgspec.msgpack.decode(trees.read_bytes())["trees"]
         for place, node in enumerate(nodes):
             below = [node.get(side, _NO_TREE) for side in ("prefix_tree", "suffix_tree")]
             if any(child != _NO_TREE and not 0 <= child < place for child in below):
