@@ -44,11 +44,12 @@ EVIL = '"evil.v1"'
     [
         (
             {
+                "[components.tagger]": "[custom]\n\n[components.tagger]",
                 "[components.tagger.model": "[custom.model",
                 TAGGER: f"{TAGGER}\nmodel = ${{custom.model}}",
                 '"spacy.Tagger.v2"': EVIL,
             },
-            "[custom]\n",
+            "",
             r"the function 'evil\.v1' \(components\.tagger\.model\.@architectures\)",
         ),
         ({TAGGER: f"{TAGGER}\n@misc = ${{custom.name}}"}, f"[custom]\nname = {EVIL}", r"the function 'evil\.v1'"),
