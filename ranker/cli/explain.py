@@ -48,10 +48,11 @@ def command(
     """Explain the score of a candidate, or the ranking of two.
 
     The model is linear, so the contributions of its features sum exactly to the score. Many features measure nearly the
-    same thing, so tables sum them by group: words, word order, syntax, fluency, similarity, agreement, length. For two
-    systems, --pair prints for every source the score difference by feature group, the five extractors with the largest
-    differences, and the words responsible. Without data, the weights of the model are listed. Without --model, the
-    included ranker for the language is used.
+    same thing, so tables sum them by group: words, word order, syntax, fluency, similarity, mismatch, agreement and
+    length.
+    For two systems, --pair prints for every source the score difference by feature group, the five extractors with the
+    largest differences, and the words responsible. Without data, the weights of the model are listed. Without --model,
+    the included ranker for the language is used.
 
     Example: ranker explain candidates.json --pair A C
     """
@@ -211,5 +212,6 @@ def _print_candidates(group: dict[str, Any], parts: dict[str, list[str]]) -> Non
         say("", f"{candidate['system']}: {candidate['text']}")
         for extractor, matches in candidate.get("matches", {}).items():
             for reference, words in matches.items():
-                say(f"  {extractor}, matches in {reference}: {', '.join(words) or 'none'}")
+                found = "differences from" if extractor.startswith("mismatch") else "matches in"
+                say(f"  {extractor}, {found} {reference}: {', '.join(words) or 'none'}")
     say("")

@@ -129,6 +129,14 @@ def test_the_words_that_make_a_difference(ranker: Ranker) -> None:
     assert "committee" in words["paraphrase"].first
 
 
+def test_differences_are_told_as_such() -> None:
+    ranker = Ranker.load("full")
+    reference = "The company closed three plants in Poland."
+    dataset = few("Three plants in Poland were closed.", reference.replace("closed", "opened"), reference)
+    (item,) = (item for item in explained(ranker, dataset).strongest if item.family == "mismatch")
+    assert (item.evidence.text, item.difference) == ("only s1 has 'opposite: opened for closed'", pytest.approx(2.0))
+
+
 def test_words_out_of_order(ranker: Ranker) -> None:
     dataset = few("a b c d e", "e a b c d", "a b c d e")
     (order,) = (item.evidence for item in explained(ranker, dataset).strongest if item.family == "word order")
