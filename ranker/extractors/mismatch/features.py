@@ -92,17 +92,16 @@ class _Texts:
         self.batch = batch
         facts = map(word_facts, batch.segments.vocabulary)
         self.stems = [fact.stem if fact.spelled else "" for fact in facts]
+        # for references, whose candidates follow each other
+        self.counted = functools.lru_cache(maxsize=256)(self._counted)
+        self.facts = functools.lru_cache(maxsize=256)(self._facts)
 
-    @functools.lru_cache(maxsize=1 << 12)  # noqa: B019 - lives as long as the data set
-    def counted(self, sentence: int) -> Counter[str]:
-        """Count the stems of a sentence."""
+    def _counted(self, sentence: int) -> Counter[str]:
         counts = Counter(self.stems[word] for word in self.batch.segments.numbers(sentence).tolist())
         del counts[""]
         return counts
 
-    @functools.lru_cache(maxsize=1 << 12)  # noqa: B019
-    def facts(self, sentence: int) -> TextFacts:
-        """Return what is compared of a sentence."""
+    def _facts(self, sentence: int) -> TextFacts:
         return text_facts(tuple(self.batch.segments.words(sentence)))
 
     def nearest(self, candidate: int) -> tuple[int, Comparison] | None:

@@ -35,6 +35,8 @@ _ALIKE = 0.95
 """Share of the content words that two texts have in common if an exchange of words is to be one of roles."""
 _SHORTEST = 4
 """Length from which a word with a prefix of negation is looked for."""
+_LONGEST = 40
+"""Characters of names that are compared."""
 _VARIANT = 0.6
 """Similarity from which names may be spellings of one."""
 _LONGEST_REPEATED = 6
@@ -132,7 +134,7 @@ def _number(lower: str) -> float | None:
     return float(known[lower]) if lower in known else None
 
 
-@functools.lru_cache(maxsize=1 << 17)
+@functools.lru_cache(maxsize=1 << 15)
 def word_facts(word: str) -> WordFacts:
     """Look a word up in the lists."""
     known = lists()
@@ -159,7 +161,6 @@ def word_facts(word: str) -> WordFacts:
     )
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def text_facts(words: tuple[str, ...]) -> TextFacts:
     """Return what is compared of the words of a text."""
     facts, known = tuple(map(word_facts, words)), lists()
@@ -252,7 +253,9 @@ def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
     stems = [fact.stem for fact in facts if _ordered(fact)]
     for i, lower in enumerate(lowers):
         passive = (
-            i > 1 and facts[i - 1].content and (facts[i - 1].tense == "past" or {*lowers[i - 4 : i - 1]} & known["be"])
+            i > 1
+            and facts[i - 1].content
+            and (facts[i - 1].tense == "past" or {*lowers[max(0, i - 4) : i - 1]} & known["be"])
         )
         if lower == "by" and passive:
             verb = before[i - 1]
@@ -418,7 +421,7 @@ def _variant(first: str, second: str) -> bool:
     if {first, second} <= lists()["dates"] | lists()["places"]:
         return False
     alike = first[:4] == second[:4] or (first[:3] == second[:3] and min(len(first), len(second)) > _SHORTEST)
-    return alike or SequenceMatcher(None, first, second, autojunk=False).ratio() >= _VARIANT
+    return alike or SequenceMatcher(None, first[:_LONGEST], second[:_LONGEST], autojunk=False).ratio() >= _VARIANT
 
 
 def _role_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:

@@ -123,3 +123,23 @@ def test_lists_are_lowercase_and_the_notation_is_short():
 def test_the_included_ranker_prefers_other_words_to_another_meaning(reference, right, wrong):
     scores = Ranker.load("full").candidate_scores(dataset_of([([reference], [right, *wrong])]))
     assert np.argmax(scores) == 0
+
+
+def test_odd_words_and_long_texts_are_compared():
+    odd = [
+        "9" * 400,
+        "\u0663",
+        "\u00b2",
+        "\u0130stanbul",
+        "'s",
+        "\u200b",
+        "A" * 5000,
+        "by",
+        "was",
+        "not",
+        "million",
+        "-",
+    ]
+    assert found(" ".join(odd), " ".join(odd[::-1])).keys() <= set(KINDS)
+    long = " ".join(["the plan was made by Anna"] * 5000)
+    assert found(f"{long} 8", f"{long} 9") == {"number": 1.0}
