@@ -23,6 +23,7 @@ _SUMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
 _COLUMN = re.compile(r"(\.[A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
+_LARGEST_WHOLE = 1_000_000_000
 DEEPEST = 6
 """Brackets in brackets."""
 T = TypeVar("T")
@@ -257,8 +258,11 @@ def _convert(text: str, hint: Any, where: str) -> object:
             return text == "true"
         elif alternative in (int, float, str):
             try:
-                return alternative(text)
+                value = alternative(text)
             except ValueError:
                 continue
+            if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
+                raise OptionError(f"{where}: expected a whole number of at most {_LARGEST_WHOLE:,} in size")
+            return value
     choices = [write(choice) for alternative in _alternatives(hint) for choice in typing.get_args(alternative)]
     raise OptionError(f"{where}: expected {_expected(hint)}{nearest(text, choices)}")

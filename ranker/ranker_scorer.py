@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -16,6 +16,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import faults
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import by_translation, from_texts
+from ranker.corpora.records import joined_texts, shown
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
@@ -200,25 +201,58 @@ def reward(
     >>> reward(prompts=["Translate: ...", "Translate: ..."], completions=["a b", "b c d"], target=["a b", "b"])
     [1.0, 0.0]
     """
-    chosen = scorer_of(scorer).for_systems()
+    return _Reward(scorer_of(scorer).for_systems(), references, lp, checks)
 
-    def score(
+
+@dataclass(frozen=True)
+class _Reward:
+    """The function that `reward` returns, in a form that can be pickled."""
+
+    scorer: Scorer
+    references: str
+    lp: str | None
+    checks: bool
+
+    @property
+    def __name__(self) -> str:
+        return f"ranker_{self.scorer.name}"
+
+    def __call__(
+        self,
         completions: Sequence[str | Sequence[Mapping[str, str]]],
         *,
         sources: Sequence[str] | None = None,
         **columns: Any,
     ) -> list[float]:
-        texts = [text if isinstance(text, str) else text[-1]["content"] for text in completions]
-        dataset = from_texts(texts, by_translation(columns.get(references)), sources, lp=lp)
-        if chosen.needs_references and not len(dataset.references):
-            raise DataError(f"no references: {chosen.name} requires a list of them in {references!r}", file="reward")
-        scores = chosen.score(chosen.statistics(dataset))
-        faulty = faults(dataset) != "" if checks else np.zeros(len(dataset), dtype=bool)
-        if chosen.is_fraction:
-            scores = np.where(faulty, 0.0, np.clip(scores if chosen.higher_is_better else 1 - scores, 0, 1))
+        """Return the reward of each completion."""
+        scorer, references = self.scorer, columns.get(self.references)
+        for name, values in (("completions", completions), (self.references, references or [])):
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                what = f"{name}: expected a list, one entry per completion, found {shown(values)}"
+                raise DataError(what, file="reward")
+        texts = [_text_of(completion) for completion in completions]
+        if None in texts:
+            at = texts.index(None)
+            what = f"expected a text, or messages with the text in the last, found {shown(completions[at])}"
+            raise DataError(f"completions[{at}]: {what}", file="reward")
+        if references is not None and None in (listed := [*references]):
+            what = f"{self.references}[{listed.index(None)}]: expected a reference, or a list of them, found null"
+            raise DataError(what, file="reward")
+        dataset = from_texts([text or "" for text in texts], by_translation(references), sources, lp=self.lp)
+        if scorer.needs_references and not len(dataset.references):
+            what = f"no references: {scorer.name} requires a list of them in {self.references!r}"
+            raise DataError(what, file="reward")
+        scores = scorer.score(scorer.statistics(dataset))
+        faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)
+        if scorer.is_fraction:
+            scores = np.where(faulty, 0.0, np.clip(scores if scorer.higher_is_better else 1 - scores, 0, 1))
         else:
-            scores = np.where(faulty, np.minimum(chosen.sign * scores, 0) - _FAULTY, chosen.sign * scores)
+            scores = np.where(faulty, np.minimum(scorer.sign * scores, 0) - _FAULTY, scorer.sign * scores)
         return [*map(float, scores)]
 
-    score.__name__ = f"ranker_{chosen.name}"
-    return score
+
+def _text_of(completion: Any) -> str | None:
+    """Return a text, or that of the last of some messages; None for anything else."""
+    if isinstance(completion, list | tuple) and completion and isinstance(completion[-1], Mapping):
+        return joined_texts(completion[-1].get("content"))
+    return completion if isinstance(completion, str) else None

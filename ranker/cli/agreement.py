@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from ranker.cli.options import Corpora, JobsOption, KindOption, OutputForm, ResamplesOption, SeedOption, working
-from ranker.cli.output import emit, print_table, say
+from ranker.cli.output import emit, figure, print_table, say
 from ranker.evaluation.choices import RankingMethod
 from ranker.signature import make_signature
 
@@ -87,7 +87,7 @@ def _figures(agreement: JudgesAgreement) -> list[dict[str, Any]]:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     interval = f"{row['low']:.3f} {row['high']:.3f}" if row["low"] == row["low"] else "-"
-    value = f"{row['value']:.3f}" if row["value"] == row["value"] else "-"
+    value = figure(row["value"])
     return {**{key: row[key] for key in ("lp", "judges", "units", "figure")}, "value": value, "95 % interval": interval}
 
 

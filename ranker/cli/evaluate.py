@@ -20,7 +20,7 @@ from ranker.cli.options import (
     unused_notes,
     working,
 )
-from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
+from ranker.cli.output import emit, estimate_columns, figure, interval, print_note, print_table, say, say_signatures
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, processed
 from ranker.signature import make_signature
@@ -205,7 +205,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
         "sources": row["sources"],
         "undefined": row["undefined"],
         "spearman": interval(row["spearman"]["tie-corrected"]),
-        "variance": f"{row['spearman_variance']['tie-corrected']:.3f}",
+        "variance": figure(row["spearman_variance"]["tie-corrected"]),
     }
     for selection, variants in row["tau"].items():
         shown[f"{selection} pairs"] = row["pairs"][selection]

@@ -13,7 +13,7 @@ import typer
 from typer import Option
 
 from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
-from ranker.errors import OptionError
+from ranker.errors import DataError, OptionError
 from ranker.files import exists, printable
 from ranker.progress import listening
 from ranker.threads import set_jobs
@@ -307,12 +307,26 @@ class Input(Corpora):
             corpora = [read_parallel(self.source, self.references, self.translations)]
         else:
             systems = [column.strip() for text in self.systems for column in text.split(",")]
-            corpora = [self._loaded(name, systems) for name in self.data]
+            try:
+                corpora = [self._loaded(name, systems) for name in self.data]
+            except DataError:
+                self._refuse_plain_texts()
+                raise
         if not self.no_references:
             return corpora
         from ranker.corpora.selection import without_references
 
         return [without_references(corpus) for corpus in corpora]
+
+    def _refuse_plain_texts(self) -> None:
+        """Say how to give files of plain text, if several are given as corpora."""
+        from ranker.corpora.formats.reading import format_of
+
+        if len(self.data) > 1 and all(Path(name).is_file() and format_of(name) is None for name in self.data):
+            *sources, reference, first = self.data[:3]
+            options = [*(f"-s {name}" for name in sources), f"-r {reference}", " ".join(["-t", first, *self.data[3:]])]
+            listed = printable(" ".join(options))
+            raise OptionError(f"files of plain text are given by options: {listed} (sources, references, translations)")
 
 
 class Without(tuple[str, ...]):

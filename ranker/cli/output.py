@@ -310,9 +310,12 @@ def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, f
     return {name: value, f"{name}.low": low, f"{name}.high": high}
 
 
+def figure(value: float) -> str:
+    """Write a figure of an evaluation for people: three decimals, a dash for what is not defined."""
+    return "-" if value != value else f"{value:.3f}"
+
+
 def interval(estimate: Estimate) -> str:
     """Write a figure with its interval."""
-    if estimate.value != estimate.value:
-        return "-"
-    value = f"{estimate.value:.3f}"
+    value = figure(estimate.value)
     return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"

@@ -28,6 +28,8 @@ from ranker.errors import DataError, counted, note_logger
 from ranker.files import printable
 
 _LOG = note_logger(__name__)
+LARGEST = 1e15
+"""The largest judgement or score of another program that is read, in size."""
 _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
 
 
@@ -196,6 +198,7 @@ def build_dataset(
     keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
     _check_keys(keys, arrays["candidates"], file, lines, unit)
     _check_alike(arrays, file or name, lines)
+    _check_sizes(judged, np.asarray(arrays["candidates"]["source"]), file or name, lines)
     judged["judge"] = _unless(judged["judge"], "")
     judged["value"] += 0.0
     arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
@@ -317,6 +320,14 @@ def _check_keys(
     if twice is not None:
         line = lines[candidates["source"][twice[0]]] if lines else None
         raise system_stands_twice(systems[twice[0]].as_py(), file, line)
+
+
+def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, lines: Sequence[int | None]) -> None:
+    """Refuse ratings of which no sum or square could be computed."""
+    values = np.asarray(ratings["value"], dtype=np.float64)
+    for at in np.flatnonzero(np.abs(values) > LARGEST)[:1].tolist():
+        what = f"{shown(ratings['kind'][at])} is {values[at]:g}: expected a number of at most {LARGEST:g} in size"
+        raise DataError(what, file=file, line=lines[source[ratings["candidate"][at]]] if lines else None)
 
 
 def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:

@@ -71,3 +71,30 @@ def test_notes_are_as_short_as_errors(refused: Refused) -> None:
     assert len(printed) < 700
     assert printed.startswith("ranker: note: x")
     assert printed.endswith("x is left out")
+
+
+def test_files_of_plain_text_as_arguments_are_told_their_options(tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("src.de", "ref.en", "a.en", "b.en"):
+        Path(name).write_text("Yes, it is.\nNo.\n")
+    for words, options in (
+        (("src.de", "ref.en", "a.en", "b.en"), "-s src.de -r ref.en -t a.en b.en"),
+        (("ref.en", "a.en"), "-r ref.en -t a.en"),
+    ):
+        printed = command("score", *words, "-m", "chrf", code=2)
+        what = f"files of plain text are given by options: {options} (sources, references, translations)"
+        assert printed.err == f"ranker: error: {what}\n"
+    Path("src.de").write_text("Yes.\nNo.\n")
+    assert "files of plain text are given by -s, -r and -t" in command("score", "src.de", "-m", "chrf", code=2).err
+
+
+@pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv"])
+@pytest.mark.parametrize("resamples", ["0", "50"])
+def test_what_is_not_defined_is_no_nan(tmp_path, command, form, resamples):
+    path = tmp_path / "eq.csv"
+    lines = [
+        f"s{at},the word {at} here,{name},the word {at} {text},3" for at in range(5) for name, text in ("Aa", "Bb")
+    ]
+    path.write_text("\n".join(["source,reference,system,text,score", *lines]) + "\n")
+    printed = command("evaluate", str(path), "-m", "chrf", "--resamples", resamples, "-f", form)
+    assert "nan" not in printed.out.lower()

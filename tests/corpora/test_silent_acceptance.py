@@ -149,3 +149,11 @@ def test_commands_print_these_notes(tmp_path, command, words):
     printed = command(*words, str(path))
     for what in ("1 reference is empty", "1 source has no output"):
         assert what in printed.out + printed.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "frame", "records"])
+@pytest.mark.parametrize("value", [1e308, -1e200])
+def test_ratings_that_no_sum_could_hold_are_refused(tmp_path, ending, value):
+    with pytest.raises(DataError) as error:
+        read(tmp_path / f"x.{ending}", rows({"fluency": 3.0}, {"fluency": value}))
+    assert error.value.what == f"'fluency' is {value:g}: expected a number of at most 1e+15 in size"

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.json_lines import read_records
+from ranker.corpora.formats.json_lines import CANDIDATES, read_records
 from ranker.corpora.formats.table_shapes import columns_of_records, is_other_shape, table_dataset
 from ranker.corpora.formats.tables import MISSING, Columns
 from ranker.corpora.records import assemble, build_dataset, shown
@@ -40,7 +40,8 @@ def from_frame(
     Parameters
     ----------
     frame : DataFrame
-        Of pandas, polars, Arrow, or anything else that exports Arrow streams (``__arrow_c_stream__``). Columns
+        Of pandas, polars, Arrow, or anything else that exports Arrow streams (``__arrow_c_stream__``) or has
+        ``to_pandas``, as data sets of Hugging Face. Columns
         ``source``, ``system``, ``text``, and optionally ``reference`` (or ``reference1``, ...), ``lp``,
         ``doc``, ``seg_id``, ``judge``, ``is_reference``; every other column holds ratings. The names and the rules
         are those of CSV files; see `ranker.corpora.formats.tables`. Levels of the index with such names are read as
@@ -75,8 +76,8 @@ def from_frame(
 
 
 def is_frame(value: object) -> bool:
-    """Whether a value is a data frame of pandas, or of another library that exports Arrow streams."""
-    return isinstance(value, pd.DataFrame) or hasattr(value, "__arrow_c_stream__")
+    """True if a value is a data frame of pandas, or of another library that exports Arrow streams or makes one."""
+    return isinstance(value, pd.DataFrame) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "to_pandas")
 
 
 def dataset_and_rows(
@@ -84,13 +85,17 @@ def dataset_and_rows(
 ) -> tuple[Dataset, Int64Array | None]:
     """Return the data set that a frame holds, and the candidate of every row, shape (rows,), if rows are candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
-        frame = pa.table(frame).to_pandas()
+        arrow = hasattr(frame, "__arrow_c_stream__")
+        frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
     if not isinstance(frame, pd.DataFrame):
         what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
         raise DataError(f"{what}: use ranker.from_records for records, ranker.from_texts for texts", file=name)
     if frame.columns.nlevels > 1:
         raise DataError("multi-level columns: expected one name per column", file=name)
     header = [str(column) for column in frame.columns]
+    if {*CANDIDATES} & {*header}:
+        # rows of sources, whose candidates are nested
+        return from_records(frame.to_dict("records"), name, lp=lp), None
 
     def place(row: int) -> str:
         label = _plain(frame.index[row])

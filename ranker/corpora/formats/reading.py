@@ -156,7 +156,7 @@ def parse_dataset(
     raise DataError(
         f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
         "or a table "
-        "whose first line names its columns",
+        "whose first line names its columns; files of plain text are given by -s, -r and -t",
         file=file,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +23,11 @@ from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows
 from ranker.corpora.languages import language_pair
-from ranker.corpora.records import shown
-from ranker.errors import DataError, counted, nearest
+from ranker.corpora.records import LARGEST, shown
+from ranker.errors import DataError, counted, nearest, note_logger
 from ranker.files import display_name, read_text, sha256
 
+_LOG = note_logger(__name__)
 _KEYS = ("lp", "seg_id", "system")
 _TEXTS = ("mt", "hypothesis")
 """Names of the translation in the output of COMET and MetricX."""
@@ -94,27 +95,41 @@ class SegmentScores:
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
         """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,)."""
-        system = self._systems(dataset)
-        source = self._sources(dataset, system, pairs)
+        systems = self._systems(dataset)
+        there = np.array([name is not None for name in systems])
+        system = [name for name in systems if name is not None]
+        part = replace(self, rows=[row for row, known in zip(self.rows, there, strict=True) if known])
+        source = part._sources(dataset, system, pairs)
         names = dataset.candidates["system"].to_numpy(object)
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         width = max(len(codes), 1)
         place = pd.Index(dataset.candidate_source * width + np.array([codes[name] for name in names], dtype=np.int64))
         wanted = source * width + np.array([codes[name] for name in system], dtype=np.int64)
-        candidate = place.get_indexer(pd.Index(wanted))
+        candidate = np.full(len(self.rows), -1, dtype=np.int64)
+        candidate[there] = np.where(source < 0, -1, place.get_indexer(pd.Index(wanted)))
         score = self.values
-        for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
-            what = f"has a score of system {shown(system[at])} for {source_place(dataset, int(source[at]))}"
-            raise self.error(f"{what}, which it did not translate", self.rows[at])
+        self._note_unused(dataset, np.flatnonzero((candidate < 0) & ~np.isnan(score)), int((~np.isnan(score)).sum()))
         again = np.flatnonzero((candidate >= 0) & pd.Series(candidate).duplicated().to_numpy())
         for at in again[:1].tolist():
             first = self.rows[int(np.argmax(candidate == candidate[at]))]
-            what = f"system {shown(system[at])} has a second score for {source_place(dataset, int(source[at]))}"
+            row, where = int(candidate[at]), int(dataset.candidate_source[candidate[at]])
+            what = f"system {shown(names[row])} has a second score for {source_place(dataset, where)}"
             raise self.error(f"{what} (the first: {_named(first)}); expected one", self.rows[at])
         self._check_texts(dataset, candidate)
         candidate_scores = np.full(len(dataset), np.nan)
         candidate_scores[candidate[candidate >= 0]] = score[candidate >= 0]
         return candidate_scores
+
+    def _note_unused(self, dataset: Dataset, unused: Int64Array, number: int) -> None:
+        """Tell the user how many scores are of nothing in the data set; all of them are an error."""
+        if len(unused):
+            row = self.rows[int(unused[0])]
+            keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
+            what = f"{len(unused):,} of {counted(number, 'score')} belong to no candidate of {dataset.name}"
+            where = f"first: {_named(row)}{''.join(f', {key}' for key in keys)}"
+            if len(unused) == number:
+                raise self.error(f"{what} ({where}): expected scores of its systems and segments")
+            _LOG.warning("ranker: note: %s: %s (%s): not used", self.file, what, where)
 
     def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
         """Refuse scores of other translations than those of the data set."""
@@ -125,10 +140,10 @@ class SegmentScores:
                 what = f"belongs to the translation {shown(row.text)}, but {where} has {shown(texts[place])}"
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
-    def _systems(self, dataset: Dataset) -> list[str]:
-        """Return the system of every row under the name that the data set has for it."""
+    def _systems(self, dataset: Dataset) -> list[str | None]:
+        """Return the system of every row under the name that the data set has for it, None for other systems."""
         known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
-        by_name: dict[str | None, str] = {}
+        by_name: dict[str | None, str | None] = {}
         for row in self.rows:
             if row.system in by_name:
                 continue
@@ -146,18 +161,19 @@ class SegmentScores:
             fitting = [spelling for spelling in (row.system, bare, bare.rsplit(".", 1)[0]) if spelling in known][:1]
             fitting = fitting or [name for name in known if name.rsplit(".", 1)[0] == bare]
             fitting = fitting or [name for name in known if f".{name}." in f".{bare}."]
-            if len(fitting) != 1:
-                hint = nearest(row.system[:60], known)
-                raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)
-            by_name[row.system] = fitting[0]
-        twice = pd.Series(by_name.values(), index=list(by_name)).duplicated(keep=False)
+            by_name[row.system] = fitting[0] if len(fitting) == 1 else None
+        if not any(by_name.values()):
+            row = self.rows[0]
+            hint = nearest(str(row.system)[:60], known)
+            raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)
+        twice = pd.Series({key: name for key, name in by_name.items() if name}).duplicated(keep=False)
         if twice.any():
             duplicated = " and ".join(shown(name) for name in list(twice[twice].index)[:2])
             raise self.error(f"systems {duplicated} are the same system of {dataset.name}; rename or remove one")
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the source of every row, a row of the table of sources."""
+        """Return the source of every row, a row of the table of sources; -1 for other segments."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
         pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)
@@ -170,13 +186,14 @@ class SegmentScores:
             places = by_id.get(row.seg_id, [])
             if row.lp is not None:
                 places = [place for place in places if pairs[place] == language_pair(row.lp)]
-            if len(places) != 1:
+            if not places:
+                indices.append(-1)
+            elif len(places) != 1:
                 named = f"seg_id {shown(row.seg_id)}{'' if row.lp is None else f' of {shown(row.lp)}'}"
-                if not places:
-                    raise self.error(f"expected a segment of {dataset.name}, found {named}", row)
                 advice = "add the language pair in a column or key 'lp'" if row.lp is None else "score them separately"
                 raise self.error(f"{named} matches {len(places)} segments of {dataset.name}: {advice}", row)
-            indices.append(places[0])
+            else:
+                indices.append(places[0])
         return np.array(indices, dtype=np.int64)
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
@@ -244,6 +261,9 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
             ]
     if not rows:
         raise DataError(f"contains no score, {_FORMS}", file=file)
+    for row in rows:
+        if abs(row.score) > LARGEST:
+            raise _error(f"the score {row.score:g}: expected a number of at most {LARGEST:g} in size", file, row)
     for key in _KEYS:
         has = [getattr(row, key) is not None for row in rows]
         if any(has) and not all(has):

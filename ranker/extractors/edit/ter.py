@@ -91,10 +91,10 @@ class TranslationEditRate(Metric):
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
-        for option, lowest in (("beam", 1), ("max_distance", 0), ("max_size", 0)):
+        for option, lowest, highest in (("beam", 1, 1_000_000), ("max_distance", 0, 1_000_000), ("max_size", 0, 1000)):
             value = getattr(self, option)
-            if value is not None and value < lowest:
-                raise OptionError(f"ter[{option}={value}]: expected {lowest} or more")
+            if value is not None and not lowest <= value <= highest:
+                raise OptionError(f"ter[{option}={value}]: expected a whole number from {lowest} to {highest:,}")
 
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""

@@ -155,8 +155,8 @@ class Meteor(Metric):
             raise OptionError(f"meteor[beta={self.beta}]: expected 0 or more")
         if self.language != AUTO and language_code(self.language) is None:
             raise OptionError(f"meteor[language={self.language}]: expected auto or a language, such as de or german")
-        if self.beam < 1:
-            raise OptionError(f"meteor[beam={self.beam}]: expected 1 or more")
+        if not 1 <= self.beam <= 100_000:
+            raise OptionError(f"meteor[beam={self.beam}]: expected a whole number from 1 to 100,000")
         if self.lowercase and self.tokenizer in ("meteor", "meteor-words"):
             raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} always lowercases")
 

@@ -65,8 +65,8 @@ class Chrf(Metric):
         for option, lowest in (("order", 1), ("word_order", 0)):
             if not lowest <= getattr(self, option) <= 9:
                 raise OptionError(f"chrf[{option}={getattr(self, option)}]: expected {lowest} to 9")
-        if not 0 < self.beta < np.inf:
-            raise OptionError(f"chrf[beta={self.beta}]: expected a positive number")
+        if not 0 < self.beta <= 1e6:
+            raise OptionError(f"chrf[beta={self.beta:g}]: expected a positive number of at most 1,000,000")
 
     @property
     def tokenizer(self) -> Tokenizer:  # type: ignore[override]

@@ -21,8 +21,8 @@ class TreeMetric(PermutationMetric):
     def __post_init__(self) -> None:
         """Refuse options out of range."""
         super().__post_init__()
-        if not 0 < self.beta <= 1:
-            raise OptionError(f"{self.name}[beta={self.beta}]: expected a number above 0 and at most 1")
+        if not 1e-6 <= self.beta <= 1:
+            raise OptionError(f"{self.name}[beta={self.beta}]: expected a number from 0.000001 to 1")
         if not 0 <= self.gamma < 1:
             raise OptionError(f"{self.name}[gamma={self.gamma}]: expected a number from 0 and below 1")
 

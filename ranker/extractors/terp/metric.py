@@ -106,10 +106,10 @@ class TranslationEditRatePlus(Metric):
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
-        for option, lowest in (("beam", 1), ("max_distance", 0), ("max_size", 0)):
+        for option, lowest, highest in (("beam", 1, 1_000_000), ("max_distance", 0, 1_000_000), ("max_size", 0, 1000)):
             value = getattr(self, option)
-            if value is not None and value < lowest:
-                raise OptionError(f"terp[{option}={value}]: expected {lowest} or more")
+            if value is not None and not lowest <= value <= highest:
+                raise OptionError(f"terp[{option}={value}]: expected a whole number from {lowest} to {highest:,}")
         if self.paraphrases is not None and not self.edit_costs.paraphrases:
             raise OptionError(f"terp[paraphrases={self.paraphrases}]: costs={self.costs} does not use paraphrases")
         if self.parity is not None and self.costs == "terp" and self.tokenizer == type(self).tokenizer:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import doctest
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+import ranker
 from ranker import from_frame, from_records, from_texts
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
@@ -193,3 +196,32 @@ def test_the_examples_of_the_docstrings():
 def test_what_is_no_frame_is_refused():
     with pytest.raises(DataError, match="expected a data frame with one row per candidate, found list: use ranker"):
         from_frame([{"text": "a"}])  # type: ignore[arg-type]
+
+
+class HubDataset:
+    """What `datasets.Dataset` has: no Arrow stream, but rows and `to_pandas`."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: object) -> object:
+        return self.rows[key] if isinstance(key, int) else [row[key] for row in self.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        return pa.Table.from_pylist(self.rows).to_pandas()
+
+
+def test_data_sets_of_the_hub_are_frames() -> None:
+    flat = [{"source": "Hallo", "reference": "hello", "system": system, "text": system} for system in ("hi", "ho")]
+    nested = [
+        {"source": "Hallo", "references": ["hello"], "candidates": [{"system": s, "text": s} for s in ("hi", "ho")]}
+    ]
+    for rows in (flat, nested):
+        dataset = ranker.from_frame(HubDataset(rows))
+        assert dataset.candidates["text"].tolist() == ["hi", "ho"]
+        assert dataset.references["text"].tolist() == ["hello"]
+        ranked = ranker.rank(HubDataset(rows), model="full-any")
+        assert sorted(ranked["text"]) == ["hi", "ho"]

@@ -118,15 +118,31 @@ def test_one_score_a_line_is_of_the_only_system(read: Write) -> None:
         scores.of_candidates(translated())
 
 
-def test_rows_count_the_segments_that_their_system_translated(read: Write) -> None:
+def test_rows_count_the_segments_that_their_system_translated(read: Write, caplog: pytest.LogCaptureFixture) -> None:
     dataset = translated(lacking=("A", 1))
     expected = {"A": [0.5, 3.0], "B": SCORES["B"]}
     fewer = read("fewer.tsv", format_scores(expected))
     assert by_system(dataset, fewer.of_candidates(dataset)) == expected
     with_none = read("none.tsv", format_scores({"A": [0.5, None, 3.0], "B": SCORES["B"]}))
     assert by_system(dataset, with_none.of_candidates(dataset)) == expected
-    with pytest.raises(DataError, match=r"all.tsv:2: has a score of system 'A' for data\[de-en:x 1\], which it did"):
-        read("all.tsv", FORMS["m-refA.seg.score"]).of_candidates(dataset)
+    every = read("all.tsv", FORMS["m-refA.seg.score"])
+    assert by_system(dataset, every.of_candidates(dataset)) == expected
+    assert caplog.messages == [
+        "ranker: note: all.tsv: 1 of 6 scores belong to no candidate of data (first: line 2, system 'A'): not used"
+    ]
+
+
+def test_a_file_may_have_scores_of_more_systems_and_segments(read: Write, caplog: pytest.LogCaptureFixture) -> None:
+    dataset = translated()
+    others = "de-en\t99\tA\t7\nde-en\t99\tZ\t7\nde-en\t7\tZ\t7\nfr-it\t7\tA\t7\n"
+    more = read("more.tsv", FORMS["keyed.tsv"] + others)
+    assert by_system(dataset, more.of_candidates(dataset)) == SCORES
+    assert caplog.messages == [
+        "ranker: note: more.tsv: 4 of 10 scores belong to no candidate of data (first: line 8, lp 'de-en', seg_id '99', "
+        "system 'A'): not used"
+    ]
+    positional = read("z.score", format_scores({"Z": [1.0], **SCORES}))
+    assert by_system(dataset, positional.of_candidates(dataset)) == SCORES
 
 
 def test_rows_are_counted_by_language_pair_where_it_is_named(read: Write) -> None:

@@ -1,0 +1,55 @@
+"""Rewards for trainers: what they refuse, and that they can be sent to other processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import ranker
+from ranker.errors import DataError
+
+NOTHING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
+
+
+@pytest.mark.parametrize("scorer", ["chrf", "ter"])
+def test_a_reward_can_be_pickled(scorer):
+    reward = ranker.reward(scorer, references="target", lp="de-en")
+    again = pickle.loads(pickle.dumps(reward))
+    columns = {"completions": ["the house", "a day"], "target": ["the house", "the day"]}
+    assert again(**columns) == reward(**columns)
+    assert again.__name__ == reward.__name__ == f"ranker_{scorer}"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"completions": None}, "reward: completions: expected a list, one entry per completion, found null"),
+        (
+            {"completions": ["a", None]},
+            "reward: completions[1]: expected a text, or messages with the text in the last, found null",
+        ),
+        (
+            {"completions": [[]], "references": ["b"]},
+            "reward: completions[0]: expected a text, or messages with the text in the last, found []",
+        ),
+        (
+            {"completions": [[{"role": "assistant", "content": None}]], "references": ["b"]},
+            "reward: completions[0]: expected a text, or messages with the text in the last, found "
+            '[{"role": "assistant", "content": null}]',
+        ),
+        (
+            {"completions": ["a", "b"], "references": ["x", None]},
+            "reward: references[1]: expected a reference, or a list of them, found null",
+        ),
+        (
+            {"completions": ["a"], "references": ["b"], "sources": [None]},
+            f"sources[0]: expected a string, found null {NOTHING}",
+        ),
+    ],
+)
+def test_what_is_no_text_is_refused_in_one_line(columns, message):
+    with pytest.raises(DataError) as error:
+        ranker.reward("chrf")(**{"references": ["x"] * 2, **columns})
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
