@@ -138,8 +138,8 @@ def test_a_file_may_have_scores_of_more_systems_and_segments(read: Write, caplog
     more = read("more.tsv", FORMS["keyed.tsv"] + others)
     assert by_system(dataset, more.of_candidates(dataset)) == SCORES
     assert caplog.messages == [
-        "ranker: note: more.tsv: 4 of 10 scores belong to no candidate of data (first: line 8, lp 'de-en', seg_id '99', "
-        "system 'A'): not used"
+        "ranker: note: more.tsv: 4 of 10 scores belong to no candidate of data (first: line 8, lp 'de-en', seg_id "
+        "'99', system 'A'): not used"
     ]
     positional = read("z.score", format_scores({"Z": [1.0], **SCORES}))
     assert by_system(dataset, positional.of_candidates(dataset)) == SCORES
