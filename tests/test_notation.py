@@ -46,7 +46,7 @@ def test_parse_build_describe_is_identity(text):
     assert notation.describe(notation.build(Thing, spec.name, dict(spec.options))) == text
 
 
-@given(st.integers(), st.floats(allow_nan=False), st.booleans(), st.sampled_from("ab"))
+@given(st.integers(-(10**9), 10**9), st.floats(allow_nan=False), st.booleans(), st.sampled_from("ab"))
 def test_any_options_come_back(count, rate, flag, mode):
     thing = Thing(count, rate, flag, mode)
     spec = notation.parse(notation.describe(thing))
