@@ -4,6 +4,8 @@ PYTHON ?= python3
 export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
+# what all tests need takes long to install: a browser's driver, and KenLM, which is compiled
+TESTED := $(VENV)/$(if $(RANKER_THOROUGH),.thorough,.test)
 
 .PHONY: demo demo-included demo-model demo-evaluation demo-report test lint types pytest clean wheel release docs
 
@@ -34,17 +36,17 @@ demo-report:
 test: lint pytest
 
 # each process begins with its own part of the tests, so that few kernels are compiled by more than one
-pytest: $(VENV)/.test
+pytest: $(TESTED)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-lint: $(VENV)/.test
+lint: $(TESTED)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 
-types: $(VENV)/.test
+types: $(VENV)/.checks
 	$(BIN)/mypy
 
-wheel: $(VENV)/.test
+wheel: $(VENV)/.checks
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/check-wheel-contents dist/*.whl
@@ -60,13 +62,19 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 
 # pip is called once for each: to call it takes seconds; a new pip installs in two thirds of the time of an old one
-$(VENV)/.report $(VENV)/.test $(VENV)/.docs: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV) > /dev/null
+$(addprefix $(VENV)/.,report test thorough checks docs): pyproject.toml
+	@test -x $(BIN)/python || $(NEW_VENV) || $(PYTHON) -m venv --upgrade-deps $(VENV) > /dev/null
 	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	@touch $@
 
+# the newest pip from the one that there is, if it can, is quicker than the one that comes with Python and then the newest
+NEW_VENV = { $(PYTHON) -m venv --without-pip $(VENV) && \
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile pip; } > /dev/null 2>&1
+
 $(VENV)/.report: EXTRAS = report
 $(VENV)/.test: EXTRAS = test,lint
+$(VENV)/.thorough: EXTRAS = test,lint,test-thorough
+$(VENV)/.checks: EXTRAS = test,types,release
 $(VENV)/.docs: EXTRAS = docs
 
 clean:

@@ -19,7 +19,7 @@ import pytest
 from ranker import Dataset, load_dataset
 from ranker.extractors.lexical.function_words import ENGLISH
 from tests.command_line import Command, Printed
-from tests.effort import THOROUGH, examples
+from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 
@@ -59,6 +59,21 @@ def pytest_runtestloop() -> None:
     """Look for garbage again, but not after every few objects."""
     gc.set_threshold(50_000, 20, 100)
     gc.enable()
+
+
+def pytest_sessionstart() -> None:
+    """Run what is slow to compile as plain Python, unless everything is to be tried."""
+    if THOROUGH:
+        return
+    from ranker.storage.kernels import Kernel
+
+    stays_plain = Kernel._stays_plain
+
+    def stays_plain_if_slow(kernel: Kernel, arguments: tuple[Any, ...]) -> bool:
+        slow = kernel.elements > 0 and kernel.__module__.startswith(SLOW_TO_COMPILE)
+        return slow or stays_plain(kernel, arguments)
+
+    Kernel._stays_plain = stays_plain_if_slow  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(wrapper=True)

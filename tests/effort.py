@@ -13,6 +13,15 @@ thorough = pytest.mark.thorough
 """Takes long: most try what a quicker test tries with more data, other sizes or another fault, some need a browser."""
 
 
+SLOW_TO_COMPILE = (
+    "ranker.extractors.edit.shifts",
+    "ranker.extractors.meteor.",
+    "ranker.extractors.paraphrase.matching",
+    "ranker.extractors.terp.",
+)
+"""Modules whose kernels take 5 to 20 s each to compile, and little as plain Python on what most tests have."""
+
+
 def further(*case: object) -> Any:
     """Return a case of a test with parameters that is tried with all there is."""
     return pytest.param(*case, marks=thorough)
@@ -20,4 +29,4 @@ def further(*case: object) -> Any:
 
 def examples(count: int) -> int:
     """Return how many examples hypothesis tries where `count` are thorough."""
-    return count if THOROUGH else max(10, count // 3)
+    return count if THOROUGH else max(10, count // 5)

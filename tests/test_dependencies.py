@@ -20,7 +20,8 @@ OLDEST = ROOT / ".ci" / "oldest.txt"
 @pytest.mark.skipif(not OLDEST.is_file(), reason="only in a checkout")
 def test_the_oldest_versions_tested_are_the_oldest_allowed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["test"]]
+    extras = project["optional-dependencies"]
+    declared = [Requirement(line) for line in project["dependencies"] + extras["test"] + extras["test-thorough"]]
     pinned = [Requirement(line) for line in OLDEST.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     oldest = {item.name: Version(next(iter(item.specifier)).version) for item in pinned}
     lowest = {

@@ -33,7 +33,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = sorted(made)
-    count = (2_000 if THOROUGH else 120) // 4
+    count = (2_000 if THOROUGH else 40) // 4
     for number in range(part * count, (part + 1) * count):
         name = names[number % len(names)]
         result = fuzz.check(made[name], fuzz.input_of(made[name], name, 0, number), tmp_path)

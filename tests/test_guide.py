@@ -17,6 +17,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from tests.datasets import part_of_corpus
+from tests.effort import thorough
 from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,14 +25,20 @@ README = ROOT / "README.md"
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 EXAMPLES = [
-    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(
+        code, id=f"{page.relative_to(ROOT)}-{number}", marks=[thorough] if re.search(r"\b(train|fit)\(", code) else []
+    )
     for page in PAGES
     for number, code in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")), 1)
 ]
 
 CONSOLE = re.compile(r"^```console\n\$ ranker (.*)\n((?:.*\n)*?)```", flags=re.MULTILINE)
 SHOWN = [
-    pytest.param(page, command, output, id=f"{page.relative_to(ROOT)}-{command.split()[0]}-{number}")
+    pytest.param(
+        *(page, command, output),
+        id=f"{page.relative_to(ROOT)}-{command.split()[0]}-{number}",
+        marks=[thorough] if command.split()[0] in ("systems", "contrast", "report") else [],
+    )
     for page in PAGES
     if page != README
     for number, (command, output) in enumerate(CONSOLE.findall(page.read_text(encoding="utf-8")), 1)

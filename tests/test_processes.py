@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.collect.conftest import Client, free_port, settings, small
+from tests.effort import thorough
 
 NAMES = ("bz2", "copy", "pickle", "random", "secrets", "selectors", "socket", "struct", "subprocess", "tempfile")
 NAMES += ("threading", "multiprocessing", "numpy", "ranker", "typing", "joblib", "concurrent", "signal", "weakref")
@@ -33,6 +34,7 @@ def python(tmp_path, code):
     subprocess.run([sys.executable, program], check=True, timeout=120)
 
 
+@thorough
 def test_the_server_of_a_campaign(hostile, tmp_path):
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     from ranker.collect.making import make_campaign
@@ -62,6 +64,7 @@ def test_processes_that_parse(hostile, tmp_path):
     )
 
 
+@thorough
 def test_processes_of_dask(hostile, tmp_path):
     pytest.importorskip("distributed", reason="mt-ranker[dask] is not installed")
     python(

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from ranker.arrays import FloatArray
-from tests.effort import further
+from tests.effort import further, thorough
 
 ROOT = Path(__file__).resolve().parents[1]
 CANDIDATES = {
@@ -82,7 +82,8 @@ def numbers(rows: list[list[float]]) -> FloatArray:
     return np.concatenate([np.asarray(row) for row in rows])
 
 
-@pytest.mark.parametrize("data", ["bus.json", further("sample")])
+@pytest.mark.parametrize("data", ["bus.json", "sample"])
+@thorough
 def test_one_machine_gives_the_same_bytes_whatever_its_settings(data, tmp_path):
     """Threads of every library, order of sets, locale and time zone."""
     written = []

@@ -14,6 +14,7 @@ import pytest
 
 import ranker
 from ranker import RankerError, make_metric
+from tests.effort import thorough
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "recipes.md"
 BLOCKS = re.findall(
@@ -37,6 +38,7 @@ def test_recipes_run_and_hand_over_scores(monkeypatch):
 
 
 @pytest.mark.skipif(not BLOCKS, reason="documents are not part of the wheel")
+@thorough
 def test_a_validation_script_prints_one_number(tmp_path):
     (tmp_path / "ranker").write_text(f'#!/bin/sh\nexec {sys.executable} -m ranker "$@"\n')
     (tmp_path / "validate.sh").write_text(next(block for block in BLOCKS if block.startswith("#!")))

@@ -12,6 +12,7 @@ from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.learning.aligner.model import AlignmentModel
 from tests.command_line import Command
+from tests.effort import thorough
 from tests.golden_examples import FOLDER
 
 SENTENCES = (FOLDER / "files" / "de").read_text().splitlines()
@@ -29,6 +30,7 @@ def words(line: str, source: str, target: str) -> list[tuple[str, str]]:
     return [(first[int(i)], second[int(j)]) for i, j in links]
 
 
+@thorough
 def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], folder: Path) -> None:
     ranker("align", "train", "-s", "de", "-t", "en", "--model", "m")
     (folder / "new.de").write_text("gestern sucht Anna das Haus, 7\n\ngestern kauft Anna das Zebra, 99\n")

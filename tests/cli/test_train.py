@@ -17,6 +17,7 @@ from ranker.errors import DataError
 from ranker.learning.encoder.files import EncoderFiles
 from ranker.ranking import Ranker
 from ranker.settings import Settings
+from tests.effort import thorough
 
 
 @pytest.fixture
@@ -49,6 +50,7 @@ def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[s
     return items
 
 
+@thorough
 def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_sources(train):
     printed, err = train("--data", "sample", "--model", "m.model", "--long-signatures")
     assert err == ""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import thorough
+
 EXTRA = ["--restarts", "2", "--directions", "1"]
 
 
@@ -39,6 +41,7 @@ def test_from_corpus_to_tuned_translations(call, dev):
     assert call("rerank", "dev.nbest", "--weights", "tuned.ini")[0] == first
 
 
+@thorough
 def test_equal_calls_write_equal_bytes(call, dev):
     for name in "ab":
         call("tune", *dev, "-m", "ter", "--weights", name, *EXTRA, "--jobs", "1" if name == "a" else "2")

@@ -13,6 +13,7 @@ import pytest
 from tests.collect.conftest import free_port
 from tests.collect.test_quality import judge_in_file
 from tests.command_line import Command
+from tests.effort import thorough
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "collect.md"
 
@@ -40,6 +41,7 @@ def call(words: list[str], command: Command) -> None:
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="documents are not part of the wheel")
+@thorough
 def test_the_commands_of_the_page_run(tmp_path, monkeypatch, command):
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
+from tests.effort import thorough
 
 
 @pytest.fixture
@@ -18,6 +19,7 @@ def here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+@thorough
 def test_ye07(here, command):
     sample = catalogue.load("sample")
     # as many sources as a language model needs to have 100 references
@@ -28,6 +30,7 @@ def test_ye07(here, command):
     assert "| BLEU+DS |" in printed
 
 
+@thorough
 def test_isozaki10(here, command):
     words = ["--data", "sample", "--kind", "adequacy", "--resamples", "50", "--output", "out.json"]
     printed = command("experiment", "isozaki10", *words).out

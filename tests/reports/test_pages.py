@@ -25,6 +25,7 @@ from ranker.reports.plots.drawing import shortened
 from ranker.reports.plots.forms import Series, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
+from tests.effort import thorough
 from tests.reports.conftest import FINDINGS, page_of
 
 VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
@@ -130,6 +131,7 @@ def test_page_can_be_used_without_eyes_or_mouse(written):
     assert page.elements[0][1]["lang"] == "en"
 
 
+@thorough
 def test_same_findings_same_bytes(model, sample, compared, compared_systems, pages):
     first, second = pages("findings"), page_of(examine(model, [sample], examples=3, resamples=50))
     assert first[0] == second[0]

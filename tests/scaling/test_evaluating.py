@@ -9,9 +9,10 @@ import pytest
 from ranker.corpora.shards.making import make_shards
 from tests.command_line import Command
 from tests.datasets import part_of_corpus
+from tests.effort import further
 
 
-@pytest.mark.parametrize("words", [("--metric", "ter", "--kind", "adequacy"), ("--model", "full-any")])
+@pytest.mark.parametrize("words", [("--metric", "ter", "--kind", "adequacy"), further(("--model", "full-any"))])
 def test_figures_are_those_of_the_whole(command: Command, corpus, shards_of, words):
     more = ("--resamples", "50", "--json")
     whole = json.loads(command("evaluate", str(corpus), *words, *more).out)

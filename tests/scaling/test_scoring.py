@@ -18,6 +18,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
 from ranker.ranker_scorer import make_scorer
 from tests.command_line import Command
+from tests.effort import further
 from tests.scaling.conftest import dask_scheduler
 
 METRICS = "bleu,chrf,ter,perp[model=shipped],meteor,rouge_l"
@@ -32,7 +33,7 @@ def same(result: pd.Series, expected: np.ndarray) -> bool:
     return np.allclose(result.to_numpy(np.float64), expected, rtol=0, atol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("number", [1, 2, 7])
+@pytest.mark.parametrize("number", [further(1), 2, 7])
 def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shards_of, number):
     command("score", shards_of(number), "--metric", METRICS, "--out", str(tmp_path))
     result = results(tmp_path)
@@ -43,7 +44,7 @@ def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shar
         assert same(result[scorer.name], units.score(scorer, scorer.statistics(sources))), name
 
 
-@pytest.mark.parametrize("level", ["system", "document"])
+@pytest.mark.parametrize("level", ["system", further("document")])
 @pytest.mark.parametrize("words", [("--metric", "bleu,rouge_l"), ("--model", "full-any")])
 def test_scores_of_systems_and_documents_are_those_of_the_whole(command: Command, corpus, shards_of, level, words):
     words = (*words, "--level", level, "--json")
@@ -77,7 +78,7 @@ def is_ranked_so(folder: Path, expected: pd.DataFrame) -> bool:
     return all(same(result[column], expected[column].to_numpy()) for column in ("score", "margin"))
 
 
-@pytest.mark.parametrize("number", [1, 2, 7])
+@pytest.mark.parametrize("number", [further(1), 2, further(7)])
 def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ranked, number):
     command("rank", shards_of(number), "--model", "full-any", "--out", str(tmp_path))
     assert is_ranked_so(tmp_path, ranked)

@@ -16,7 +16,7 @@ from ranker.extractors.text import ngrams, sequences, tokenizers
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.storage import kernels
-from tests.effort import further
+from tests.effort import thorough
 
 RUNS = 20
 
@@ -138,8 +138,9 @@ def test_the_replacement_gives_the_same_bits(compiled):
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(TERCOM, 20, 50, 10), Limits(TERCOM, 3, 50, 10), further(Limits(SACREBLEU, 9, 50, 10))]
+    "limits", [Limits(TERCOM, 20, 50, 10), Limits(TERCOM, 3, 50, 10), Limits(SACREBLEU, 9, 50, 10)]
 )
+@thorough
 def test_edit_distances_and_searches_for_shifts_are_the_same(limits):
     random = np.random.default_rng(0)
     references = [random.integers(0, 20, size).astype(np.int32) for size in random.integers(1, 90, RUNS)]

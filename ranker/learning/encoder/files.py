@@ -95,9 +95,16 @@ class EncoderFiles:
         names = (_CONFIG, _TOKENIZER, *_OTHERS)
         for path in (*(self.directory / name for name in names), *self.weights):
             if path.is_file():
-                with path.open("rb") as stream:
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+                state = path.stat()
+                digest.update(_file_digest(path, state.st_ino, state.st_size, state.st_mtime_ns))
         return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=64)
+def _file_digest(path: Path, *_state: int) -> bytes:
+    """SHA-256 of a file, which is read again only if its state has changed."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _small_folder() -> Path:

@@ -110,8 +110,15 @@ systems = st.dictionaries(
 
 @given(systems, st.data())
 @settings(max_examples=8, deadline=None)
-@pytest.mark.parametrize("test", ["bs", "ar"])
-@pytest.mark.parametrize("name", ["trained", "chrf", "bleu", "nist"])
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("trained", "bs"),
+        ("nist", "ar"),
+        *(further(name, "bs") for name in ("chrf", "bleu", "nist")),
+        *(further(name, "ar") for name in ("trained", "chrf", "bleu")),
+    ],
+)
 def test_other_systems_change_no_score_interval_or_p(name, test, drawn, data):
     outputs = {key: list(output(*value)) for key, value in drawn.items()}
     before = said(outputs, name, test)

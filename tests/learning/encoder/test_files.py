@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,8 +44,24 @@ def test_the_digest_changes_with_the_weights_and_not_with_the_card(directory):
     before = check(directory).digest
     (directory / "README.md").write_text("words")
     assert check(directory).digest == before
-    (directory / "model.safetensors").write_bytes(b"y")
+    (directory / "model.safetensors").write_bytes(b"others")
     assert check(directory).digest != before
+
+
+def test_files_are_read_again_for_the_digest_only_if_they_have_changed(directory, monkeypatch):
+    read, file_digest = [], hashlib.file_digest
+
+    def noted(stream, name):
+        read.append(Path(stream.name).name)
+        return file_digest(stream, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", noted)
+    before = check(directory).digest
+    assert check(directory).digest == before
+    assert sorted(read) == ["config.json", "model.safetensors", "tokenizer.json"]
+    (directory / "tokenizer.json").write_text("{ }")
+    assert check(directory).digest != before
+    assert read[3:] == ["tokenizer.json"]
 
 
 def test_pickled_weights_are_refused(directory):

@@ -21,6 +21,7 @@ from ranker.errors import DataError, OptionError
 from ranker.learning.svm import fitting, judgements, ranksvm, scoring
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.learning.svm.scoring import group_scorer
+from tests.effort import thorough
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -286,6 +287,7 @@ def test_a_scorer_of_groups_without_groups_is_refused():
 
 
 @pytest.mark.parametrize("groups", [None, np.zeros(2000, dtype=int)])
+@thorough
 def test_thousands_of_rows_in_one_group_are_remarked_on(groups):
     X = np.arange(2000.0)[:, np.newaxis]
     with pytest.warns(UserWarning, match=r"all 2,000 rows form one group, up to 1,999,000 pairs: give the source of"):
