@@ -196,7 +196,7 @@ def test_score_files_never_leave_their_directory(refused: Refused, folder: Path,
     (folder / "evil.json").write_text(json.dumps([single]))
     before = sorted(folder.parent.rglob("*"))
     words = "score evil.json -m bleu -f mtme -o safe --level system"
-    refused(*words.split(), says="is not a valid file name|NUL")
+    refused(*words.split(), says="is not a valid file name|NUL|lp has more than 100 characters")
     assert sorted(folder.parent.rglob("*")) == before
 
 

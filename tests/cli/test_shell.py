@@ -180,7 +180,7 @@ def test_it_is_said_when_columns_may_be_separated_by_either(ranker, caplog):
     Path("x.csv").write_text("mt,ref,x;mt;ref\nyes,yes,1\n")
     ranker("score x.csv -m chrf")
     assert "columns may be separated by ',' or ';'; using ','" in caplog.text
-    Path("y.csv").write_text("output;ref\nyes;yes\n")
+    Path("y.csv").write_text("produced;ref\nyes;yes\n")
     assert "column 'text' is missing; expected at least text (or mt, hyp, " in ranker("score y.csv -m chrf", code=2)[1]
 
 

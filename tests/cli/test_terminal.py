@@ -164,7 +164,7 @@ def test_printed_csv_is_read_as_the_same_texts(folder: Path, command: Command) -
 
 
 def test_the_file_that_failed_is_blamed(folder: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "secret\x1b.npz")
 
     monkeypatch.setattr("ranker.corpora.catalogue.load", fail)
