@@ -46,12 +46,11 @@ def shown(value: object) -> str:
 
 def joined_texts(value: Any) -> str | None:
     """Return the text of the last of some messages, or of all of some texts or parts of a message, one per line."""
-    if isinstance(value, list) and value and isinstance(value[-1], dict):
-        last = value[-1]
-        value = last["content"] if "content" in last else [part.get("text") for part in value if isinstance(part, dict)]
-        return joined_texts(value)
+    if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
+        value = value[-1]["content"]
     if isinstance(value, list):
-        return "\n".join(text for text in value if isinstance(text, str))
+        texts = [part.get("text") if isinstance(part, dict) else part for part in value]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return value if isinstance(value, str) else None
 
 
@@ -343,20 +342,18 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
         ("seg_id", sources["seg_id"], every),
     ):
         text = _text(values).cast(pa.large_string())
-        form = pc.utf8_normalize(pc.replace_substring_regex(text, _INVISIBLE, ""), "NFC")
-        form = pc.utf8_trim_whitespace(pc.replace_substring_regex(form, r"\s+", " "))
         if column == "seg_id":
-            form = pc.replace_substring_regex(form, r"^0*([0-9]+)(\.0*)?$", r"\1")
-            newline = pa.scalar("\n", pa.large_string())
             pairs = pc.fill_null(_text(sources["lp"]).cast(pa.large_string()), "")
-            text, form = (pc.binary_join_element_wise(pairs, one, newline) for one in (text, form))
-        distinct = pa.table([text, form], ["text", "form"]).group_by(["text", "form"], use_threads=False).aggregate([])
-        again = distinct["form"].to_pandas().duplicated().to_numpy()
-        known = distinct["form"].is_valid().to_numpy()
-        for at in np.flatnonzero(again & known)[:1].tolist():
-            first = pc.index(distinct["form"], distinct["form"][at]).as_py()
-            row = int(rows[pc.index(text, distinct["text"][at]).as_py()])
-            names = " and ".join(shown(distinct["text"][one].as_py().rpartition("\n")[2]) for one in (first, at))
+            text = pc.binary_join_element_wise(pairs, text, pa.scalar("\0", pa.large_string()))
+        distinct = text.unique().drop_null()
+        form = pc.utf8_normalize(pc.replace_substring_regex(distinct, _INVISIBLE, ""), "NFC")
+        form = pc.utf8_trim_whitespace(pc.replace_substring_regex(form, r"[ \t\p{Z}]+", " "))
+        if column == "seg_id":
+            form = pc.replace_substring_regex(form, r"(\x00) *0*([0-9]+)(\.0*)?$", r"\1\2")
+        for at in np.flatnonzero(form.to_pandas().duplicated())[:1].tolist():
+            first = pc.index(form, form[at]).as_py()
+            row = int(rows[pc.index(text, distinct[at]).as_py()])
+            names = " and ".join(shown(distinct[one].as_py().rpartition("\0")[2]) for one in (first, at))
             what = f"{column}s {names} look the same: write both alike, or rename one"
             raise DataError(what, file=file, line=lines[row] if lines else None)
 
