@@ -26,8 +26,8 @@ LOWER_IS_BETTER = _table(
 """Lower values are better in a column whose name contains one of these words."""
 METRICS = _table(
     "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi consensus ds f1 fuzzy given gtm hamming kendall "
-    "kendall_sqrt length lrscore meteor meteor_parts metricx ngrams nist nkt nsr paraphrase pef pef_size per perp "
-    "perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker recall ribes rouge "
+    "kendall_sqrt length lrscore meteor meteor_parts metricx mismatch ngrams nist nkt nsr paraphrase pef pef_size per "
+    "perp perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker recall ribes rouge "
     "rouge_l rouge_n rouge_s rouge_su rouge_w sacrebleu semantic spearman spice ter terp terpa ulam wer xcomet "
     "yisi"
 )
