@@ -162,8 +162,8 @@ def run(arguments: Sequence[str] | None = None) -> None:
         if error.filename is not None:
             _fail(f"{display_name(os.fsdecode(error.filename))}: {error.strerror or error}")
         _fail_without_memory(error)
-        if error.errno is None:
-            _fail(f"a library cannot be loaded: {str(error).splitlines()[0]}: install it again")
+        if error.errno is None and str(error).strip():
+            _fail(f"a library cannot be loaded: {str(error).strip().splitlines()[0]}: install it again")
         # what has no name is our own output
         _silence_stdout()
         if isinstance(error, BrokenPipeError):
