@@ -59,7 +59,7 @@ class Fitting:
     C: float | str = 1.0
     loss: str = "hinge"
     tol: float = 1e-8
-    max_iter: int = 200
+    max_iter: int = 1000
     cv: int = 5
     signs: FloatArray | None = None
 
