@@ -61,7 +61,7 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
-def pytest_sessionstart() -> None:
+def pytest_collection_finish() -> None:
     """Run what is slow to compile as plain Python, unless everything is to be tried."""
     if THOROUGH:
         return

@@ -14,7 +14,6 @@ thorough = pytest.mark.thorough
 
 
 SLOW_TO_COMPILE = (
-    "ranker.extractors.edit.shifts",
     "ranker.extractors.meteor.",
     "ranker.extractors.paraphrase.matching",
     "ranker.extractors.terp.",

@@ -32,7 +32,7 @@ CHECKED = [
 ]
 
 
-ALWAYS_CHECKED = [name if name.partition("[")[0] not in ("meteor", "ter") else further(name) for name in CHECKED]
+ALWAYS_CHECKED = [name if name.partition("[")[0] != "meteor" else further(name) for name in CHECKED]
 
 
 @pytest.fixture
