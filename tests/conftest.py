@@ -40,7 +40,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("suite")
 
-COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"})
+COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"} if THOROUGH else ())
 """Folders of tests that are about compiled kernels. Elsewhere small inputs run them as plain Python, as for a user."""
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

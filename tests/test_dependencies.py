@@ -13,6 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tests.effort import thorough
+
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = ROOT / ".ci" / "oldest.txt"
 
@@ -49,6 +51,7 @@ def test_simple_metrics_and_training_import_neither_parser_nor_scikit_learn_nor_
     assert heavy & set(json.loads(result.stdout)) == set()
 
 
+@thorough
 def test_numba_has_what_kernels_take_from_its_inside(tmp_path, monkeypatch):
     (tmp_path / "with_kernel.py").write_text(
         "from ranker.storage.kernels import kernel\n\n@kernel(elements=1000)\ndef twice(n):\n    return n + n\n"

@@ -19,6 +19,7 @@ from ranker.settings import DEFAULTS, Settings
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.training_data import standardiser
 from tests.datasets import dataset_of
+from tests.effort import thorough
 from tests.golden_messages import check_messages
 from tests.json_changes import changed
 
@@ -160,6 +161,7 @@ def test_one_source_leaves_nothing_to_choose_C_by():
     )
 
 
+@thorough
 def test_many_features_for_few_sources_are_said(sample):
     few = sample.select_sources(np.arange(len(sample.sources)) < 60)
     assert Ranker("standard-lexical", kind="fluency").fit(few).training_notes == (

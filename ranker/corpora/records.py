@@ -346,6 +346,8 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
             pairs = pc.fill_null(_text(sources["lp"]).cast(pa.large_string()), "")
             text = pc.binary_join_element_wise(pairs, text, pa.scalar("\0", pa.large_string()))
         distinct = text.unique().drop_null()
+        if len(distinct) < 2:
+            continue
         form = pc.utf8_normalize(pc.replace_substring_regex(distinct, _INVISIBLE, ""), "NFC")
         form = pc.utf8_trim_whitespace(pc.replace_substring_regex(form, r"[ \t\p{Z}]+", " "))
         if column == "seg_id":

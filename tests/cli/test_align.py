@@ -43,6 +43,7 @@ def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], fo
     assert {("zebra", "zebra"), ("99", "99"), ("kauft", "buys")} <= set(last)
 
 
+@thorough
 def test_options_of_training(ranker: Callable[..., str]) -> None:
     options = ["--ibm1", "2", "--hmm", "0", "--no-agreement", "--null-probability", "0.2", "--keep-case"]
     ranker("align", "train", "--data", "aligned.json", "--model", "m", "--tokenizer", "none", "--candidates", *options)

@@ -33,7 +33,7 @@ def same(result: pd.Series, expected: np.ndarray) -> bool:
     return np.allclose(result.to_numpy(np.float64), expected, rtol=0, atol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("number", [further(1), 2, 7])
+@pytest.mark.parametrize("number", [further(1), 2, further(7)])
 def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shards_of, number):
     command("score", shards_of(number), "--metric", METRICS, "--out", str(tmp_path))
     result = results(tmp_path)
