@@ -70,7 +70,7 @@ def pytest_collection_finish() -> None:
     stays_plain = Kernel._stays_plain
 
     def stays_plain_if_slow(kernel: Kernel, arguments: tuple[Any, ...]) -> bool:
-        slow = kernel.elements > 0 and kernel.__module__.startswith(SLOW_TO_COMPILE)
+        slow = kernel.__module__.startswith(SLOW_TO_COMPILE)
         return slow or stays_plain(kernel, arguments)
 
     Kernel._stays_plain = stays_plain_if_slow  # type: ignore[method-assign]

@@ -16,6 +16,7 @@ from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
 from ranker.ranker_scorer import RankerScorer
 from tests.command_line import Command
+from tests.effort import thorough
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,7 @@ def test_reliability_is_what_counting_gives(learnt, sample):
     assert Reliability.of(RankerScorer(Ranker("chrf", C=1.0).fit(sample)), sample, rows, scores, "fluency") is None
 
 
+@thorough
 def test_commands_learn_and_show_it(command: Command, tmp_path):
     model = str(tmp_path / "m.model")
     trained = json.loads(command("train", "sample", "-F", "bleu,chrf", "--model", model, "--format", "json").out)

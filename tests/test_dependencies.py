@@ -32,6 +32,7 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     assert oldest == lowest
 
 
+@thorough
 def test_simple_metrics_and_training_import_neither_parser_nor_scikit_learn_nor_anything_optional():
     code = (
         "import json, sys\n"

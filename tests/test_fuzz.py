@@ -11,7 +11,7 @@ import pytest
 from bench import fuzz
 from ranker import threads
 from ranker.corpora import catalogue
-from tests.effort import THOROUGH
+from tests.effort import THOROUGH, thorough
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(
         assert not result.finding, f"{name} {number}: {result.finding}\n{result.words}\n{result.detail}"
 
 
+@thorough
 def test_sound_files_are_read(made: dict[str, fuzz.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, form in made.items():

@@ -23,11 +23,10 @@ from tests.scripts import module_of
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+LEARNS = re.compile(r"\b(train\w*|fit)\(")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 EXAMPLES = [
-    pytest.param(
-        code, id=f"{page.relative_to(ROOT)}-{number}", marks=[thorough] if re.search(r"\b(train|fit)\(", code) else []
-    )
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}", marks=[thorough] if LEARNS.search(code) else [])
     for page in PAGES
     for number, code in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")), 1)
 ]

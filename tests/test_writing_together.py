@@ -15,7 +15,7 @@ from bench import kills
 from ranker.corpora.formats.writing import write_dataset
 from ranker.errors import DataError
 from ranker.files import read_text, write_bytes, write_together
-from tests.effort import further
+from tests.effort import thorough
 from tests.evaluation.made import preferred
 
 HUMAN = [[1.0, 2.0, 3.0], [2.0, 1.0, 2.0]]
@@ -136,7 +136,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the copies of this process use none of its threads
-@pytest.mark.parametrize("name", ["convert", further("campaign")])
+@pytest.mark.parametrize("name", ["convert", "campaign"])
+@thorough
 def test_a_command_that_is_killed_at_any_step(
     name: str, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

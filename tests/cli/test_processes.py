@@ -132,6 +132,7 @@ def test_a_signal_while_the_program_is_being_imported(number: int, says: str) ->
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", f"ranker: {says}\n")
 
 
+@thorough
 def test_a_closed_standard_error_gets_nothing_and_nothing_goes_elsewhere(folder: Path) -> None:
     command = f"exec {sys.executable} -m ranker {{}} 2>&-"
     done = subprocess.run(

@@ -12,8 +12,10 @@ import numpy as np
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
 from tests.collect.conftest import Client, free_port, judge_all
+from tests.effort import thorough
 
 
+@thorough
 def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
     def ranker(*arguments: object) -> Any:
         return json.loads(command(*map(str, arguments), "--format", "json").out)

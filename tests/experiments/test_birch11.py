@@ -18,6 +18,8 @@ from ranker.extractors.registry import make_metric
 from tests.datasets import part_of_corpus
 from tests.effort import thorough
 
+pytestmark = thorough
+
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
@@ -136,7 +138,6 @@ def test_data_without_judgements_are_refused():
         plan(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), []).run()
 
 
-@thorough
 def test_reordering_of_real_language_pairs(shared, tmp_path):
     """German moves more than Spanish, and about as much as the paper says."""
     data = catalogue.load(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["de-en", "es-en"], step=6))

@@ -28,6 +28,8 @@ from ranker.experiments.published import published_table
 from ranker.extractors.registry import make
 from tests.effort import thorough
 
+pytestmark = thorough
+
 PLACE = {title: place for place, title in enumerate(METRICS)}
 
 
@@ -96,7 +98,6 @@ def test_word_order_is_the_mean_of_sentences(sample, adequacy, title):
     assert result["Pearson"] == pytest.approx(stats.pearsonr(by_people, by_metric).statistic)
 
 
-@thorough
 def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
     settings = IsozakiSettings(kind="adequacy", resamples=3, seed=5)
     (part,) = language_pairs(sample, settings)

@@ -22,6 +22,8 @@ from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from tests.effort import thorough
 
+pytestmark = thorough
+
 SETTINGS = YeSettings(kind="fluency", repeats=2, resamples=50, permutations=200)
 
 
@@ -83,7 +85,6 @@ def test_published_figures_stand_beside_ours(experiment, short_years):
 
 
 @pytest.mark.parametrize("change", [{"kind": "adequacy"}, {"exclude_self": True}])
-@thorough
 def test_published_figures_are_those_of_fluency_as_published(short_years, change):
     result = plan(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change)).run()
     assert len(result.tables) == 8
@@ -154,7 +155,6 @@ def test_references_stand_above_the_outputs_and_match_themselves(prepared):
 
 
 @pytest.mark.parametrize("exclude_self", [False, True])
-@thorough
 def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, command, monkeypatch, exclude_self):
     """Trained on one year and evaluated on the other, with all references of a source among the candidates."""
     monkeypatch.chdir(tmp_path)
@@ -193,7 +193,6 @@ def test_markdown_of_odd_values():
     assert markdown_table([]) == "(no rows)"
 
 
-@thorough
 def test_too_few_references_leave_out_what_needs_more(years):
     few = years[0].select_sources(np.arange(60) < 10)
     for train, test in ((few, years[1]), (years[0], dataclasses.replace(few, name="few"))):
@@ -207,7 +206,6 @@ def test_too_few_references_leave_out_what_needs_more(years):
     assert list(rows_of(result, "within-year")) == list(FEATURE_SETS)
 
 
-@thorough
 def test_within_a_year_the_folds_are_repeated(short_years):
     changes = [*({"repeats": 1, "seed": seed} for seed in (0, 1, 2)), {"repeats": 3, "permutations": 2_000}]
     tables = [plan(short_years[0], [], dataclasses.replace(SETTINGS, **change)).run().tables[1] for change in changes]

@@ -12,7 +12,7 @@ import pytest
 
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import BUILT_IN, extractor_class
-from tests.effort import further
+from tests.effort import thorough
 
 WORDS = 100_000
 METRICS = [
@@ -28,7 +28,8 @@ print(json.dumps([code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - bef
 """
 
 
-@pytest.mark.parametrize("name", [name if name == "rouge_l" else further(name) for name in METRICS])
+@pytest.mark.parametrize("name", METRICS)
+@thorough
 def test_long_segments_take_little_memory(name: str, tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).integers(0, WORDS, (2, WORDS))
     numbers[1, ::3] = numbers[0, ::3]

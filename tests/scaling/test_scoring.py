@@ -45,7 +45,7 @@ def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shar
 
 
 @pytest.mark.parametrize("level", ["system", further("document")])
-@pytest.mark.parametrize("words", [("--metric", "bleu,rouge_l"), ("--model", "full-any")])
+@pytest.mark.parametrize("words", [("--metric", "bleu,rouge_l"), further(("--model", "full-any"))])
 def test_scores_of_systems_and_documents_are_those_of_the_whole(command: Command, corpus, shards_of, level, words):
     words = (*words, "--level", level, "--json")
     whole = json.loads(command("score", str(corpus), *words).out)

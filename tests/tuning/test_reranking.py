@@ -25,6 +25,7 @@ from ranker.tuning.reranking import (
 )
 from ranker.tuning.weights import Weights
 from tests.datasets import dataset_of
+from tests.effort import further
 from tests.tuning.lists import random_list
 
 
@@ -58,7 +59,7 @@ def brute_force(gains: dict[tuple[int, int], float], chances: np.ndarray) -> lis
     return [sum(chances[b] * gain for (a, b), gain in gains.items() if a == row) for row in range(len(chances))]
 
 
-@pytest.mark.parametrize("name", ["full-lexical", "full"])
+@pytest.mark.parametrize("name", [further("full-lexical"), "full"])
 def test_minimum_bayes_risk_by_a_ranker_scores_every_pair_by_itself_without_consensus(name, monkeypatch):
     nbest, _ = random_list(2, sentences=2, hypotheses=4)
     scorer = scorer_of(name).for_systems()

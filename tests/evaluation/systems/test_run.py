@@ -18,6 +18,7 @@ from ranker.extractors.registry import make_metric
 from ranker.ranker_scorer import make_scorer
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
+from tests.effort import thorough
 from tests.evaluation.made import graded
 from tests.golden_messages import check_messages
 
@@ -56,6 +57,7 @@ def test_metrics_and_rankers_are_given_by_name_or_as_they_are_and_data_in_any_fo
         compare_systems(frame, ["bley"])
 
 
+@thorough
 def test_a_ranker_is_called_as_its_file(tmp_path):
     ranker = Ranker("bleu", C=0.01).fit(catalogue.load("sample"))
     ranker.save(tmp_path / "mine.model")

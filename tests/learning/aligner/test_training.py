@@ -127,6 +127,7 @@ def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel
     assert simple > 0.1
 
 
+@thorough
 def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> None:
     new = simulate_parallel_text(400, words=800, seed=1)
     vocabularies = ([f"{side}{word}" for word in range(2000)] for side in "st")
