@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -73,6 +74,8 @@ _MANY = (
     *("-r", "--references", "-t", "--translations", "--train", "--test", "--test-references", "--bitext", "--text"),
 )
 _INTERRUPTED = 130
+_LEAST_ADDRESS_SPACE = 2**30
+"""Bytes that libraries reserve, most of which they never touch."""
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1
 # typer brings its own click or uses the installed one; either way these are the classes it raises
@@ -95,6 +98,11 @@ def _options(
 ) -> None:
     if quiet:
         be_quiet()
+    if _address_space() < _LEAST_ADDRESS_SPACE:
+        # compilers and linear algebra end the process, or try for ever, where they get none
+        _fail(
+            f"out of memory{_limit_of_memory()}: ranker needs {_LEAST_ADDRESS_SPACE / 2**20:,.0f} MB: raise the limit"
+        )
 
 
 def repeat_option(arguments: Sequence[str]) -> list[str]:
@@ -213,12 +221,18 @@ def _fail_without_memory(error: Exception) -> None:
 
 def _limit_of_memory() -> str:
     """Return the limit on the memory of this process for a message, or nothing without one."""
+    most = _address_space()
+    return "" if most == math.inf else f" (limited to {most / 2**20:,.0f} MB by ulimit -v)"
+
+
+def _address_space() -> float:
+    """Limit on the address space of this process in bytes; infinite on systems that have no such limit."""
     try:
         import resource
     except ImportError:
-        return ""
+        return math.inf
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return "" if most == resource.RLIM_INFINITY else f" (limited to {most >> 20:,} MB by ulimit -v)"
+    return math.inf if most == resource.RLIM_INFINITY else most
 
 
 def _silence_stdout() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from tests.cli.conftest import Refused
 from tests.command_line import Command
-from tests.effort import thorough
 
 
 @pytest.mark.parametrize("option", ["--features", "--C", "--lp", "--kind", "--loss", "--data"])
@@ -51,10 +50,9 @@ def test_libraries_that_find_no_memory_are_not_taken_for_the_output(
     refused("rank", "good.json", "-m", "bleu", says=says)
 
 
-@thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
 def test_small_address_spaces_are_reported_as_such(folder: Path) -> None:
-    for limit in (300, 400, 512):
+    for limit in (300, 512, 700):
         words = ["score", "good.json", "-m", "bleu"]
         code = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({limit << 20},) * 2)\n"
         code += f"from ranker.cli.main import run; run({words!r})"
