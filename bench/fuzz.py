@@ -26,15 +26,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bench import signed_models
-from bench.fuzzing import doors
+from bench.fuzzing import doors, models
 from bench.fuzzing import formats as files
 from bench.fuzzing.checking import TRIES, Outcome, check, smaller
 from bench.fuzzing.checking import _problem as _problem
-from bench.fuzzing.damaging import damage
 from bench.fuzzing.formats import Format
 
 SECONDS = 10.0
@@ -46,14 +45,13 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def formats(folder: Path) -> dict[str, Format]:
     """Make sound files of every format, in a folder."""
-    return files.formats(folder) | doors.formats(folder)
+    made = files.formats(folder) | doors.formats(folder) | models.formats()
+    return made | {"campaign in two processes": replace(made["campaign"], around=models.beside_judges)}
 
 
 def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
     """Return input `number` of a format."""
-    return (signed_models.damage if form.signed else damage)(
-        form.files[form.target], random.Random(f"{seed} {name} {number}")
-    )
+    return form.damage(form.files[form.target], random.Random(f"{seed} {name} {number}"))
 
 
 def _work(pipe: Connection, made: dict[str, Format], seed: int) -> None:

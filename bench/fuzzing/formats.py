@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import random
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import signed_models
+from bench.fuzzing import damaging
 from bench.processes import captured
 
 _PARTS = ("noun", "verb", "adj", "adv")
@@ -25,8 +28,7 @@ class Format:
     commands: tuple[list[str], ...] = (_SCORES, ["rank", "IN", "-m", "chrf", "-f", "jsonl"])
     read: str = ""
     """What ``IN`` is, if it is not the target: the folder that holds it."""
-    signed: bool = False
-    """Whether the target is a model file that is damaged in what it says, with valid digests."""
+    damage: Callable[[bytes, random.Random], bytes] = damaging.damage
     around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
     """What the commands run in."""
 
@@ -198,9 +200,9 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     candidates = [{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "B": "c a", "C": "d"}}]
     data = {"c.json": json.dumps(candidates).encode()}
     ranker("bleu1-4,paraphrase", C=0.01).fit(whole).save(folder / "x.model")
-    signed = ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole)
-    sure = [Confidence(2.0, 0.3, 0.01) for _ in signed.weight_sets.weights]
-    signed.with_confidence(sure).save(folder / "y.model")
+    learnt = ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole)
+    sure = [Confidence(2.0, 0.3, 0.01) for _ in learnt.weight_sets.weights]
+    learnt.with_confidence(sure).save(folder / "y.model")
     compare = ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"]
     (folder / "c.json").write_text(captured(compare)[1], encoding="utf-8")
     for name in ("s", "t"):
@@ -212,11 +214,12 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     models = {name: (folder / name).read_bytes() for name in ("x.model", "y.model", "x.align")}
     aligned = ["align", "apply", "--model", "IN", "-s", "s", "-t", "t"]
     report = ["report", "--comparison", "IN", "--html", "out.html"]
+    signed = signed_models.damage
     return {
         "model": Format({**data, "x.model": models["x.model"]}, "x.model", (rank,)),
-        "signed model": Format({**data, "y.model": models["y.model"]}, "y.model", (rank, score), signed=True),
+        "signed model": Format({**data, "y.model": models["y.model"]}, "y.model", (rank, score), damage=signed),
         "aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,)),
-        "signed aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,), signed=True),
+        "signed aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,), damage=signed),
         "comparison": Format({"x.json": (folder / "c.json").read_bytes()}, "x.json", (report,)),
     }
 

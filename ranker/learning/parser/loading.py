@@ -193,6 +193,8 @@ def _weight_problems(pipeline: Language, made: Mapping[str, list[dict[str, Any]]
             if upper.maybe_get_dim("nI") != lower.maybe_get_dim("nO"):
                 yield f"{name}: the last layer expects vectors of another width than the one before makes"
         labels = getattr(part, "cfg", {}).get("labels")
+        if name == "tagger" and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
+            yield f"{name}: has labels that are no texts"
         if isinstance(labels, list) and widths[name] not in (None, len(labels)):
             yield f"{name}: has {len(labels)} labels, but computes {widths[name]}"
         if getattr(part, "cfg", {}).get("beam_width", 1) not in range(1, _MOST_BEAMS + 1):

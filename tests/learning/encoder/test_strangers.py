@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.fuzzing import encoders
+from bench.fuzzing.encoders import FLOATS, LARGEST, SOUND, WIDER, network, tokenizer, write
 from bench.processes import captured
 from ranker import share
 from ranker.errors import ModelError
@@ -19,8 +21,6 @@ from ranker.learning.encoder import onnx_network
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.files import INCLUDED
 from ranker.learning.encoder.onnx_check import check_network
-from tests.learning.encoder import strangers
-from tests.learning.encoder.strangers import FLOATS, LARGEST, SOUND, WIDER, network, tokenizer, write
 
 TEXTS = ["a", "abba c.", "", "c b a " * 20]
 
@@ -44,7 +44,7 @@ def test_the_width_is_that_of_the_output_whatever_the_settings_say(tmp_path: Pat
     found = _embed(write(tmp_path / "other", config={"max_position_embeddings": 12, **config}))
     np.testing.assert_array_equal(found.pieces, wanted.pieces)
     np.testing.assert_array_equal(found.texts, wanted.texts)
-    assert found.pieces.shape[1] == strangers.WIDTH
+    assert found.pieces.shape[1] == encoders.WIDTH
 
 
 def _loop() -> Any:

@@ -1,4 +1,4 @@
-"""Small encoders in ONNX format, and what a stranger could put into their files."""
+"""Small encoders in ONNX format, sound ones and what strangers could put into their files."""
 
 from __future__ import annotations
 
@@ -80,3 +80,22 @@ def write(folder: Path, *, config: Mapping[str, Any] | None = None, made: bytes 
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer() if settings is None else settings))
     (folder / "model.onnx").write_bytes(made or network())
     return folder
+
+
+def bert() -> bytes:
+    """Return the ONNX file of a BERT of random weights, with one layer."""
+    from ranker.learning.encoder.onnx_file import bert_graph
+
+    generator = np.random.default_rng(0)
+    at, wide = "encoder.layer.0.", 4 * WIDTH
+    matrices = {f"{at}attention.self.{name}": (WIDTH, WIDTH) for name in ("query", "key", "value")}
+    matrices |= {f"{at}attention.output.dense": (WIDTH, WIDTH), f"{at}output.dense": (WIDTH, wide)}
+    matrices[f"{at}intermediate.dense"] = (wide, WIDTH)
+    shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": shape for name, shape in matrices.items()}
+    shapes |= {f"{name}.bias": shape[:1] for name, shape in matrices.items()}
+    sizes = {"word": len(WORDS), "position": 12, "token_type": 2}
+    shapes |= {f"embeddings.{name}_embeddings.weight": (size, WIDTH) for name, size in sizes.items()}
+    norms = ("embeddings", f"{at}attention.output", f"{at}output")
+    shapes |= {f"{name}.LayerNorm.{part}": (WIDTH,) for name in norms for part in ("weight", "bias")}
+    weights = {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return bert_graph(weights, 1, 2, 1e-12)
