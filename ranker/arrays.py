@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ranker.errors import DataError
+
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
@@ -13,6 +15,9 @@ UInt8Array = npt.NDArray[np.uint8]
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+_MANY_PAIRS, _PAIRS_OF_A_ROW = 30_000_000, 1000
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
@@ -30,9 +35,13 @@ def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64A
 
 
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return every two rows of one block, blocks of the same size one after the other."""
+    """Return every two rows of one block, blocks of the same size one after the other; refuse far too many."""
     starts = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(starts)
+    count = int((sizes * (sizes - 1) // 2).sum())
+    if count > max(_MANY_PAIRS, _PAIRS_OF_A_ROW * int(sizes.sum())):
+        what = f"groups of up to {sizes.max():,} candidates or judgements have {count:,} pairs"
+        raise DataError(f"{what}, which need too much memory: use fewer of them for each source")
     pairs = [np.zeros((2, 0), dtype=np.int64)]
     for size in np.unique(sizes[sizes > 1]):
         begin = starts[:-1][sizes == size][:, np.newaxis]

@@ -174,14 +174,19 @@ def _trueskill(
     return sample.mean(axis=0), sample
 
 
+def _ranks(scores: FloatArray) -> Int64Array:
+    """Return 1 plus the number of higher scores, for each score."""
+    return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right").astype(np.int64)
+
+
 def _ranked(
     names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array
 ) -> tuple[RankedSystem, ...]:
     score, sample = merge_ties(score), merge_ties(sample)
-    rank = (score[:, np.newaxis] < score).sum(axis=1) + 1
+    rank = _ranks(score)
     low = high = rank
     if len(sample):
-        ranks = (sample[:, :, np.newaxis] < sample[:, np.newaxis, :]).sum(axis=2) + 1
+        ranks = np.stack([_ranks(row) for row in sample])
         low = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf").astype(np.int64)
         high = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf").astype(np.int64)
     order = np.lexsort((np.arange(len(names)), -score))

@@ -260,7 +260,11 @@ def _sound(text: str) -> str:
 
 @functools.lru_cache(maxsize=2)
 def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
-    return Encoder(files)
+    encoder = Encoder(files)
+    if files.onnx and not files.included:
+        # networks of others are tried before anything is computed that they are for
+        encoder._width  # noqa: B018
+    return encoder
 
 
 def load(encoder: str) -> Encoder:

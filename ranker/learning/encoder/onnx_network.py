@@ -25,7 +25,7 @@ _FLOAT_ARITHMETIC = ("session.disable_quant_qdq", "1")
 _ROOM = 1 << 30
 """Bytes that a network of others may take, besides four times the size of its file."""
 _SECONDS = 60.0
-"""Time that a network of others may take for one batch, which is a second or two of work for a large one."""
+"""Time that a network of others may take for a batch of usual size; a large one takes a second or two."""
 
 
 class OnnxNetwork:
@@ -87,14 +87,15 @@ class OnnxNetwork:
         if not self._bounded:
             return list(self._session.run(wanted, inputs))
         options = RunOptions()
-        timer = threading.Timer(_SECONDS, setattr, (options, "terminate", True))
+        seconds = _SECONDS * max(1.0, inputs["input_ids"].size / self.batch)
+        timer = threading.Timer(seconds, setattr, (options, "terminate", True))
         timer.daemon = True
         timer.start()
         try:
             return list(self._session.run(wanted, inputs, options))
         except Exception as error:
             if options.terminate:
-                raise ValueError(f"its network takes more than {_SECONDS:g} seconds for a batch") from None
+                raise ValueError(f"its network takes more than {seconds:g} seconds for a batch") from None
             if "Available memory" in str(error):
                 raise ValueError(f"its network takes more than {self._most >> 20:,} MB of memory") from None
             raise

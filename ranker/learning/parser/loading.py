@@ -43,6 +43,9 @@ _SHAPES: dict[str, dict[str, tuple[str | int, ...]]] = {
 
 def load_pipeline(directory: Path) -> Language:
     """Return the pipeline in a directory, with the components that tags, trees and lemmas need."""
+    odd = next((path for path in directory.rglob("*") if not path.is_file() and not path.is_dir()), None)
+    if odd is not None:
+        raise broken(directory, f"{odd.name} is no regular file")
     config = checked_config(directory)
     # spaCy warns about versions and about GPU libraries that nobody here asked for
     with warnings.catch_warnings():

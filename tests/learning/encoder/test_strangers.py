@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -125,7 +126,11 @@ def _made(parts: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_that_are_no_encoders_are_refused_in_one_line(tmp_path: Path, name: str) -> None:
     parts, says = NETWORKS[name]
-    _refused(write(tmp_path, made=_made(parts)), says)
+    folder = write(tmp_path, made=_made(parts))
+    _refused(folder, says)
+    if name not in ("another width for longer texts", "a number that the network does not know"):
+        with pytest.raises(ModelError, match=says):
+            load(str(folder))
 
 
 def _grown(*nodes: Any, constants: dict[str, Any], size: Any = ("texts", "subwords")) -> bytes:
@@ -216,6 +221,15 @@ def test_a_network_that_computes_for_long_is_stopped(tmp_path: Path, monkeypatch
     monkeypatch.setattr(onnx_network, "_SECONDS", 0.5)
     made = _grown(*matrix, ("Identity", ["m2000"], ["large"], {}), constants=size)
     _refused(write(tmp_path, made=made), "its network takes more than")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "model.onnx"])
+def test_files_that_never_end_are_not_opened(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    _refused(folder, "no regular file|has no tokenizer.json|model.onnx or model.safetensors is missing")
 
 
 def test_tensors_elsewhere_or_larger_than_their_bytes_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,14 @@ def test_components_that_are_not_needed_are_not_loaded(directory: Path) -> None:
     (directory / "entity_ruler").mkdir()
     (directory / "entity_ruler" / "patterns.jsonl").write_text("[" * 5000)
     assert (parsing.load(directory).parse(["Dogs bark."]).heads == -1).sum() == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.parametrize("name", ["config.cfg", "tokenizer", "vocab/strings.json", "parser/model"])
+def test_files_that_never_end_are_not_opened(directory: Path, name: str) -> None:
+    (directory / name).unlink()
+    os.mkfifo(directory / name)
+    _refused(directory, f"{Path(name).name} is no regular file")
 
 
 @pytest.mark.parametrize(
