@@ -8,6 +8,8 @@ turned into rows of candidates.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,6 +24,7 @@ from ranker.corpora.formats.annotation_exports import is_flat_export, without_bo
 from ranker.corpora.formats.json_lines import CANDIDATES
 from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
 from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
+from ranker.corpora.records import shown
 from ranker.errors import DataError, nearest, note_logger
 
 _LOG = note_logger(__name__)
@@ -71,8 +74,18 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
         if not isinstance(record, dict):
             raise DataError(f"expected an object {{...}}, found {type(record).__name__}", file=file, line=line)
     header = [*dict.fromkeys(key for _, record in numbered for key in record)]
-    values = [_column([record.get(key) for _, record in numbered]) for key in header]
+    try:
+        values = [_column([record.get(key) for _, record in numbered]) for key in header]
+    except UnicodeEncodeError:
+        line, text = next((line, text) for line, record in numbered if (text := _unfit(record)))
+        what = f"expected text that can be encoded in UTF-8, found {text}"
+        raise DataError(what, file=file, line=line) from None
     return Columns(header, values, np.array([line for line, _ in numbered], dtype=np.int64), file, unit)
+
+
+def _unfit(record: Any) -> str:
+    """Return a record of JSON for a message if it holds half of a surrogate pair, or nothing."""
+    return shown(record) if re.search("[\ud800-\udfff]", json.dumps(record, ensure_ascii=False)) else ""
 
 
 def _column(cells: list[Any]) -> pa.ChunkedArray:

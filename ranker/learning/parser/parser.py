@@ -78,7 +78,8 @@ class DependencyParser:
     def __init__(self, pipeline: Language, *, lemma_table: LemmaTable | None = None, origin: str | None = None) -> None:
         if "parser" not in pipeline.pipe_names:
             known = ", ".join(pipeline.pipe_names) or "none"
-            raise ModelError(f"the pipeline has no 'parser', only {known}: choose one that parses")
+            where = "" if origin is None else f"{origin}: "
+            raise ModelError(f"{where}the pipeline has no 'parser', only {known}: choose one that parses")
         self._pipeline = pipeline
         self._origin = origin
         self._lemma_table = lemma_table

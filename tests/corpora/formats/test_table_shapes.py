@@ -330,3 +330,11 @@ def test_what_has_two_models_is_no_table_of_systems(ending, columns, message, tm
 def test_empty_cells_of_zeros_and_ones_are_an_unknown_preference():
     frame = pd.DataFrame({**THREE, **{name: [None, *values[1:]] for name, values in ONE_HOT.items()}})
     assert preferred(from_frame(frame), "system") == [("atlas", "-", "birch"), *VOTES[1:]]
+
+
+@pytest.mark.parametrize("record", [{"source": "x", "text_a": "a\ud800", "text_b": "b", "preferred": "a"}])
+def test_halves_of_surrogate_pairs_are_refused_in_rows_of_tables_too(record: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text(f"{json.dumps({**record, 'text_a': 'a'})}\n{json.dumps(record)}\n")
+    with pytest.raises(DataError, match=r"c\.jsonl:2: expected text that can be encoded in UTF-8, found .*ud800"):
+        read_dataset(path)

@@ -145,7 +145,7 @@ def test_what_is_not_a_parser_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a working spaCy pipeline"):
         parsing.load(tmp_path)
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(ModelError, match="the pipeline has no 'parser', only "):
+    with pytest.raises(ModelError, match=r"blank: the pipeline has no 'parser', only "):
         parsing.load(tmp_path / "blank")
 
 
