@@ -17,8 +17,9 @@ SLOW_TO_COMPILE = (
     "ranker.extractors.meteor.",
     "ranker.extractors.paraphrase.matching",
     "ranker.extractors.terp.",
+    "ranker.learning.aligner.",
 )
-"""Modules whose kernels take 5 to 20 s each to compile, and little as plain Python on what most tests have."""
+"""Modules whose kernels take 3 to 20 s each to compile, and little as plain Python on what most tests have."""
 
 
 def further(*case: object) -> Any:

@@ -15,6 +15,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import Settings
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
+from tests.effort import thorough
 from tests.json_changes import changed
 
 FEATURES = "bleu[order=1],ter,perp"
@@ -59,6 +60,7 @@ def test_features_means_and_scales_are_those_of_the_base(base, turned):
     assert ranker.base.name == ranker.training.base == f"base.model#{start.digest[:8]}"
 
 
+@thorough
 def test_what_extractors_learnt_stays_that_of_the_base(sample, turned, tmp_path):
     path = tmp_path / "x.model"
     start = Ranker("bleu[order=1],paraphrase", kind="adequacy", C=0.01).fit(sample)

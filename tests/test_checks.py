@@ -11,6 +11,7 @@ from ranker import check_outputs, from_texts
 from ranker.checks.numbers import numbers
 from ranker.checks.outputs import CHECKS, failures
 from ranker.checks.texts import tables
+from tests.effort import thorough
 
 LONG = "The committee met on Monday, discussed the new rules for the harbour and agreed to publish them in the spring."
 
@@ -157,6 +158,7 @@ def test_without_a_language_pair_the_other_outputs_show_whether_a_copy_is_wrong(
     assert ("copy" in failed["check"].tolist()) == fails
 
 
+@thorough
 def test_an_output_does_not_fail_for_what_a_reference_has_too():
     for source, output, lp, check, _ in FAILS:
         if check not in ("empty", "copy", "mixed") or (lp == "de-en" and check == "mixed"):
@@ -183,6 +185,7 @@ def test_numbers_are_read_in_any_script_and_grouping():
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", ["x", "1", "a.", "x@", "www."])
+@thorough
 def test_texts_of_a_million_characters_are_searched_in_one_pass(text):
     assert len(numbers(text * (1_000_000 // len(text)))) == (text == "1")
 

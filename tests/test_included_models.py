@@ -9,7 +9,7 @@ from ranker.errors import ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of, part_of_corpus, shuffled
-from tests.effort import further
+from tests.effort import further, thorough
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
 GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
@@ -78,9 +78,7 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
     np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ("full", "consensus") else further(name) for name in included_models.names()]
-)
+@pytest.mark.parametrize("name", [name if name == "consensus" else further(name) for name in included_models.names()])
 def test_scores_are_the_same_to_the_last_bit_in_whatever_order_candidates_and_sources_come(name):
     sample, ranker = load_dataset("sample"), Ranker.load(name)
     dataset = sample.select_sources(np.arange(len(sample.sources)) < 60)
@@ -124,6 +122,7 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", included_models.names())
+@thorough
 def test_included_rankers_know_their_training_sources_by_content(name, shared, tmp_path):
     ranker = Ranker.load(name)
     for corpus, seen in (("wmt14-rr", 1.0), ("wmt21-mqm", 0.0)):

@@ -53,6 +53,7 @@ def test_the_server_of_a_campaign(hostile, tmp_path):
         server.communicate()
 
 
+@thorough
 def test_processes_that_parse(hostile, tmp_path):
     """As `ranker.learning.parser` starts them."""
     python(

@@ -49,6 +49,7 @@ def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
+@thorough
 def test_every_file_is_old_or_new_whenever_a_run_is_killed(tmp_path):
     names = ["a", "b", "c"]
     seen = set()
@@ -71,6 +72,7 @@ def test_every_file_is_old_or_new_whenever_a_run_is_killed(tmp_path):
     assert seen == {"old", "new"}
 
 
+@thorough
 def test_a_folder_is_never_lost_to_a_killed_run(tmp_path):
     code = "from ranker.files import replacing_together; from pathlib import Path\n"
     code += "with replacing_together(sys.argv[2]) as made:\n"

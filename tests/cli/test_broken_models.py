@@ -12,7 +12,7 @@ import pytest
 from ranker.cli.main import run
 from tests.cli.conftest import RATED
 from tests.command_line import Command
-from tests.effort import THOROUGH
+from tests.effort import THOROUGH, thorough
 
 # of the two the second has arrays, and takes seconds to compile
 FEATURES = "bleu,paraphrase" if THOROUGH else "bleu,chrf"
@@ -30,6 +30,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (place / "x.model").read_bytes()
 
 
+@thorough
 def test_models_with_a_byte_changed(model: bytes, folder: Path, command: Command, capsys: Any) -> None:
     (folder / "x.model").write_bytes(model)
     sound = command("rank", "good.json", "-M", "x.model", "-f", "json").out

@@ -79,6 +79,7 @@ def test_explain_weights_and_contributions(ranker, model, candidates):
     assert [float(row["score"]) for row in printed] == pytest.approx([row["score"] for row in rows])
 
 
+@thorough
 def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     path = str(tmp_path / "ds.model")
     few = tmp_path / "few.jsonl"
@@ -126,6 +127,7 @@ def imported_by(*arguments: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+@thorough
 def test_nothing_heavy_is_imported_before_it_is_used(model, candidates):
     assert not imported_by("--help") & {"numpy", "pandas", "numba", "sklearn", "scipy", "spacy", "rich"}
     used = imported_by("rank", candidates, "--model", model)

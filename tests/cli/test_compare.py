@@ -9,10 +9,12 @@ import json
 import pytest
 
 from ranker.evaluation.compare.result import Comparison
+from tests.effort import thorough
 
 FEW = ("--resamples", "20")
 
 
+@thorough
 def test_models_metrics_json_and_csv_agree(command, tmp_path):
     path = str(tmp_path / "mine.model")
     command("train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", path)

@@ -10,6 +10,7 @@ import pytest
 
 from ranker.corpora.catalogue import load
 from tests.command_line import Command
+from tests.effort import thorough
 
 Run = Callable[..., str]
 
@@ -60,6 +61,7 @@ def test_scores_in_the_wrong_direction_are_refused_until_it_is_stated(
     assert notes(stated) == []
 
 
+@thorough
 def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     metric = "given[file=llm.tsv,direction=lower]"
     name = "given[name=llm,direction=lower]"
@@ -82,6 +84,7 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     assert name in paired
 
 
+@thorough
 def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     features = "bleu[smoothing=add-one],given[file=llm.tsv]"
     ranker("train", "--data", "sample", "-F", features, "-M", "m", "--C", "1", "--folds", "0")

@@ -10,6 +10,7 @@ import pytest
 from ranker import Ranker
 from ranker.corpora.formats.writing import write_dataset
 from tests.datasets import dataset_of
+from tests.effort import thorough
 
 TEXTS = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]
 SOURCES = [[text.replace("cat", animal) for text in TEXTS] for animal in ("cat", "bird", "fish", "horse")]
@@ -82,6 +83,7 @@ def test_evaluation_and_comparison(call):
     assert "all 4 sources without a reference; ranked without chrf" in out
 
 
+@thorough
 def test_training_and_report(call, tmp_path):
     pytest.importorskip("matplotlib")
     model, page = tmp_path / "x.model", tmp_path / "x.html"

@@ -41,6 +41,7 @@ def long_output(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("output", ["table", further("jsonl")])
+@thorough
 def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
     command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -q -m bleu -f {output} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -51,6 +52,7 @@ def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@thorough
 def test_output_that_cannot_be_written(long_output: str) -> None:
     with Path("/dev/full").open("w") as full:
         words = ["rank", long_output, "-q", "-m", "bleu"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.command_line import Command
+from tests.effort import thorough
 
 
+@thorough
 def test_report_writes_a_page_and_its_plots(with_models: Path, command: Command) -> None:
     folder = with_models
     words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]

@@ -17,7 +17,7 @@ from ranker.corpora.formats.reading import read_dataset
 from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
 from tests.command_line import Command
-from tests.effort import further
+from tests.effort import further, thorough
 
 # the clipboard, the title, an erased screen, a C1 control, another direction, a line that looks like a row
 HOSTILE = "\x1b]52;c;cm0=\x07\x1b]0;t\x07\x1b[2J\x9b2J\u202e\u2066\u2028\r\n1  evil  1.0"
@@ -123,6 +123,7 @@ def test_forms_for_programs_are_printable_on_a_terminal_alone(
 
 
 @pytest.mark.parametrize("words", [further("systems --resamples 5 -m bleu -m chrf"), "contrast -m bleu --resamples 5"])
+@thorough
 def test_reports_isolate_names_and_their_plots_are_xml(
     words: str, hostile: str, folder: Path, command: Command
 ) -> None:

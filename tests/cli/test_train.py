@@ -130,6 +130,7 @@ def test_without_a_model_those_in_the_folder_are_named(line, train, command):
     assert note() == [" FILE (in this folder: a.model, b.model, c.model, d.model, e.model, ...)"]
 
 
+@thorough
 def test_sources_that_the_encoder_knows_are_learnt_from_by_words(train, monkeypatch):
     records = graded(40)
     Path("data.json").write_text(json.dumps(records), encoding="utf-8")
@@ -175,6 +176,7 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
     assert there.settings == here.settings == Settings()
 
 
+@thorough
 def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
     assert err.startswith(

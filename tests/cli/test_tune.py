@@ -57,6 +57,7 @@ def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
     assert "stopped: all iterations done" in out
 
 
+@thorough
 def test_tuning_to_a_trained_ranker(call, dev):
     call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "--model", "r.model")
     out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-f", "json")
@@ -67,6 +68,7 @@ def test_tuning_to_a_trained_ranker(call, dev):
     assert sum(json.loads(line)["score"] for line in best.splitlines()) / 120 >= scores["tuned"]
 
 
+@thorough
 def test_oracle_and_minimum_bayes_risk(call, dev):
     scores = {}
     for name, options in {

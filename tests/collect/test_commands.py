@@ -45,9 +45,9 @@ def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, refused):
         (["--port", "0"], ["127.0.0.1"]),
         further(["--port", "0", "--host", "localhost"], ["localhost"]),
         further(["--port", "0", "--host", "0.0.0.0"], ["127.0.0.1"]),
-        (["--port", "0", "--host", "0.0.0.0", "--allow-host", "localhost"], ["localhost", "127.0.0.1"]),
+        further(["--port", "0", "--host", "0.0.0.0", "--allow-host", "localhost"], ["localhost", "127.0.0.1"]),
         further(["--port", "0", "--host", "::1"], ["[::1]"]),
-        (["--port", "0", "--host", "::", "--allow-host", "::1"], ["[::1]", "[::1]"]),
+        further(["--port", "0", "--host", "::", "--allow-host", "::1"], ["[::1]", "[::1]"]),
     ],
 )
 def test_the_addresses_that_are_printed_answer_and_links_lead_there(campaign, serve, command, options, shown):

@@ -15,6 +15,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.collect.conftest import Client, free_port, serving, small
+from tests.effort import thorough
 
 
 class Clock:
@@ -77,6 +78,7 @@ def wait_for_end(connection):
             pass
 
 
+@thorough
 def test_slow_clients_are_cut_off_and_hold_nobody_up(campaign, clock, monkeypatch):
     from ranker.collect.web.server import Site
 
@@ -154,6 +156,7 @@ def test_a_connection_is_not_closed_while_its_answer_is_computed_nor_between_req
                 clock.advance(3)
 
 
+@thorough
 def test_idle_connections_beyond_the_open_files_are_accepted_once_and_nobody_waits(campaign, serve):
     resource = pytest.importorskip("resource", reason="this system limits no open files")
     path, created = campaign("fluency", data=small())

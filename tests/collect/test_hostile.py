@@ -20,6 +20,7 @@ from ranker.collect.making import CreatedCampaign
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from tests.collect.conftest import EVIL, Client, judge_all, serving, small
+from tests.effort import thorough
 
 
 class Served(NamedTuple):
@@ -173,6 +174,7 @@ ORIGINS = (
 )
 
 
+@thorough
 def test_values_that_no_page_sends_are_refused_and_leave_the_log_empty(served, capfd, caplog):
     judge, answer = enter(served)
     fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
@@ -259,6 +261,7 @@ def test_forms_of_other_sites_are_refused(served):
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE judgement; --", "1 UNION SELECT token FROM person", "\0", "９"])
+@thorough
 def test_sql_in_every_field(served, text):
     judge, answer = enter(served)
     fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
@@ -281,6 +284,7 @@ def test_no_way_to_other_files(served, path):
 
 
 @pytest.mark.parametrize("announced", [True, False])
+@thorough
 def test_a_body_of_100_megabytes_is_not_taken(served, announced):
     judge, _ = enter(served)
     connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=60)

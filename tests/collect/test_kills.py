@@ -64,6 +64,7 @@ def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(c
     server.communicate()
 
 
+@thorough
 def test_commands_beside_the_server_see_every_answer_and_none_is_lost_in_a_kill(campaign, serve, command, tmp_path):
     path, created = campaign("fluency", judges=1)
     port = free_port()

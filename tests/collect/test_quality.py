@@ -18,6 +18,7 @@ from ranker.collect.tasks import KINDS
 from ranker.corpora.judgements import human_scores
 from tests.collect.conftest import small
 from tests.datasets import dataset_of as made
+from tests.effort import thorough
 
 
 def judge_in_file(path, judges, count):
@@ -75,6 +76,7 @@ def careless(kind, seed=1):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@thorough
 def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaign, quality, kind, tmp_path, command):
     path, _ = campaign(kind, judges=3, judges_per_item=3, next="overlap", overlap=1.0, degraded=0.15, repeat=0.15)
     judges = {

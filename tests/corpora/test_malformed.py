@@ -27,7 +27,7 @@ from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import ARRAY, HEADER, JSONL, LINES, RECORDS, ROWS, VALID, calls_of, damaged, refusal
-from tests.effort import THOROUGH, further
+from tests.effort import THOROUGH, further, thorough
 from tests.golden_examples import Example, file_examples
 from tests.golden_messages import check_messages
 
@@ -71,6 +71,7 @@ def test_gzip_with_any_byte_changed_is_refused_or_says_the_same(tmp_path: Path) 
             refusal(lambda: read_dataset(path), path)
 
 
+@thorough
 def test_json_cut_off_anywhere(tmp_path: Path) -> None:
     for size in range(1, len(JSONL.encode()), STEP):
         cut = JSONL.encode()[:size]
@@ -118,6 +119,7 @@ def test_a_table_cut_off_anywhere(name: str, tmp_path: Path) -> None:
     ],
     ids=["columns", "quotes", "text", "lists", "objects", "lines", "keys", "digits"],
 )
+@thorough
 def test_large_files_are_not_shown_whole_and_take_work_in_proportion_to_their_size(
     name: str, content: Callable[[int], str], line: int | None, tmp_path: Path
 ) -> None:

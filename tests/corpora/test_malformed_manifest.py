@@ -11,6 +11,7 @@ from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 from tests.corpora.stories import FILES, MANIFEST, story, write_corpus
+from tests.effort import thorough
 from tests.golden_messages import check_messages
 
 
@@ -41,6 +42,7 @@ def test_no_output_at_all(tmp_path: Path) -> None:
     refusal(lambda: read_manifest(folder), folder / "manifest.toml", None, says)
 
 
+@thorough
 def test_random_damage_is_refused_with_a_place_or_said(tmp_path: Path) -> None:
     """Any one changed byte is refused with the file, or leaves every segment and score, or is said in a note."""
     generator = random.Random(0)

@@ -23,6 +23,7 @@ from ranker.extractors.scorers import Scorer
 from ranker.ranker_scorer import make_scorer
 from ranker.ranking import Ranker
 from tests.command_line import Command
+from tests.effort import thorough
 
 SIZE = 12
 REFERENCES = {
@@ -137,6 +138,7 @@ def test_a_system_that_is_a_reference_throughout_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("people", [["refA"], ["refA", "refB"]])
+@thorough
 def test_commands_leave_it_out_or_score_it_against_the_others(
     people: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:

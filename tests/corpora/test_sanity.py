@@ -9,6 +9,7 @@ import pytest
 from ranker import Dataset, from_texts, load_dataset
 from ranker.corpora import sanity
 from ranker.corpora.schema import table
+from tests.effort import thorough
 
 WORDS = (
     "the a of to and in house river old small people garden winter train never sees brings water stone "
@@ -166,6 +167,7 @@ TRUE = {
 
 
 @pytest.mark.parametrize("name", TRUE)
+@thorough
 def test_on_outputs_of_shared_tasks_only_what_is_true_is_noted(name: str, shared: Path) -> None:
     dataset = load_dataset(shared / "data" / f"{name}.jsonl.gz")
     notes = {check.__name__: check(dataset) for check in sanity.CHECKS}

@@ -27,6 +27,7 @@ from ranker.ranker_scorer import scorer_of
 from ranker.ranking import Ranker
 from ranker.training_data import TrainingTable
 from tests.datasets import dataset_of
+from tests.effort import thorough
 from tests.evaluation.made import preferred
 
 TEXT = "the a red old small house boat tree man stands sails was by on near river hill town"
@@ -117,6 +118,7 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
     assert np.abs(after - before).max() > 1e-3
 
 
+@thorough
 def test_a_model_worse_than_chrf_and_the_included_ranker_is_told_so():
     data = planted("chrf")
     ranker = Ranker("length", C=1.0)

@@ -33,6 +33,7 @@ from ranker.extractors.text.matched_words import (
     words_missed_by_both,
 )
 from tests.datasets import dataset_of
+from tests.effort import thorough
 
 FEATURES = "ngrams,bleu1-4,rouge_l,rouge_w,hamming,length,paraphrase[folds=2],perp[leave_out=true]"
 
@@ -75,6 +76,7 @@ def test_contributions_are_added_up_by_family() -> None:
     assert result["words"].tolist() == [2.0, 0.25]
 
 
+@thorough
 def test_sums_are_the_difference_of_the_scores(ranker: Ranker, sample: Dataset) -> None:
     scores = ranker.candidate_scores(sample)
     rows = check_pair(sample, "sys1", "sys5")
@@ -87,6 +89,7 @@ def test_sums_are_the_difference_of_the_scores(ranker: Ranker, sample: Dataset) 
         assert len(source.strongest) <= 5
 
 
+@thorough
 def test_features_of_one_extractor_are_one_figure(ranker: Ranker, sample: Dataset) -> None:
     explanation = explained(ranker, sample)
     names = [(item.family, item.extractor) for item in explanation.strongest]

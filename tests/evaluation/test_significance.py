@@ -22,7 +22,7 @@ from ranker.evaluation.significance import (
     westfall_young,
     williams,
 )
-from tests.effort import examples
+from tests.effort import examples, thorough
 from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.step_down import step_down_max_t
 
@@ -170,6 +170,7 @@ def family_wise_errors(correct, swapped: bool) -> float:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
+@thorough
 def test_westfall_young_keeps_the_family_wise_error(swapped):
     error = 2 * np.sqrt(0.05 * 0.95 / 300)
     assert family_wise_errors(westfall_young, swapped) <= 0.05 + error

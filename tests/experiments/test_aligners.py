@@ -11,6 +11,7 @@ from ranker.experiments import birch11, cer10
 from ranker.experiments.aligners import Aligners
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.aligner import learn_aligner
+from tests.effort import thorough
 from tests.experiments.conftest import titled as table
 
 
@@ -31,6 +32,7 @@ def trained(preferred, tmp_path_factory) -> str:
     return str(path)
 
 
+@thorough
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
     aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
     own = birch11.plan(preferred, [], birch11.BirchSettings(restarts=1)).run()
@@ -54,6 +56,7 @@ def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, b
     assert given.signature.partition(",bb-en=file#")[2][8] == "|"
 
 
+@thorough
 def test_tuning_aligns_by_what_is_given(preferred, bitext):
     aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
     tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
@@ -87,6 +90,7 @@ def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
         Aligners.parse([str(path)], []).check([preferred])
 
 
+@thorough
 def test_candidates_teach_the_aligner_on_request(preferred):
     selected = select_language_pairs(preferred, ["aa-en"])
     more = Aligners(candidates=True).aligner(selected, "aa-en")

@@ -16,6 +16,7 @@ from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make, make_features
 from ranker.share import directory
 from tests.datasets import dataset_of
+from tests.effort import thorough
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,7 @@ def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(
     assert (features.transform(sample)[:, learning] > 0).all()
 
 
+@thorough
 def test_what_was_learnt_is_kept_and_restored(sample, few):
     features = FeatureSet.parse("bleu,paraphrase")
     fitted, matrix = features.fit_transform(sample)

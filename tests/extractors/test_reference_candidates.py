@@ -23,6 +23,7 @@ from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.ranking import Ranker
 from ranker.settings import Settings
+from tests.effort import thorough
 
 
 def small() -> Dataset:
@@ -97,6 +98,7 @@ def test_a_reference_matches_itself_as_published_and_a_note_says_where_it_is_alo
     np.testing.assert_allclose(FeatureSet.parse("chrf,bleu").transform_references(added.outputs), 1)
 
 
+@thorough
 def test_learning_from_references_as_published_keeps_the_order_of_outputs(sample: Dataset) -> None:
     """Without themselves references match less than outputs do, so what learns from that turns the order round."""
     human = human_scores(sample, "fluency")

@@ -167,6 +167,7 @@ def test_comparison_says_the_figures(compared):
     assert "middle beats 0; undefined beats 0" in text
 
 
+@thorough
 def test_comparison_says_how_it_was_corrected_and_when_nothing_can_be_significant(compared):
     def text(**changes) -> str:
         settings = dataclasses.replace(compared.settings, **changes)
@@ -271,6 +272,7 @@ def test_outputs_that_nobody_judged_have_a_report(model, preferred):
         examine(model, [bare], kind="fluency")
 
 
+@thorough
 def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     names = ["nul\0", "bell\a", "rtl\u202e", "nonchar\ufffe", "c1\x85"]
     candidates = [Candidate(str(place), f"{name} text") for place, name in enumerate(names[1:], 1)]

@@ -22,6 +22,7 @@ from ranker.reports.systems.comparison import SystemsFindings, systems_report
 from ranker.reports.systems.contrast import contrast_report
 from ranker.version import VERSION
 from tests.datasets import dataset_of
+from tests.effort import thorough
 from tests.golden_messages import check_messages
 from tests.reports.test_pages import Page, unpacked
 
@@ -112,6 +113,7 @@ def test_systems_that_nobody_judged_have_a_report():
     assert "people" not in Page(text).text.replace("from people", "")
 
 
+@thorough
 def test_the_contrast_says_the_figures(sample):
     contrast_result = contrast(
         sample, "sys1", "sys5", make_scorer("bleu", None), parser="none", segments=2, resamples=20

@@ -9,7 +9,7 @@ import pytest
 from ranker.corpora.shards.making import make_shards
 from tests.command_line import Command
 from tests.datasets import part_of_corpus
-from tests.effort import further
+from tests.effort import further, thorough
 
 
 @pytest.mark.parametrize("words", [("--metric", "ter", "--kind", "adequacy"), further(("--model", "full-any"))])
@@ -21,6 +21,7 @@ def test_figures_are_those_of_the_whole(command: Command, corpus, shards_of, wor
         assert (document["rows"], document["kind"]) == (whole["rows"], whole["kind"])
 
 
+@thorough
 def test_preferences_count_as_in_the_whole(command: Command, tmp_path, shared):
     part = part_of_corpus(shared / "data" / "wmt14-rr.jsonl.gz", tmp_path, ["cs-en", "hi-en"], step=60)
     manifest = make_shards(str(part), tmp_path / "shards", 60)

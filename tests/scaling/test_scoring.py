@@ -18,7 +18,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
 from ranker.ranker_scorer import make_scorer
 from tests.command_line import Command
-from tests.effort import further
+from tests.effort import further, thorough
 from tests.scaling.conftest import dask_scheduler
 
 METRICS = "bleu,chrf,ter,perp[model=shipped],meteor,rouge_l"
@@ -34,6 +34,7 @@ def same(result: pd.Series, expected: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("number", [further(1), 2, further(7)])
+@thorough
 def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shards_of, number):
     command("score", shards_of(number), "--metric", METRICS, "--out", str(tmp_path))
     result = results(tmp_path)
@@ -84,6 +85,7 @@ def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ran
     assert is_ranked_so(tmp_path, ranked)
 
 
+@thorough
 def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path, shards_of):
     words = ("score", shards_of(7), "--metric", "bleu,ter", "--out")
     command(*words, str(tmp_path / "local"))
@@ -95,6 +97,7 @@ def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path,
         assert {path.name: path.read_bytes() for path in (tmp_path / str(workers)).glob("*.*")} == expected
 
 
+@thorough
 def test_a_model_for_english_needs_to_know_the_language(command: Command, tmp_path, sources):
     unknown = sources.sources.assign(lp=sources.sources["lp"].where(sources.sources.index != 20))
     write_dataset(dataclasses.replace(sources, sources=unknown), tmp_path / "part.jsonl")

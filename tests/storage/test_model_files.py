@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from ranker.errors import ModelError
 from ranker.storage import model_files
 from ranker.storage.model_files import FORMAT, StoredModel, array_digest, read_model, write_model
-from tests.effort import further
+from tests.effort import further, thorough
 
 MODEL = {"features": "bleu", "columns": [{"name": "bleu", "weight": 0.1 + 0.2}]}
 ARRAYS = {"extractor0": {"idf": np.linspace(0, 1, 7), "ids": np.arange(3, dtype=np.int32)}}
@@ -287,6 +287,7 @@ print((peak() - before) >> 10)
 @pytest.mark.parametrize(
     "how", ["an array", "nested JSON", *map(further, ("small arrays", "JSON", "names", "entries"))]
 )
+@thorough
 def test_a_small_file_takes_little_memory_whatever_it_unpacks_to(how, path):
     size = 1 << 28
     if how.endswith("array") or how == "small arrays":

@@ -14,6 +14,7 @@ from contextlib import closing
 import pytest
 
 from ranker.storage.row_cache import RowCache
+from tests.effort import thorough
 
 ROWS = {f"name {number}".encode(): bytes([number % 256]) * (number % 50) for number in range(700)}
 
@@ -86,6 +87,7 @@ def test_every_truncation_gives_right_rows_and_heals(caplog):
     assert all("created again" in note or "recomputed" in note for note in notes(caplog))
 
 
+@thorough
 def test_flipped_bits_never_change_a_row(caplog):
     path = fill()
     whole = path.read_bytes()

@@ -10,6 +10,7 @@ from ranker.errors import RankerError
 from ranker.extractors.registry import make, make_metric, names
 from ranker.tuning.hypothesis_files import read_hypotheses
 from ranker.tuning.reranking import expected_gains
+from tests.effort import thorough
 from tests.golden_messages import check_messages
 
 TEXTS = [["the cat sat", "a cat sat", "the cat sat down"], ["it rains", "rain falls", "it rains now"]]
@@ -68,6 +69,7 @@ def test_a_data_set_brings_its_references(call):
         assert call("rerank", name, "--model", "full-any", "-q")[0] == "a cat sat\nit rains now\n"
 
 
+@thorough
 def test_any_extractor_with_one_feature_is_a_gain(call):
     nbest, _ = read_hypotheses("x.jsonl")
     refused = {}
@@ -93,6 +95,7 @@ FAIRSEQ = (
 )
 
 
+@thorough
 def test_output_of_fairseq_is_an_n_best_list(call):
     Path("gen.out").write_text(FAIRSEQ, encoding="utf-8")
     nbest, dataset = read_hypotheses("gen.out")

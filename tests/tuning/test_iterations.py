@@ -20,7 +20,7 @@ from ranker.tuning.iterations import IterationPlan, tune
 from ranker.tuning.mert import MertSearch
 from ranker.tuning.state import State
 from ranker.tuning.weights import Weights
-from tests.effort import further
+from tests.effort import further, thorough
 from tests.tuning import decoders
 from tests.tuning.lists import random_list
 
@@ -71,6 +71,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool
     assert not (pool[0] / "other" / "iteration1.nbest").exists()
 
 
+@thorough
 def test_a_finished_run_decodes_nothing_again_and_may_get_more_iterations(pool):
     whole = run(pool)
     assert len(whole.steps) > 1
@@ -83,6 +84,7 @@ def test_a_finished_run_decodes_nothing_again_and_may_get_more_iterations(pool):
     assert {path: path.stat().st_mtime_ns for path in (pool[0] / "other").iterdir()} == stamps
 
 
+@thorough
 def test_only_lists_of_the_same_weights_are_used_again(pool):
     run(pool, plan=IterationPlan(search=MertSearch(restarts=3, seed=1), iterations=6))
     run(pool, start=Weights(START.layout, (0.7, 0.1, 0.1, 0.1)))
@@ -128,6 +130,7 @@ def test_a_decoder_that_fails_is_reported_and_nothing_is_lost(fault, error, says
     assert not (pool[0] / "state" / "iteration2.nbest").exists()
 
 
+@thorough
 def test_after_a_failure_the_run_goes_on_with_equal_result(pool):
     whole = run(pool)
     broken = pool[0] / "broken"
@@ -152,6 +155,7 @@ def test_a_decoder_needs_weights_to_begin_with(pool):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, further(signal.SIGTERM), further(signal.SIGHUP)])
+@thorough
 def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_state(pool, number):
     folder, references = pool
     (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))

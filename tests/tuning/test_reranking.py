@@ -25,7 +25,7 @@ from ranker.tuning.reranking import (
 )
 from ranker.tuning.weights import Weights
 from tests.datasets import dataset_of
-from tests.effort import further
+from tests.effort import further, thorough
 from tests.tuning.lists import random_list
 
 
@@ -60,6 +60,7 @@ def brute_force(gains: dict[tuple[int, int], float], chances: np.ndarray) -> lis
 
 
 @pytest.mark.parametrize("name", [further("full-lexical"), "full"])
+@thorough
 def test_minimum_bayes_risk_by_a_ranker_scores_every_pair_by_itself_without_consensus(name, monkeypatch):
     nbest, _ = random_list(2, sentences=2, hypotheses=4)
     scorer = scorer_of(name).for_systems()

@@ -13,6 +13,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
 from ranker.errors import DataError
 from tests.corpora.damage import damaged
+from tests.effort import thorough
 from tests.golden_examples import Example, file_examples
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"
@@ -71,6 +72,7 @@ def test_what_is_refused(example: Example, tmp_path: Path) -> None:
     example.check(message.removeprefix(f"{tmp_path}/"))
 
 
+@thorough
 def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
     judged = read_dataset(shared / "data" / "ted21-mqm.jsonl.gz")
     # the published errors of this output

@@ -13,6 +13,7 @@ from ranker.corpora.formats import parquet_files
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
+from tests.effort import thorough
 
 ROWS = 4000
 PAGE = "a word " * 4000
@@ -46,6 +47,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
+@thorough
 def test_files_that_unpack_to_far_more_are_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make, options = BOMBS[name]
     path = tmp_path / "bomb.parquet"

@@ -18,6 +18,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 from tests.datasets import part_of_corpus
+from tests.effort import thorough
 from tests.golden_examples import Example, file_examples
 
 FIVE = (
@@ -135,6 +136,7 @@ def test_convert_adds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         read_dataset("rr.csv")
 
 
+@thorough
 def test_rankings_are_the_pairs_that_others_made_of_them(shared: Path, tmp_path: Path) -> None:
     dataset = read_dataset(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["cs-en"]))
     first, second = (dataset.preferences[side].to_numpy() for side in ("first", "second"))

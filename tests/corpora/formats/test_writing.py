@@ -19,7 +19,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.storage.escapes import csv_text
-from tests.effort import examples, further
+from tests.effort import examples, further, thorough
 
 TRICKY = [
     "",
@@ -189,6 +189,7 @@ def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("corpus", ["wmt12-rr", further("wmt15-rr"), "ted-fluency", "ted21-mqm"])
+@thorough
 def test_real_data_survive(corpus: str, shared: Path, tmp_path: Path) -> None:
     with gzip.open(shared / "data" / f"{corpus}.jsonl.gz", "rt", encoding="utf-8") as stream:
         lines = [next(stream) for _ in range(60)]

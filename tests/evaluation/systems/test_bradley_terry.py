@@ -10,6 +10,7 @@ from ranker import compare_systems, from_frame
 from ranker.errors import DataError
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.human_ranking import rank_systems
+from tests.effort import thorough
 
 TRUE = np.array([0.8, 0.3, 0.1, -0.4, -0.8])
 
@@ -59,6 +60,7 @@ def test_without_ties_it_is_logistic_regression():
     assert strengths(first, second, outcome)[0] == pytest.approx(wanted - wanted.mean(), abs=1e-5)
 
 
+@thorough
 def test_intervals_hold_the_truth_and_p_values_are_uniform_enough():
     inside, small = [], []
     for seed in range(150):

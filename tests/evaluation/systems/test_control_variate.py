@@ -12,10 +12,12 @@ from ranker.corpora.judgements import human_scores
 from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranker_scorer import scorer_of
+from tests.effort import thorough
 
 
 @pytest.mark.parametrize(("judged", "skewed"), [(15, False), (100, True)])
 @pytest.mark.parametrize("rho", [0.0, 0.4, 0.9])
+@thorough
 def test_the_interval_covers_the_mean_of_all_and_narrows_as_the_metric_agrees(judged, skewed, rho):
     generator = np.random.default_rng(int(100 * rho) + judged)
     covered, widths, errors = [], [], []

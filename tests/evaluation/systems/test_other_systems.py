@@ -21,7 +21,7 @@ from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.scorers import Scorer
 from ranker.ranker_scorer import RankerScorer, make_scorer
 from ranker.ranking import Ranker
-from tests.effort import further
+from tests.effort import further, thorough
 
 FEATURES = "chrf,ngrams[order=1],length,length[against=candidates],consensus,consensus[trust=source,neighbours=2].near"
 WORDS = [f"{start}{end}" for start in ("wa", "ki", "sor", "el") for end in ("n", "t", "mo", "rd")]
@@ -119,6 +119,7 @@ systems = st.dictionaries(
         *(further(name, "ar") for name in ("trained", "chrf", "bleu")),
     ],
 )
+@thorough
 def test_other_systems_change_no_score_interval_or_p(name, test, drawn, data):
     outputs = {key: list(output(*value)) for key, value in drawn.items()}
     before = said(outputs, name, test)
@@ -186,6 +187,7 @@ def test_the_system_score_is_the_mean_by_the_weights_learnt_without_comparing():
         further("wmt15-rr", "cs-en", "full", 60),
     ],
 )
+@thorough
 def test_each_real_system_left_out_in_turn_changes_nothing(shared, corpus, lp, name, sources):
     path = shared / "data" / f"{corpus}.jsonl.gz"
     if not path.is_file():

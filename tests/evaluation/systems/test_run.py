@@ -116,6 +116,7 @@ def test_identical_systems_share_a_rank_and_are_never_told_apart():
     assert (others[1].p, others[1].adjusted, others[1].needed, others[1].difference.value) == (1, 1, None, 0)
 
 
+@thorough
 def test_details_of_bleu_are_sacrebleus(sample):
     result = compare_systems(sample, scorers("bleu", "chrf"), resamples=2)
     names = sample.candidates["system"].to_numpy(object)

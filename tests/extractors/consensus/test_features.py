@@ -20,6 +20,7 @@ from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.semantic.features import Semantic
 from tests.datasets import dataset_of
+from tests.effort import thorough
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "was", "is", "old", "new", "house"]
 
@@ -151,6 +152,7 @@ def test_columns_of_odd_candidates(small, caplog):
     assert make("consensus").note(small).startswith(f"{int((np.diff(small.candidate_offsets) == 1).sum())} source")
 
 
+@thorough
 def test_large_sources_are_compared_with_some_of_their_texts():
     rng = np.random.default_rng(0)
     right = sentence(rng, 12)

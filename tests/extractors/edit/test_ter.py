@@ -12,7 +12,7 @@ from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
-from tests.effort import examples, further
+from tests.effort import examples, further, thorough
 from tests.extractors.edit_rates import score, statistics
 from tests.golden_values import SHARED_ONLY, expected, inputs, items_of
 
@@ -194,6 +194,7 @@ sentences = st.lists(st.sampled_from("abcdefg"), max_size=12).map(" ".join)
 
 
 @pytest.mark.parametrize("seed", [0, *map(further, (1, 2, 3))])
+@thorough
 def test_long_sentences_equal_sacrebleu(seed):
     """Beyond one block of bits, its band and its thousand shifts."""
     generator = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from ranker.extractors.edit.distance import edit_distance
 from ranker.extractors.edit.per import PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.storage import kernels
-from tests.effort import THOROUGH, examples
+from tests.effort import THOROUGH, examples, thorough
 from tests.extractors.edit_rates import score, statistics
 
 
@@ -42,6 +42,7 @@ def test_references_that_fill_blocks(size):
         assert edit_distance(candidate, reference) == plain_distance(candidate.tolist(), reference.tolist())
 
 
+@thorough
 def test_long_references_are_compared_in_little_memory():
     generator = np.random.default_rng(0)
     for size in (101, 128, 129, 700, 2049) if THOROUGH else (101, 128, 129):

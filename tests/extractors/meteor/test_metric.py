@@ -13,7 +13,7 @@ from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import token_batch
 from tests.datasets import dataset_of
-from tests.effort import examples
+from tests.effort import examples, thorough
 from tests.extractors.small_wordnet import write_wordnet
 from tests.golden_values import INCLUDED, SHARED_ONLY, wordnet_of
 
@@ -100,6 +100,7 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
 
 
 @SHARED_ONLY
+@thorough
 def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
     metric = make_metric("meteor[parity=meteor-1.5]")
     if metric._wordnet() is None:

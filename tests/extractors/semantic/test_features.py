@@ -16,6 +16,7 @@ from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import SMALL, SMALL_PACKAGE
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
+from tests.effort import thorough
 
 NEEDED = ("torch", "transformers", "safetensors", "tokenizers", SMALL_PACKAGE)
 needs_minilm = pytest.mark.skipif(
@@ -43,6 +44,7 @@ def made():
     return dataset_of([(REFERENCES, CANDIDATES), (["It rains."], ["It is raining.", "It rains."])])
 
 
+@thorough
 def test_columns_of_good_bad_and_odd_candidates(made):
     matrix = Semantic().transform(made)
     assert Semantic().columns == ("semantic.precision", "semantic.recall", "semantic.f", "semantic.cosine")

@@ -210,6 +210,7 @@ def test_kernels_equal_plain_python(small_wordnet, table, costs, items, beam, li
 
 
 @pytest.mark.parametrize("costs", ["terpa", "ter"])
+@thorough
 def test_kernels_equal_plain_python_on_long_sentences(small_wordnet, table, costs):
     generator = np.random.default_rng(5)
     options = {"paraphrases": table} if costs != "ter" else {}

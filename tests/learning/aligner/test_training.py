@@ -21,6 +21,8 @@ from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.effort import thorough
 from tests.learning.aligner.simulated import ParallelText, simulate_parallel_text
 
+pytestmark = thorough
+
 
 def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:
     return text.source, text.source_offsets, text.target, text.target_offsets
@@ -114,7 +116,6 @@ def alignment_error_rate(links: Links, gold: Links) -> float:
     return 1 - 2 * common / (len(links.source) + len(gold.source))
 
 
-@thorough
 def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel) -> None:
     def errors(made: AlignmentModel) -> float:
         return alignment_error_rate(made.align(*arrays(text)), text.links)
@@ -127,7 +128,6 @@ def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel
     assert simple > 0.1
 
 
-@thorough
 def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> None:
     new = simulate_parallel_text(400, words=800, seed=1)
     vocabularies = ([f"{side}{word}" for word in range(2000)] for side in "st")
@@ -135,7 +135,6 @@ def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> Non
     assert alignment_error_rate(model.align(*arrays(new)), new.links) < 0.12
 
 
-@thorough
 def test_threads_and_batches_change_nothing(
     text: ParallelText, model: AlignmentModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from ranker.errors import MissingError, ModelError
 from ranker.learning.encoder import files
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import SMALL, check, check_installed, find
+from tests.effort import thorough
 
 
 @pytest.fixture
@@ -134,6 +135,7 @@ def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory
         find(directory.name)
 
 
+@thorough
 def test_the_extractor_is_known_without_importing_torch():
     code = (
         "import sys; from ranker.extractors.feature_sets import FeatureSet; FeatureSet.parse('semantic').columns; "

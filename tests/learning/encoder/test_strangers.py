@@ -22,6 +22,7 @@ from ranker.learning.encoder import onnx_network
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.files import INCLUDED
 from ranker.learning.encoder.onnx_check import check_network
+from tests.effort import thorough
 
 TEXTS = ["a", "abba c.", "", "c b a " * 20]
 
@@ -194,6 +195,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@thorough
 def test_small_files_do_not_take_much_memory(tmp_path: Path) -> None:
     folders = [write(tmp_path / str(number), made=make()) for number, make in enumerate(LARGE.values())]
     folders.insert(0, write(tmp_path / "sound"))
@@ -209,6 +211,7 @@ def test_small_files_do_not_take_much_memory(tmp_path: Path) -> None:
     assert int(more) < (1 << 21) * (1 if sys.platform == "linux" else 1 << 10)
 
 
+@thorough
 def test_a_network_that_computes_for_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = {"zero": np.array(0), "many": np.array(1000), "one": np.array(1), "last": np.array([1])}
     matrix = [

@@ -68,6 +68,7 @@ def test_the_shipped_parser_is_as_good_as_its_card_says(parser: DependencyParser
     assert score_words(parser, held_out[:500], lowercase=True).las >= 0.791
 
 
+@thorough
 def test_every_text_is_one_tree(parser: DependencyParser) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -117,6 +118,7 @@ def test_nothing_gives_nothing(parser: DependencyParser) -> None:
         assert parses.heads.dtype == parses.relations.dtype == parses.tags.dtype == np.int32
 
 
+@thorough
 def test_batches_and_processes_change_nothing(
     parser: DependencyParser, held_out: list[Sentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +151,7 @@ def test_what_is_not_a_parser_is_refused(tmp_path: Path) -> None:
         parsing.load(tmp_path / "blank")
 
 
+@thorough
 def test_a_pipeline_from_elsewhere(tmp_path: Path) -> None:
     import spacy
     from spacy.tokens import Doc

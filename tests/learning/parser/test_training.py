@@ -126,6 +126,7 @@ def test_an_unknown_language_and_a_treebank_without_test_file(tmp_path: Path) ->
     assert parsing.load(tmp_path / "new" / "qq").language == "xx"
 
 
+@thorough
 def test_a_parser_is_replaced_and_anything_else_is_not(treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
