@@ -11,7 +11,9 @@ import pytest
 from bench import fuzz
 from ranker import threads
 from ranker.corpora import catalogue
-from tests.effort import THOROUGH, thorough
+from tests.effort import thorough
+
+pytestmark = thorough
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +35,13 @@ def test_damaged_files_are_read_or_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = sorted(made)
-    count = (2_000 if THOROUGH else 40) // 4
+    count = 2_000 // 4
     for number in range(part * count, (part + 1) * count):
         name = names[number % len(names)]
         result = fuzz.check(made[name], fuzz.input_of(made[name], name, 0, number), tmp_path)
         assert not result.finding, f"{name} {number}: {result.finding}\n{result.words}\n{result.detail}"
 
 
-@thorough
 def test_sound_files_are_read(made: dict[str, fuzz.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, form in made.items():

@@ -22,6 +22,8 @@ from ranker.ranking import Ranker
 from tests.effort import thorough
 from tests.experiments.conftest import titled as table
 
+pytestmark = thorough
+
 TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
 NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
 
@@ -36,7 +38,6 @@ def pair(preferred):
     return language_pairs(preferred, TUNING, align=True)[0]
 
 
-@thorough
 def test_tables_of_the_paper(experiment):
     titles = [table.title for table in experiment.tables]
     of_pair = [
@@ -77,7 +78,6 @@ def test_published_tables_have_the_form_of_ours(experiment):
     assert cer10.cer10_published.tables({"chrf": make_metric("chrf")}) == []
 
 
-@thorough
 def test_equal_calls_write_equal_bytes(experiment, preferred):
     assert plan(preferred, CerSettings(TUNING, NAMES)).run().json() == experiment.json()
     other = plan(preferred, CerSettings(dataclasses.replace(TUNING, seed=1), NAMES)).run()
@@ -121,7 +121,6 @@ def test_features_and_rows_of_the_sides_belong_together(pair):
 
 
 @pytest.mark.parametrize("name", ["BLEU:4-TER", "BLEU:4+2METR", "NIST", "TERpA"])
-@thorough
 def test_scores_are_those_of_the_metric(pair, name):
     metric = make_metric(METRICS[name][0])
     chosen = pair.test.choose(np.ones(pair.test.features.shape[1]))
