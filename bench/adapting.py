@@ -22,12 +22,12 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.compare.evaluation import evaluate
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.ranking import Ranker
-from ranker.settings import DEFAULTS
-from ranker.training_data import ParentModel, TrainingTable, learn_weights, standardiser
+from ranker.evaluation.metrics.evaluation import evaluate
+from ranker.evaluation.resampling.bootstrap import Estimate
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.settings import DEFAULTS
+from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, standardiser
 
 SIZES = (25, 50, 100, 200, 400, 800)
 

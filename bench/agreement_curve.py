@@ -28,7 +28,7 @@ from ranker.corpora.languages import target_language
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.people import EXPONENT
-from ranker.ranker_scorer import make_scorer
+from ranker.ranking.ranker_scorer import make_scorer
 from ranker.ranks import merge_ties
 
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")

@@ -25,13 +25,13 @@ from ranker.corpora.judgements import judged
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.errors import DataError
-from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.extractors.base import Extractor
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make_metric
 from ranker.files import read_bytes, sha256, write_bytes
-from ranker.ranking import Ranker
-from ranker.settings import Training
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.settings import Training
 from ranker.storage.model_files import read_arrays, write_arrays
 from ranker.version import VERSION
 

@@ -14,8 +14,8 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.errors import RankerError
-from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.compare.result import Cell
+from ranker.evaluation.metrics.result import Cell
+from ranker.evaluation.resampling.bootstrap import Estimate
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("RANKER_SHARED", ROOT.parent / "shared"))

@@ -11,10 +11,10 @@ import numpy as np
 
 from bench.common import locate, run_main, table
 from ranker.arrays import FloatArray
-from ranker.confidence import fit_confidence, probability
 from ranker.corpora import catalogue
 from ranker.corpora.selection import select_language_pairs
-from ranker.ranking import Ranker
+from ranker.ranking.confidence import fit_confidence, probability
+from ranker.ranking.ranker import Ranker
 
 CORPORA = {"wmt13-rr": 950, "wmt19-darr": 1200, "ted21-mqm": 529, "wmt21-mqm": 650}
 """Number of sources in the sample of each, those learnt from included."""

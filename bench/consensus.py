@@ -28,7 +28,7 @@ from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from ranker.ranks import merge_ties
 from ranker.threads import set_jobs
 

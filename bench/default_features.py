@@ -25,9 +25,9 @@ from ranker.corpora.source_keys import among
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.settings import DEFAULTS
-from ranker.training_data import TrainingTable, standardiser
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.settings import DEFAULTS
+from ranker.ranking.training import TrainingTable, standardiser
 
 CORPORA = ("wmt12", "wmt14", "wmt19-darr", "mqm21", "bio21-mqm")
 OWN, OTHER = "own", "other"

@@ -19,9 +19,9 @@ from bench.with_less import evaluated
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
 from ranker.corpora.source_keys import among
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.encoder.files import find
-from ranker.training_data import TrainingTable
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.training import TrainingTable
 
 LEARNT = {"wmt12": (55, 1200), "wmt13": (22, 1200)}
 TESTED = {"wmt14": (33, 1500), "wmt19-darr": (60, 1200), "ted21-mqm": (100, 0), "wmt21-mqm": (100, 0)}

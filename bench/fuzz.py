@@ -56,12 +56,12 @@ def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
 
 def _work(pipe: Connection, made: dict[str, Format], seed: int) -> None:
     """Answer requests (format, number, whether to make it smaller) until the pipe is closed."""
-    from ranker.corpora import catalogue
+    from ranker.corpora.catalogue import card_files
     from ranker.threads import set_jobs
 
     set_jobs(1)
     # the same for all inputs, and read anew by every command
-    catalogue.cards = functools.cache(catalogue.cards)  # type: ignore[misc]
+    card_files.cards = functools.cache(card_files.cards)  # type: ignore[misc]
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     os.chdir(folder)
     os.environ["RANKER_CACHE"] = str(folder / "cache")

@@ -80,8 +80,8 @@ def _write_treebank(folder: Path, first: int) -> None:
 
 def _write_campaign(place: Path) -> None:
     """Make a campaign in which somebody judged everything."""
-    from ranker.collect import assigning, campaign
-    from ranker.collect.making import make_campaign
+    from ranker.apps.collect import assigning, campaign
+    from ranker.apps.collect.making import make_campaign
     from ranker.corpora.formats.reading import read_dataset
 
     settings = campaign.CampaignSettings(id="x", title="x", kind="pairwise", show="reference", repeat=0.0, degraded=0.0)
@@ -131,11 +131,10 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 def use_served() -> None:
     """Let the catalogue of this process have the corpus that is served, and nothing else."""
-    from ranker.corpora import catalogue
-    from ranker.corpora.catalogue import Card, Download
+    from ranker.corpora.catalogue import Card, Download, card_files
 
     digests = json.loads(Path(_ADDRESSES).read_text())
     parts = tuple(Download(address, sha256=digest) for address, digest in digests.items())
     card = Card(CORPUS, "", "", "", "", ("one.txt",), download=parts)
-    catalogue.cards = lambda: {CORPUS: card}
+    card_files.cards = lambda: {CORPUS: card}
     os.environ["RANKER_DATA"] = "out"

@@ -21,15 +21,15 @@ from bench import system_accuracy, with_less
 from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read
 from bench.common import figure, run_main, say, table
 from bench.with_less import scope_of
-from ranker import included_models
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.evaluation.compare.result import Comparison
-from ranker.evaluation.compare.run import compare
+from ranker.evaluation.metrics.result import Comparison
+from ranker.evaluation.metrics.run import compare
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import extractor_class, make_metric, names
 from ranker.files import cache_directory, write_bytes
-from ranker.ranking import Ranker
+from ranker.ranking import included as included_models
+from ranker.ranking.ranker import Ranker
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "leaderboard.md"
 CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "ted-fluency", "ted21-mqm")

@@ -31,9 +31,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_records
 from ranker.extractors.dependency.cache import parse
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.parser.conllu import read_conllu
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
 
 KINDS = ("negation", "antonym", "number", "name", "role", "tense", "omission", "addition", "repetition")
 METRICS = ("chrf", "meteor[modules=exact+stem]")

@@ -21,9 +21,9 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, judged, preference_pairs
 from ranker.corpora.source_keys import among
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.weight_sets import WeightSets
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.weight_sets import WeightSets
 
 CORPORA = ("wmt12", "wmt14", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 PENALTIES = (0.5, 1.0, 1.5, 2.0, 3.0)

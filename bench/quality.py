@@ -14,8 +14,8 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.compare.evaluation import evaluate
-from ranker.ranking import Ranker
+from ranker.evaluation.metrics.evaluation import evaluate
+from ranker.ranking.ranker import Ranker
 
 
 def read(names: list[str]) -> Dataset:

@@ -21,7 +21,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
-from ranker.extractors.feature_sets import FeatureSet
+from ranker.ranking.feature_set import FeatureSet
 
 MODELS = ("full", "full-any", "full-lexical", "consensus")
 SETS = (

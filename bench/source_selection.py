@@ -12,8 +12,8 @@ import argparse
 import numpy as np
 
 from bench.common import INTO_ENGLISH, locate, run_main, table
+from ranker.apps.collect.sources import source_values
 from ranker.arrays import FloatArray
-from ranker.collect.sources import source_values
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, judged, preference_pairs, resolve_kind
@@ -22,7 +22,7 @@ from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters
 from ranker.extractors.consensus.similarities import MetricSimilarity, similarities
 from ranker.extractors.registry import make_metric
-from ranker.ranker_scorer import make_scorer
+from ranker.ranking.ranker_scorer import make_scorer
 
 METHODS, NUMBERS, RESAMPLES = ("random", "selected", "variance", "diversity"), (50, 100, 200), 200
 

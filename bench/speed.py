@@ -16,7 +16,7 @@ from bench.common import PEERS, best_of, locate, peer_scores, run_main
 from ranker.corpora import catalogue
 from ranker.corpora.judgements import judged
 from ranker.extractors.registry import make_metric
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from ranker.threads import set_jobs
 
 METRICS = (*PEERS, "ter[search=tercom,tokenizer=13a]", "terp", "meteor", "ribes", "nkt")

@@ -10,13 +10,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from bench.common import figure, locate, run_main, say, table
-from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.errors import RankerError, counted
-from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.compare.run import ALL, compare
-from ranker.ranker_scorer import make_scorer
+from ranker.evaluation.metrics.candidates import CandidateScores
+from ranker.evaluation.metrics.run import ALL, compare
+from ranker.ranking import included as included_models
+from ranker.ranking.ranker_scorer import make_scorer
 
 CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("chrf", "bleu")

@@ -17,12 +17,12 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
 from ranker.corpora.selection import without_references
 from ranker.errors import DataError
-from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.compare.evaluation import evaluate
-from ranker.evaluation.compare.result import Comparison, Scope
-from ranker.evaluation.compare.run import compare
+from ranker.evaluation.metrics.candidates import CandidateScores
+from ranker.evaluation.metrics.evaluation import evaluate
+from ranker.evaluation.metrics.result import Comparison, Scope
+from ranker.evaluation.metrics.run import compare
 from ranker.extractors.registry import make_metric
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 
 CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "wmt19-darr", "ted-fluency", TWO_SYSTEMS, "ted21-mqm")
 CHRF = "chrf"

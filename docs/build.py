@@ -25,13 +25,13 @@ from ranker.cli.commands import help_record
 from ranker.cli.help import topics
 from ranker.cli.main import app
 from ranker.corpora import catalogue
-from ranker.evaluation.compare.result import Comparison
-from ranker.evaluation.cross_validation import TrainingResult
+from ranker.evaluation.metrics.cross_validation import TrainingResult
+from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.systems.contrast.result import SystemContrast
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean
-from ranker.extractors.feature_sets import feature_set_files
+from ranker.ranking.feature_set import feature_set_files
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,39 +18,39 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
-    from ranker.evaluation.compare.evaluation import evaluate
-    from ranker.evaluation.cross_validation import train
+    from ranker.evaluation.metrics.cross_validation import train
+    from ranker.evaluation.metrics.evaluation import evaluate
     from ranker.evaluation.systems.contrast.run import contrast
     from ranker.evaluation.systems.run import compare_systems
     from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
-    from ranker.frames.features import Features
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranker_scorer import reward
-    from ranker.ranking import Ranker, rank
+    from ranker.ranking.ranker import Ranker, rank
+    from ranker.ranking.ranker_scorer import reward
+    from ranker.ranking.scikit_learn import Features
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
     "Extractor": "ranker.extractors.base:Extractor",
-    "Features": "ranker.frames.features:Features",
+    "Features": "ranker.ranking.scikit_learn:Features",
     "Metric": "ranker.extractors.base:Metric",
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
-    "Ranker": "ranker.ranking:Ranker",
+    "Ranker": "ranker.ranking.ranker:Ranker",
     "RankerError": "ranker.errors:RankerError",
     "check_outputs": "ranker.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "contrast": "ranker.evaluation.systems.contrast.run:contrast",
-    "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
+    "evaluate": "ranker.evaluation.metrics.evaluation:evaluate",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
     "from_texts": "ranker.corpora.formats.in_memory:from_texts",
     "group_scorer": "ranker.learning.svm.scoring:group_scorer",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
-    "rank": "ranker.ranking:rank",
-    "reward": "ranker.ranker_scorer:reward",
-    "train": "ranker.evaluation.cross_validation:train",
+    "rank": "ranker.ranking.ranker:rank",
+    "reward": "ranker.ranking.ranker_scorer:reward",
+    "train": "ranker.evaluation.metrics.cross_validation:train",
 }
 
 __all__ = [

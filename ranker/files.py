@@ -23,8 +23,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from ranker import locks
 from ranker.errors import DataError, RankerError, counted, note_logger
-from ranker.storage import locks
 
 _LOG = note_logger(__name__)
 

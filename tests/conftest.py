@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 
 from ranker import Dataset, load_dataset
-from ranker.extractors.lexical.function_words import ENGLISH
+from ranker.text.lexical.function_words import ENGLISH
 from tests.command_line import Command, Printed
 from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples
 from tests.extractors.small_wordnet import write_synonyms
@@ -40,7 +40,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("suite")
 
-COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"} if THOROUGH else ())
+COMPILED = frozenset({"text", "extractors", "learning", "evaluation", "tuning"} if THOROUGH else ())
 """Folders of tests that are about compiled kernels. Elsewhere small inputs run them as plain Python, as for a user."""
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

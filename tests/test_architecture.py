@@ -20,12 +20,14 @@ MODULES = {
 }
 # from the bottom up; a module may import from its own layer and from those before it
 LAYERS = (
-    "arrays errors files links notation progress ranks share signature storage threads version",
+    "arrays errors files links locks notation progress ranks share signature storage threads version",
     "corpora learning",
+    "text",
     "extractors",
-    "confidence checks frames ranker_scorer ranking settings included_models training_data",
-    "evaluation scaling tuning",
-    "experiments reports collect",
+    "checks",
+    "ranking",
+    "evaluation",
+    "reports apps",
     "cli",
     "__main__",
 )
@@ -80,6 +82,29 @@ def test_no_folder_imports_itself_through_others(depth):
     TopologicalSorter(graph).prepare()
 
 
+def test_the_modules_at_the_top_and_the_folders_are_in_no_circle():
+    """Each module at the top counts by itself."""
+    graph: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module != "ranker":
+            graph.setdefault(below(module), set()).update(map(below, imports(module)))
+    TopologicalSorter({name: others - {name} for name, others in graph.items()}).prepare()
+
+
+def test_modules_of_a_folder_are_above_its_subfolders_or_below_them():
+    """A folder's own modules either import none of its subfolders or are imported by none of them."""
+    mixed = {}
+    for package in [name for name, path in MODULES.items() if path.name == "__init__.py" and name != "ranker"]:
+        own = [name for name in MODULES if name.rpartition(".")[0] == package and MODULES[name].name != "__init__.py"]
+        depth = package.count(".") + 1
+        inner = [name for name in MODULES if name.startswith(f"{package}.") and name.count(".") > depth]
+        above = {name for name in own if imports(name).intersection(inner)}
+        below_inner = {name for name in own for user in inner if name in imports(user)}
+        if above and below_inner:
+            mixed[package] = (sorted(above), sorted(below_inner))
+    assert mixed == {}
+
+
 # modules through which a program reaches other computers, and packages for that
 NETWORK = (
     "ftplib http.client imaplib nntplib poplib smtplib socket socketserver ssl telnetlib urllib.request webbrowser",
@@ -88,9 +113,9 @@ NETWORK = (
 # opens connections when ranker data get asks for it; answers them; uses a cluster
 MAY = {
     "ranker.corpora.downloads.transfer",
-    "ranker.collect.web.connections",
-    "ranker.collect.web.server",
-    "ranker.scaling.cluster",
+    "ranker.apps.collect.web.connections",
+    "ranker.apps.collect.web.server",
+    "ranker.apps.scaling.cluster",
 }
 
 

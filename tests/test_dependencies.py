@@ -38,7 +38,7 @@ def test_simple_metrics_and_training_import_neither_parser_nor_scikit_learn_nor_
         "import json, sys\n"
         "from ranker.extractors import registry\n"
         "from ranker.corpora import catalogue\n"
-        "from ranker.ranking import Ranker\n"
+        "from ranker.ranking.ranker import Ranker\n"
         "made = [registry.make(name) for name in ('bleu', 'chrf', 'ter')]\n"
         "texts = ('the cat sat', 'a cat sat', 'cat')\n"
         "rows = [dict(source=s, reference='the cat sat', system=str(i), translation=t, score=-i)\n"

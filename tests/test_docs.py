@@ -17,7 +17,7 @@ import ranker
 from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
-from ranker.extractors.feature_sets import feature_set_files
+from ranker.ranking.feature_set import feature_set_files
 from tests.effort import further
 from tests.scripts import module_of
 
@@ -86,7 +86,14 @@ def test_every_public_name_is_in_the_reference(reference):
     assert sorted(re.findall("^## `(.*)`$", page, re.MULTILINE)) == public
     # what a class inherits is there too, methods in order of use
     members = dict(re.findall(r"^::: (\S+)\n(?: .*\n)* +members: (.*)$", page, re.MULTILINE))
-    assert json.loads(members["ranker.ranking.Ranker"])[:6] == ["fit", "score", "rank", "explain", "save", "load"]
+    assert json.loads(members["ranker.ranking.ranker.Ranker"])[:6] == [
+        "fit",
+        "score",
+        "rank",
+        "explain",
+        "save",
+        "load",
+    ]
     assert {"from_notation", "signature", "statistics"} <= {*json.loads(members["ranker.extractors.base.Metric"])}
 
 

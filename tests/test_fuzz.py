@@ -10,7 +10,7 @@ import pytest
 
 from bench import fuzz
 from ranker import threads
-from ranker.corpora import catalogue
+from ranker.corpora.catalogue import card_files
 from tests.effort import thorough
 
 pytestmark = thorough
@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, fuzz.Format]:
 @pytest.fixture(autouse=True)
 def _small_inputs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a run of the fuzzer: one thread, and cards read once."""
-    monkeypatch.setattr(catalogue, "cards", functools.cache(catalogue.cards))
+    monkeypatch.setattr(card_files, "cards", functools.cache(card_files.cards))
     with threads.using(1):
         yield
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.collect.conftest import Client, free_port, settings, small
+from tests.apps.collect.conftest import Client, free_port, settings, small
 from tests.effort import thorough
 
 NAMES = ("bz2", "copy", "pickle", "random", "secrets", "selectors", "socket", "struct", "subprocess", "tempfile")
@@ -37,7 +37,7 @@ def python(tmp_path, code):
 @thorough
 def test_the_server_of_a_campaign(hostile, tmp_path):
     pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
-    from ranker.collect.making import make_campaign
+    from ranker.apps.collect.making import make_campaign
 
     path, port = tmp_path / "x.campaign", free_port()
     created = make_campaign(path, small(sources=4), settings("ranking"), ["judge1"])
@@ -70,7 +70,7 @@ def test_processes_of_dask(hostile, tmp_path):
     pytest.importorskip("distributed", reason="mt-ranker[dask] is not installed")
     python(
         tmp_path,
-        "from ranker.scaling.cluster import dask_client\n"
+        "from ranker.apps.scaling.cluster import dask_client\n"
         "if __name__ == '__main__':\n"
         "    with dask_client(1, None) as client:\n"
         "        assert client.submit(abs, -1).result() == 1",

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import rankdata
 
+from ranker.apps.tuning.envelope import best_of_blocks
 from ranker.arrays import offsets_of, pairs_in_blocks
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.correlation.pair_counts import count_pairs
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.extractors.scorers import rank_by
 from ranker.learning.svm.ranksvm import RankSVM
+from ranker.ranking.scorers import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting
-from ranker.tuning.envelope import best_of_blocks
 from tests.effort import examples
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.fuzzing.formats import Format
 from bench.processes import captured
-from ranker.extractors.lexical import wordnet
+from ranker.text.lexical import wordnet
 
 MOST_BYTES = 2 << 30
 LONGEST_LINE = 700

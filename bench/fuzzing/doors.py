@@ -25,8 +25,7 @@ import numpy as np
 
 from bench.fuzzing.formats import Format
 from bench.processes import captured
-from ranker.corpora import catalogue
-from ranker.corpora.catalogue import Card, Download
+from ranker.corpora.catalogue import Card, Download, card_files
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.learning.encoder import files as encoder_files
@@ -63,7 +62,7 @@ def _serving(file: str) -> Iterator[None]:
         environment = {"RANKER_DATA": data, "no_proxy": "*"}
         with (
             mock.patch.dict(os.environ, environment),
-            mock.patch.object(catalogue, "cards", return_value={"fuzzed": card}),
+            mock.patch.object(card_files, "cards", return_value={"fuzzed": card}),
             mock.patch.object(time, "sleep"),
         ):
             yield

@@ -154,8 +154,8 @@ def _comparisons() -> dict[str, Format]:
 
 def _campaign(folder: Path) -> Format:
     """Return a campaign with items of every role, judged."""
-    from ranker.collect import assigning
-    from ranker.collect.campaign import connect, settings_of, transaction
+    from ranker.apps.collect import assigning
+    from ranker.apps.collect.campaign import connect, settings_of, transaction
 
     path = folder / "x.campaign"
     new = ["collect", "new", str(path), "-d", str(folder / "corpus.jsonl"), "--kind", "fluency", "--judges", "2"]
@@ -195,7 +195,7 @@ def _wordnet() -> dict[str, Format]:
 
 
 def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
-    from ranker.confidence import Confidence
+    from ranker.ranking.confidence import Confidence
 
     candidates = [{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "B": "c a", "C": "d"}}]
     data = {"c.json": json.dumps(candidates).encode()}

@@ -329,8 +329,8 @@ def beside_judges() -> Iterator[None]:
     """Let another process answer in the campaign, as the web server does, while commands read it."""
 
     def answer() -> int:
-        from ranker.collect import assigning
-        from ranker.collect.campaign import opened, transaction
+        from ranker.apps.collect import assigning
+        from ranker.apps.collect.campaign import opened, transaction
 
         with contextlib.suppress(RankerError), opened("x.campaign") as (connection, settings):
             people = [row[0] for row in connection.execute("SELECT id FROM person WHERE role = 'judge'")]

@@ -22,9 +22,9 @@ from ranker.checks.copies import copies, mixed
 from ranker.checks.numbers import certain, numbers, unmatched
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.texts import length_without, matches, tables, without_urls
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.languages import is_language, language_name
-from ranker.frames.labelled import Candidates, candidate_rows
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
 _LONGEST_PERIOD = 20

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from ranker.apps.collect.tasks import KINDS, KindName, Next, Show
 from ranker.cli.commands import Commands
 from ranker.cli.options import Input, OutputForm, SeedOption, Without, working
 from ranker.cli.output import emit, print_note, print_table, say, say_progress
-from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError, counted, nearest
 from ranker.files import printable
 
@@ -81,8 +81,8 @@ def new_command(
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
-    from ranker.collect.campaign import CampaignSettings, host_and_port
-    from ranker.collect.making import make_campaign
+    from ranker.apps.collect.campaign import CampaignSettings, host_and_port
+    from ranker.apps.collect.making import make_campaign
     from ranker.corpora import catalogue
 
     if url is not None:
@@ -159,12 +159,12 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import DEFAULT_ADDRESS, DEFAULT_PORT, host_and_port, opened
-    from ranker.collect.web.pages import environment
+    from ranker.apps.collect.campaign import DEFAULT_ADDRESS, DEFAULT_PORT, host_and_port, opened
+    from ranker.apps.collect.web.pages import environment
 
     with opened(campaign) as (_, settings):
         environment()
-    from ranker.collect.web.server import serve
+    from ranker.apps.collect.web.server import serve
 
     public, public_port = host_and_port(settings.url) if settings.url else (None, None)
     if port is None:
@@ -193,8 +193,8 @@ def status_command(campaign: CampaignArgument, form: OutputForm = "table") -> No
     """
     from dataclasses import asdict
 
-    from ranker.collect.campaign import opened, progress_of
-    from ranker.collect.figures import figures_of
+    from ranker.apps.collect.campaign import opened, progress_of
+    from ranker.apps.collect.figures import figures_of
 
     with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)
@@ -249,9 +249,9 @@ def export_command(
 
     Example: ranker collect export demo.campaign -o judgements.jsonl
     """
-    from ranker.collect.campaign import opened
-    from ranker.collect.exporting import dataset_of, export
-    from ranker.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
+    from ranker.apps.collect.campaign import opened
+    from ranker.apps.collect.exporting import dataset_of, export
+    from ranker.apps.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
     from ranker.files import check_target
 
     check_target(output)
@@ -295,8 +295,8 @@ def link_command(
 
     Example: ranker collect link demo.campaign judge07
     """
-    from ranker.collect import access
-    from ranker.collect.campaign import opened, transaction
+    from ranker.apps.collect import access
+    from ranker.apps.collect.campaign import opened, transaction
 
     with opened(campaign) as (connection, settings), transaction(connection):
         if close:

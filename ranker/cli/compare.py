@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from ranker.arrays import BoolArray
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.compare.result import Comparison, Scope, Statistic
-    from ranker.extractors.scorers import Scorer
+    from ranker.evaluation.metrics.result import Comparison, Scope, Statistic
+    from ranker.ranking.scorers import Scorer
 
 # typer takes no list of a Literal
 LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelName)})  # type: ignore[misc]
@@ -79,10 +79,10 @@ def command(
     if not inputs.data:
         raise OptionError("no data: give a corpus name or a file (--data), once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.compare.candidates import CandidateScores
-    from ranker.evaluation.compare.run import compare
     from ranker.evaluation.direction import judgements_note
-    from ranker.ranker_scorer import make_scorer
+    from ranker.evaluation.metrics.candidates import CandidateScores
+    from ranker.evaluation.metrics.run import compare
+    from ranker.ranking.ranker_scorer import make_scorer
 
     requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
     levels = [name for name in LEVELS if name in (requested or LEVELS)]
@@ -135,8 +135,8 @@ def command(
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
     """Return metrics by their notations as they were written, those of scores in a file by their names."""
-    from ranker.extractors.given import given_files
-    from ranker.ranker_scorer import make_scorer
+    from ranker.extractors.composed.external_scores import given_files
+    from ranker.ranking.ranker_scorer import make_scorer
 
     scorers = [make_scorer(text, None) for text in texts]
     in_files = [any(given_files(scorer.members).values()) for scorer in scorers]

@@ -85,8 +85,8 @@ def command(
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
-    from ranker.extractors.text.tokens import checked_tokenizer
-    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.text.tokens import checked_tokenizer
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
     name = single(metric)
@@ -125,7 +125,7 @@ def command(
     signature = result_signature(scorer, dataset, "system", scored=(scored, None), **options)
 
     if html is not None:
-        from ranker.reports.systems.contrast import contrast_report
+        from ranker.reports.contrast_page import contrast_report
 
         with working("writing"):
             write_html(html, contrast_report(result, signature)[0])

@@ -15,7 +15,7 @@ from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
-    from ranker.corpora.shards.shards import Shards
+    from ranker.corpora.formats.shards import Shards
 
 app = Commands("List, download, check and convert corpora.")
 
@@ -150,10 +150,10 @@ def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form
     from ranker.corpora import catalogue, sanity
     from ranker.corpora.column_names import is_reserved
     from ranker.corpora.formats.mqm import weights_of
+    from ranker.corpora.formats.shards import Shards
     from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.near_sources import counts
     from ranker.corpora.own_references import without_only_references
-    from ranker.corpora.shards.shards import Shards
     from ranker.corpora.summary import summarise
 
     shards = Shards.open([data])
@@ -258,9 +258,9 @@ def select(
 
     Example: ranker data select selected.jsonl --data sample --n 20
     """
-    from ranker.collect.sources import informative_sources
+    from ranker.apps.collect.sources import informative_sources
     from ranker.corpora.formats.writing import write_dataset
-    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking.ranker_scorer import make_scorer
 
     scorer = make_scorer(metric, None)
     dataset = inputs.read(scorer.members)

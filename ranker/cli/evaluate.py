@@ -27,8 +27,8 @@ from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.compare.result import Comparison
-    from ranker.extractors.scorers import Scorer
+    from ranker.evaluation.metrics.result import Comparison
+    from ranker.ranking.scorers import Scorer
 
 
 def command(
@@ -57,8 +57,8 @@ def command(
     unsuited = {"--references-as-candidates": references_as_candidates, "--exclude-self": exclude_self}
     shards = sharding.find(inputs, unsuited, must_write=False)
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.compare.evaluation import evaluate
     from ranker.evaluation.direction import judgements_note
+    from ranker.evaluation.metrics.evaluation import evaluate
     from ranker.evaluation.reliability import Reliability
 
     corpora: list[Dataset] = []
@@ -66,7 +66,7 @@ def command(
         read = functools.partial(inputs.read, parts=corpora, conclusions=True)
         scorer, dataset = chosen(model, metric, inputs, read)
     else:
-        from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores
+        from ranker.apps.scaling.tables import NamedScorers, judged_candidates, judged_scores
 
         named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
         scorer = named.scorers()[0]
@@ -134,8 +134,8 @@ def _with_references(
 ) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
-    from ranker.evaluation.compare.evaluation import evaluate
-    from ranker.extractors.reference_candidates import ReferenceCandidates
+    from ranker.evaluation.metrics.evaluation import evaluate
+    from ranker.ranking.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
     scores, human = scorer.candidate_scores(added.whole, added.rows), human_scores(added.outputs, kind)
@@ -150,8 +150,8 @@ def _with_references(
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the figures of every language pair and of the means."""
-    from ranker.evaluation.compare.evaluation import KENDALL, SPEARMAN, named_scopes
-    from ranker.evaluation.compare.statistics import TAUS
+    from ranker.evaluation.metrics.evaluation import KENDALL, SPEARMAN, named_scopes
+    from ranker.evaluation.metrics.statistics import TAUS
 
     rows = []
     selections = {name: taus for name, taus in TAUS.items() if comparison.main_scope.pairs.get(name)}

@@ -27,12 +27,12 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import print_table, print_text, say
 from ranker.errors import RankerError
-from ranker.settings import Loss
+from ranker.ranking.settings import Loss
 
 if TYPE_CHECKING:
-    from ranker.experiments.plan import Plan
-    from ranker.experiments.tables import Experiment, Table
-    from ranker.experiments.tuned_choices import TuningSettings
+    from ranker.apps.experiments.plan import Plan
+    from ranker.apps.experiments.tables import Experiment, Table
+    from ranker.apps.experiments.tuned_choices import TuningSettings
 
 app = Commands(
     "Reproduce the papers' tables on any corpus. Tables are printed as they are computed. If a table fails, the "
@@ -42,7 +42,7 @@ app = Commands(
 
 def _check_files(paths: list[Path] | None) -> list[Path] | None:
     """Refuse files that could not be written, before hours of computing."""
-    from ranker.experiments.tables import check_name
+    from ranker.apps.experiments.tables import check_name
     from ranker.files import check_target
 
     for path in paths or []:
@@ -130,7 +130,7 @@ def ye07(
     """
     trained_on = Corpora(train, lp or []).read()
     tested_on = [Corpora([path], lp or []).read() for path in test or []]
-    from ranker.experiments.ye07 import YeSettings, plan
+    from ranker.apps.experiments.ye07 import YeSettings, plan
 
     settings = YeSettings(
         kind=kind, C=penalty, loss=loss, folds=folds, repeats=repeats, exclude_self=exclude_self, seed=seed
@@ -173,8 +173,8 @@ def birch11(
     """
     trained_on = Corpora(train, lp or []).read()
     tested_on = [Corpora([path], lp or []).read() for path in test or []]
-    from ranker.experiments.aligners import Aligners
-    from ranker.experiments.birch11 import BirchSettings, plan
+    from ranker.apps.experiments.aligners import Aligners
+    from ranker.apps.experiments.birch11 import BirchSettings, plan
 
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
     aligners = Aligners.parse(aligner or [], bitext or [], candidates=align_candidates)
@@ -204,7 +204,7 @@ def stanojevic14(
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en"
     """
     dataset = corpora.read()
-    from ranker.experiments.stanojevic14 import StanojevicSettings, plan
+    from ranker.apps.experiments.stanojevic14 import StanojevicSettings, plan
 
     settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
     _emit(plan(dataset, settings), output, form)
@@ -233,7 +233,7 @@ def isozaki10(
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
     datasets = [each.read() for each in corpora.each()]
-    from ranker.experiments.isozaki10 import IsozakiSettings, plan
+    from ranker.apps.experiments.isozaki10 import IsozakiSettings, plan
 
     settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
     _emit(plan(datasets, settings), output, form)
@@ -280,8 +280,8 @@ def cer10(
     """
     dataset = corpora.read()
     tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
-    from ranker.experiments.aligners import Aligners
-    from ranker.experiments.cer10 import METRICS, CerSettings, plan
+    from ranker.apps.experiments.aligners import Aligners
+    from ranker.apps.experiments.cer10 import METRICS, CerSettings, plan
 
     tuning = dataclasses.replace(tuning, aligners=Aligners.parse(aligner or [], bitext or []))
     _emit(plan(dataset, CerSettings(tuning, tuple(metric or METRICS), times)), output, form)
@@ -292,7 +292,7 @@ def _tuning(
 ) -> TuningSettings:
     """Return the settings of tuning."""
     lm_corpus = Corpora(lm_data).read() if lm_data else None
-    from ranker.experiments.tuned_choices import FEATURES, TuningSettings
+    from ranker.apps.experiments.tuned_choices import FEATURES, TuningSettings
 
     return TuningSettings(features or FEATURES, lm_corpus, restarts, iterations, runs, seed)
 
@@ -303,7 +303,7 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form) -> None:
     A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
     one document, which is printed when all tables are made.
     """
-    from ranker.experiments.tables import Experiment, Failure
+    from ranker.apps.experiments.tables import Experiment, Failure
 
     tables, failures = [], []
     unread: list[OSError] = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ranker.arrays import Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.explanations.pairs import PairExplanation
-    from ranker.extractors.feature_sets import FeatureSet
+    from ranker.ranking.feature_set import FeatureSet
 
 
 By = Literal["family", "extractor"]
@@ -66,7 +66,7 @@ def command(
     level = "feature" if every else by
     from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
     from ranker.evaluation.explanations.sources import explain_candidate, source_facts, sources_of
-    from ranker.ranking import Ranker
+    from ranker.ranking.ranker import Ranker
 
     loaded = Ranker.load(model) if model is not None else None
     files = files_for(loaded.feature_set.members if loaded else (), inputs.given)
@@ -119,7 +119,7 @@ def command(
 
 
 def _list_weights(model: Path | None, form: OutputForm) -> None:
-    from ranker.ranking import Ranker
+    from ranker.ranking.ranker import Ranker
 
     if model is None:
         raise OptionError("give --model FILE|NAME to list its weights, or data to explain scores")

@@ -54,7 +54,7 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     from ranker.errors import RankerError
     from ranker.extractors import registry
     from ranker.extractors.base import FeatureFamily, Metric
-    from ranker.extractors.feature_sets import feature_set_files
+    from ranker.ranking.feature_set import feature_set_files
 
     for hidden in registry.hidden_plug_ins():
         print_note(f"skipped: {hidden}")

@@ -38,8 +38,8 @@ def train_command(
     Example: ranker lm train --text sentences.en --order 3 -o en.arpa
     """
     from ranker.extractors.fluency.training import train_language_model
-    from ranker.extractors.text.tokens import checked_tokenizer
     from ranker.files import check_target
+    from ranker.text.tokens import checked_tokenizer
 
     check_target(output)
     chosen = checked_tokenizer(tokenizer)

@@ -50,9 +50,9 @@ def from_dataset_command(
     Example: ranker nbest from-dataset dev.nbest --data sample
     """
     dataset = corpora.read(to_score=False)
+    from ranker.apps.tuning import nbest_features as making
     from ranker.corpora import catalogue
     from ranker.files import check_target
-    from ranker.tuning import nbest_features as making
 
     check_target(target)
     text = [line for path in lm_text or [] for line in making.lm_lines(path)]
@@ -87,7 +87,7 @@ def check_command(
 
     Example: ranker nbest check dev.nbest
     """
-    from ranker.tuning.hypothesis_files import read_hypotheses
+    from ranker.apps.tuning.hypothesis_files import read_hypotheses
 
     with working("reading"):
         lists = [read_hypotheses(path, each=each)[0] for path in nbest]

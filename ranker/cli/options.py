@@ -201,7 +201,7 @@ class Corpora:
             whole = concatenate([with_language_pair(corpus, self.lp) for corpus in corpora])
             dataset = select_language_pairs(whole, self.lp) if self.lp else whole
             if extractors:
-                from ranker.extractors.given import with_given_scores
+                from ranker.extractors.composed.external_scores import with_given_scores
 
                 whole = with_given_scores(whole, extractors, dataset.language_pairs)
                 dataset = select_language_pairs(whole, self.lp) if self.lp else whole

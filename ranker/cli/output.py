@@ -24,7 +24,7 @@ from ranker.storage.escapes import csv_text, json_text, plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ranker.evaluation.bootstrap import Estimate
+    from ranker.evaluation.resampling.bootstrap import Estimate
 
 _MOST_NOTES = 5
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")

@@ -19,8 +19,8 @@ def check_page(html: Path | None, plots: Path | None = None) -> None:
     """Refuse to begin where no page could be written."""
     if html is None:
         return
+    from ranker.reports.drawing import require
     from ranker.reports.pages import check_targets
-    from ranker.reports.plots.drawing import require
 
     require()
     check_targets(html, plots)

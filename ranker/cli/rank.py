@@ -61,7 +61,7 @@ def command(
     """
     shards = sharding.find(inputs, {"--contributions": contributions, "--confidence": confidence}, must_write=True)
     if shards is not None:
-        from ranker.scaling.tables import NamedScorers, ranks
+        from ranker.apps.scaling.tables import NamedScorers, ranks
 
         named = NamedScorers.single(single(metric), model, references=not inputs.no_references, checks=checks)
         emit_files(form, shards, sharding, named, "ranks", ranks)
@@ -72,7 +72,7 @@ def command(
     from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
-    from ranker.extractors.scorers import rank_by
+    from ranker.ranking.scorers import rank_by
 
     if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
         raise OptionError("--confidence requires a model that was trained with a cross-validation or --calibrate")

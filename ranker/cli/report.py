@@ -55,13 +55,13 @@ def command(
 
     check_page(html, plots)
     if comparison is not None:
-        from ranker.evaluation.compare.result import Comparison
+        from ranker.evaluation.metrics.result import Comparison
         from ranker.reports.comparison_page import comparison_report
 
         with working("writing"):
             page, drawn = comparison_report(Comparison.read(comparison))
     else:
-        from ranker.ranking import Ranker
+        from ranker.ranking.ranker import Ranker
         from ranker.reports.findings import examine
         from ranker.reports.ranker_page import ranker_report
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ranker.arrays import BoolArray, FloatArray, Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
-    from ranker.extractors.given import ExternalScores
-    from ranker.extractors.scorers import Scorer
-    from ranker.ranking import Ranker
+    from ranker.extractors.composed.external_scores import ExternalScores
+    from ranker.ranking.ranker import Ranker
+    from ranker.ranking.scorers import Scorer
 
 
 Form = Literal["text", "json", "jsonl"]
@@ -97,18 +97,18 @@ def command(
     """
     import numpy as np
 
-    from ranker.ranker_scorer import RankerScorer, make_scorer
-    from ranker.ranking import Ranker
-    from ranker.tuning.hypotheses import (
+    from ranker.apps.tuning.hypotheses import (
         all_hypotheses,
         check_sentences,
         read_references,
         references_of,
         without_outputs,
     )
-    from ranker.tuning.hypothesis_files import read_hypotheses
-    from ranker.tuning.reranking import best_hypotheses, outranked_hypotheses, sentence_scores, sound_scores
-    from ranker.tuning.reranking import oracle as best_of_all
+    from ranker.apps.tuning.hypothesis_files import read_hypotheses
+    from ranker.apps.tuning.reranking import best_hypotheses, outranked_hypotheses, sentence_scores, sound_scores
+    from ranker.apps.tuning.reranking import oracle as best_of_all
+    from ranker.ranking.ranker import Ranker
+    from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
 
     chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
     if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
@@ -168,7 +168,7 @@ def command(
             chosen = best_hypotheses(lists, np.where(out, -np.inf, scores), sentences)
     _print(lists, chosen, scores, form)
     if references is not None and reported:
-        from ranker.tuning.reranking import score_of_choice
+        from ranker.apps.tuning.reranking import score_of_choice
 
         print_notes(reported, references)
         for reported_scorer in reported:
@@ -177,7 +177,7 @@ def command(
 
 def _scores_in_file(oracle: str | None) -> ExternalScores | None:
     """Return the scores from elsewhere that `oracle` stands for, if it does."""
-    from ranker.extractors.given import ExternalScores
+    from ranker.extractors.composed.external_scores import ExternalScores
     from ranker.extractors.registry import make_metric
 
     metric = make_metric(oracle) if oracle is not None else None
@@ -185,8 +185,8 @@ def _scores_in_file(oracle: str | None) -> ExternalScores | None:
 
 
 def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
-    from ranker.tuning.reranking import model_scores
-    from ranker.tuning.weights import read_weights
+    from ranker.apps.tuning.reranking import model_scores
+    from ranker.apps.tuning.weights import read_weights
 
     return model_scores(nbest, read_weights(weights))
 
@@ -194,9 +194,9 @@ def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
 def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None, out: BoolArray
 ) -> FloatArray:
-    from ranker.extractors.scorers import MetricScorer
-    from ranker.ranker_scorer import RankerScorer, scorer_of
-    from ranker.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
+    from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
+    from ranker.ranking.ranker_scorer import RankerScorer, scorer_of
+    from ranker.ranking.scorers import MetricScorer
 
     chances = None
     if scale is not None:

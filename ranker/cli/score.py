@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.systems.levels import Units
-    from ranker.extractors.scorers import Scorer
+    from ranker.ranking.scorers import Scorer
 
 
 Form = Literal["table", "json", "jsonl", "csv", "mtme", "value"]
@@ -73,7 +73,7 @@ def command(
     losses: FloatArray | float = 0.0
     shards = sharding.find(inputs, {"--format mtme": form == "mtme", "--penalty": penalty > 0}, must_write=segments)
     if shards is not None:
-        from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
+        from ranker.apps.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
 
         named = NamedScorers.of(listed(metric), model, level=to_score)
         if segments:

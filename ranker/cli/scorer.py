@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ranker.arrays import BoolArray, FloatArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
-    from ranker.extractors.scorers import Scorer
+    from ranker.ranking.scorers import Scorer
 
 MetricOption = Annotated[
     list[str] | None,
@@ -66,7 +66,7 @@ def chosen(
 
     What the options say is checked before the data are read, which `read` does if not as by default.
     """
-    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking.ranker_scorer import make_scorer
 
     read = read or data.read
     metric = single(metrics)
@@ -88,7 +88,7 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
     """Return the files of --given by the names of the scores in them."""
     if not given:
         return {}
-    from ranker.extractors.given import given_files
+    from ranker.extractors.composed.external_scores import given_files
 
     needed = given_files(extractors)
     files: dict[str, str] = {}
@@ -119,7 +119,7 @@ def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
 
     Who has just trained a model means that one: models in the current folder are named.
     """
-    from ranker import included_models
+    from ranker.ranking import included as included_models
     from ranker.storage.model_files import models_in
 
     name = included_models.default_model(dataset)
@@ -181,7 +181,7 @@ def given_scorers(
     What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
     preferences need no scorers by default if `preferences` will do.
     """
-    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking.ranker_scorer import make_scorer
 
     def named(metrics: Sequence[str], model: str | Path | None, given: list[str]) -> dict[str, Scorer]:
         scorers = [make_scorer(name, None) for name in metrics] + ([make_scorer(None, model)] if model else [])
@@ -202,7 +202,7 @@ def _is_ready(metric: str, dataset: Dataset) -> bool:
     """Whether all that a default metric needs is installed; a note says what is missing."""
     import numpy as np
 
-    from ranker.ranker_scorer import make_scorer
+    from ranker.ranking.ranker_scorer import make_scorer
 
     try:
         make_scorer(metric, None).statistics(dataset, np.arange(len(dataset)) < 1)

@@ -20,9 +20,9 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ranker.corpora.shards.shards import Shards
-    from ranker.scaling.parts import ShardResult
-    from ranker.scaling.tables import Made, NamedScorers
+    from ranker.apps.scaling.parts import ShardResult
+    from ranker.apps.scaling.tables import Made, NamedScorers
+    from ranker.corpora.formats.shards import Shards
 
 SHARDS = "Data larger than memory"
 """Heading of the options for shards in the help of a command."""
@@ -63,7 +63,7 @@ class ShardOptions:
         `unsuited` are options that shards have not, besides those of input, with their values; `must_write` says that
         the result is a file for each shard, which needs a directory.
         """
-        from ranker.corpora.shards.shards import Shards
+        from ranker.corpora.formats.shards import Shards
 
         shards = Shards.open(inputs.data)
         if shards is None:
@@ -97,8 +97,8 @@ def processed(
 
     `make` takes `named`, what there is `more`, and the shard; `about` tells its tables apart from others.
     """
-    from ranker.scaling.cluster import dask_client
-    from ranker.scaling.parts import check, data_signature, process, write_results
+    from ranker.apps.scaling.cluster import dask_client
+    from ranker.apps.scaling.parts import check, data_signature, process, write_results
     from ranker.threads import jobs
 
     with ExitStack() as opened:
@@ -136,7 +136,7 @@ def emit_files(
     **signed: object,
 ) -> None:
     """Process the shards, and print which files were written."""
-    from ranker.scaling.parts import RESULTS
+    from ranker.apps.scaling.parts import RESULTS
 
     out = options.out
     assert out is not None

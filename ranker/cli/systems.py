@@ -40,7 +40,7 @@ from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 
 if TYPE_CHECKING:
-    from ranker.evaluation.bootstrap import Estimate
+    from ranker.evaluation.resampling.bootstrap import Estimate
     from ranker.evaluation.systems.result import (
         ComparedSystem,
         SystemComparison,
@@ -160,7 +160,7 @@ def command(
             few = f"with {counted(comparison.sources, 'source')} no difference can be significant"
             raise OptionError(f"--fail-if-worse {fail_if_worse}: {few}, so it would never fail: use more sources")
     if html is not None and scorers and statistics is not None:
-        from ranker.reports.systems.comparison import SystemsFindings, systems_report
+        from ranker.reports.systems_page import SystemsFindings, systems_report
 
         with working("writing"):
             findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)

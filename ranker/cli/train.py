@@ -28,13 +28,13 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import emit, interval, print_note, print_table, say, say_signatures
 from ranker.errors import OptionError, counted
-from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
+from ranker.ranking.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:
-    from ranker.confidence import Confidence
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.cross_validation import CrossValidation
-    from ranker.ranking import Ranker
+    from ranker.evaluation.metrics.cross_validation import CrossValidation
+    from ranker.ranking.confidence import Confidence
+    from ranker.ranking.ranker import Ranker
 
 
 def command(
@@ -116,12 +116,12 @@ def command(
     check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
-    from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note, judgements_note
+    from ranker.evaluation.metrics.cross_validation import cross_validate
     from ranker.extractors.target_language import english_note
-    from ranker.included_models import default_model
-    from ranker.ranker_scorer import make_scorer
-    from ranker.ranking import Ranker
+    from ranker.ranking.included import default_model
+    from ranker.ranking.ranker import Ranker
+    from ranker.ranking.ranker_scorer import make_scorer
     from ranker.storage.model_files import check_target
 
     ranker = Ranker(
@@ -180,7 +180,7 @@ def _advice(
 
     They end the output, because whoever ranks without --model uses an included model, not the one just trained.
     """
-    from ranker.extractors.given import given_files
+    from ranker.extractors.composed.external_scores import given_files
 
     advice = []
     if cross_validation and included in cross_validation.better and ranker.base is None:

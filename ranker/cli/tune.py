@@ -15,10 +15,10 @@ from ranker.errors import OptionError
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
+    from ranker.apps.tuning.iterations import Tuned
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
-    from ranker.extractors.scorers import Scorer
-    from ranker.tuning.iterations import Tuned
+    from ranker.ranking.scorers import Scorer
 
 RefsOption = Annotated[
     list[Path] | None,
@@ -91,14 +91,14 @@ def command(
         raise OptionError("--test-nbest and --test-references must be given together")
     if state is not None and decoder is None:
         raise OptionError("--state keeps the lists of a decoder: give --decoder too")
+    from ranker.apps.tuning.decoder import Decoder
+    from ranker.apps.tuning.hypotheses import check_sentences, read_references
+    from ranker.apps.tuning.iterations import IterationPlan, tune
+    from ranker.apps.tuning.mert import MertSearch
+    from ranker.apps.tuning.state import State
+    from ranker.apps.tuning.weights import read_weights, weights_files, write_weights
     from ranker.corpora.formats.nbest_reading import read_nbest
-    from ranker.ranker_scorer import make_scorer
-    from ranker.tuning.decoder import Decoder
-    from ranker.tuning.hypotheses import check_sentences, read_references
-    from ranker.tuning.iterations import IterationPlan, tune
-    from ranker.tuning.mert import MertSearch
-    from ranker.tuning.state import State
-    from ranker.tuning.weights import read_weights, weights_files, write_weights
+    from ranker.ranking.ranker_scorer import make_scorer
 
     weights_files(weights)
     objective = make_scorer(single(metric), model)
@@ -140,7 +140,7 @@ def _say(line: str) -> None:
 
 
 def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, tuned: Tuned) -> dict[str, Any]:
-    from ranker.tuning.reranking import best_hypotheses, model_scores, score_of_choice
+    from ranker.apps.tuning.reranking import best_hypotheses, model_scores, score_of_choice
 
     number = len(references.sources)
     before, after = (
@@ -151,7 +151,7 @@ def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset,
 
 
 def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) -> str:
-    from ranker.tuning.hypotheses import list_digest
+    from ranker.apps.tuning.hypotheses import list_digest
 
     parts = {
         "lists": list_digest(tuned.nbest)[:8],

@@ -16,7 +16,7 @@ preferences     first, second, relation, judge, task, rank_first,            one
 ``source``, ``candidate``, ``first`` and ``second`` are row numbers of the tables they point to. References and
 candidates are sorted by source, so the candidates of one source are one block. References and candidates may have one
 column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.formats.pharaoh`. Candidates
-may have columns of scores from files; see `ranker.extractors.given`.
+may have columns of scores from files; see `ranker.extractors.composed.external_scores`.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, Kind, human_scores, resolve_kind
 from ranker.errors import DataError
-from ranker.extractors.direction import opposed_to_chrf
+from ranker.extractors.composed.direction import opposed_to_chrf
 
 if TYPE_CHECKING:
-    from ranker.ranking import Ranker
-    from ranker.training_data import TrainingTable
+    from ranker.ranking.ranker import Ranker
+    from ranker.ranking.training import TrainingTable
 
 _SCORE = "score"
 

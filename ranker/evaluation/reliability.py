@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.confidence import JudgedPairs
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.scorers import Scorer
+from ranker.ranking.confidence import JudgedPairs
+from ranker.ranking.scorers import Scorer
 
 _BINS = 10
 

@@ -24,11 +24,11 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.extractors.text.scripts import tokenizer_note
-from ranker.extractors.text.text_pairs import TextPairs
-from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 from ranker.extractors.text_scores import TextScores
 from ranker.signature import escaped
+from ranker.text.scripts import tokenizer_note
+from ranker.text.text_pairs import TextPairs
+from ranker.text.tokens import Tokenizer, language_tokenizers
 
 FitScope = Literal["none", "train", "ranked"]
 FeatureFamily = Literal[

@@ -25,12 +25,12 @@ BUILT_IN = {
     "bleu": "ranker.extractors.ngram.bleu:Bleu",
     "bp": "ranker.extractors.ngram.brevity:BrevityPenalty",
     "chrf": "ranker.extractors.ngram.chrf:Chrf",
-    "combine": "ranker.extractors.combine:Combination",
+    "combine": "ranker.extractors.composed.combine:Combination",
     "consensus": "ranker.extractors.consensus.features:Consensus",
     "ds": "ranker.extractors.dependency.features:DependencyStructure",
     "f1": "ranker.extractors.ngram.unigrams:F1",
     "fuzzy": "ranker.extractors.order.metrics:Fuzzy",
-    "given": "ranker.extractors.given:ExternalScores",
+    "given": "ranker.extractors.composed.external_scores:ExternalScores",
     "gtm": "ranker.extractors.ngram.gtm:Gtm",
     "hamming": "ranker.extractors.order.metrics:Hamming",
     "kendall": "ranker.extractors.order.metrics:Kendall",
@@ -194,7 +194,7 @@ def make_metric(text: str) -> Metric:
         As `make`, or if it is an extractor of several columns and names none of them; the message lists them.
     """
     from ranker.extractors.base import Metric
-    from ranker.extractors.column_metric import ColumnMetric
+    from ranker.extractors.one_column import ColumnMetric
 
     extractor, part = _column(text)
     instance = make(extractor)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.text.tokens import Tokenizer
-from ranker.extractors.text.trained_tokenizers import mecab_signature
 from ranker.signature import make_signature
+from ranker.text.tokens import Tokenizer
+from ranker.text.trained_tokenizers import mecab_signature
 
 TESTED_VERSION = "2.6.0"
 """The version of sacreBLEU whose scores and signatures are reproduced."""

@@ -13,9 +13,9 @@ import numpy as np
 from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.extractors.base import Extractor
-from ranker.extractors.lexical.word_classes import in_class
-from ranker.extractors.text.tokens import token_batch
 from ranker.notation import write
+from ranker.text.lexical.word_classes import in_class
+from ranker.text.tokens import token_batch
 
 ENGLISH = "en"
 _ENOUGH_FUNCTION_WORDS = 0.2

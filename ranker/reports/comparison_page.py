@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranker.evaluation.compare.result import Comparison, PairwiseTests, Scope, Statistic
+from ranker.evaluation.metrics.result import Comparison, PairwiseTests, Scope, Statistic
+from ranker.reports.drawing import Plot, require, shortened
 from ranker.reports.pages import Section, fragment, section, write_page
-from ranker.reports.plots.drawing import Plot, require, shortened
-from ranker.reports.plots.forms import Series, rows_plot, wins_plot
+from ranker.reports.plots import Series, rows_plot, wins_plot
 
 LEADING = 3
 """Number of metrics in the plot of all language pairs."""

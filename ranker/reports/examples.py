@@ -14,9 +14,9 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.explanations.pairs import PairExplanation
 from ranker.extractors.base import Extractor
-from ranker.extractors.text.matched_words import flags, readable_batch
 from ranker.reports.sources import Output, SourceOutputs
 from ranker.reports.texts import start_of
+from ranker.text.matched_words import flags, readable_batch
 
 Mark = Literal["", "same", "near", "missing", "only"]
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")

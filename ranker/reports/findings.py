@@ -20,15 +20,15 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_scopes
-from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
+from ranker.evaluation.metrics.evaluation import evaluate, main_scope, named_scopes
+from ranker.evaluation.metrics.result import Cell, Comparison, Scope
 from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranker_scorer import RankerScorer
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys

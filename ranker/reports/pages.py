@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ranker.errors import DataError
 from ranker.files import check_target, display_name, printable, write_together
-from ranker.reports.plots.drawing import Plot
+from ranker.reports.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from ranker.evaluation.bootstrap import Estimate
+    from ranker.evaluation.resampling.bootstrap import Estimate
 
 TINTS = 4
 """Number of shades for contributions, on either side of 0."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ranker.reports import charts
 from ranker.reports.checks import checked
+from ranker.reports.drawing import Plot, require
 from ranker.reports.findings import RankerFindings
 from ranker.reports.pages import Section, fragment, section, write_page
-from ranker.reports.plots import charts
-from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.sources import packed
-from ranker.reports.systems.comparison import compared
+from ranker.reports.systems_page import compared
 
 SORTS = {
     "worst": "Worst: lowest correlation with human judgements",

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from ranker import Ranker, load_dataset
+from ranker.apps.collect.campaign import CampaignSettings
+from ranker.apps.collect.making import make_campaign
+from ranker.apps.collect.tasks import KINDS
 from ranker.cli.main import run
-from ranker.collect.campaign import CampaignSettings
-from ranker.collect.making import make_campaign
-from ranker.collect.tasks import KINDS
 from ranker.corpora.shards.making import make_shards
 from ranker.learning.aligner.training import train
 from tests.golden_examples import FOLDER

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.metrics.result import Comparison
 from tests.effort import thorough
 
 FEW = ("--resamples", "20")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from tests.datasets import dataset_of
 
 TEXTS = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]

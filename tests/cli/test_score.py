@@ -15,7 +15,7 @@ from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.errors import MissingError
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make_metric
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from tests.cli.conftest import Refused
 from tests.command_line import Command
 

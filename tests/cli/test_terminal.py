@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from ranker.apps.experiments.tables import Experiment, Failure, Table
 from ranker.cli.main import run
 from ranker.cli.output import emit, print_table, print_text
 from ranker.corpora.formats.reading import read_dataset
-from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
 from tests.command_line import Command
 from tests.effort import further, thorough

@@ -15,8 +15,8 @@ from ranker.corpora import catalogue
 from ranker.corpora.source_keys import short_keys
 from ranker.errors import DataError
 from ranker.learning.encoder.files import EncoderFiles
-from ranker.ranking import Ranker
-from ranker.settings import Settings
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.settings import Settings
 from tests.effort import thorough
 
 

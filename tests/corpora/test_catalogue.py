@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ranker import share
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.downloads import transfer
@@ -63,7 +64,7 @@ def test_values_of_any_type_in_a_card_are_shown_or_skip_it(more, says, corpora, 
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards" / "made.toml").write_text(CARD + more)
     (tmp_path / "cards" / "sound.toml").write_text(CARD)
-    monkeypatch.setattr(catalogue.share, "directory", lambda name: tmp_path / "cards")
+    monkeypatch.setattr(share, "directory", lambda name: tmp_path / "cards")
     command("data", "show", "made", "-f", "json", code=2 if says else 0)
     assert ('"made"' in command("data", "list", "-f", "json").out) == (says is None)
     assert re.search(says or "", caplog.text)

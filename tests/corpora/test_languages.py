@@ -8,10 +8,10 @@ import pytest
 from ranker import from_frame, from_records
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
+from ranker.corpora.formats.shards import Shards
 from ranker.corpora.languages import language_pair, names_two_languages, target_language
 from ranker.corpora.selection import of_language_pairs
 from ranker.corpora.shards.making import make_shards
-from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError
 
 SPELLINGS = {

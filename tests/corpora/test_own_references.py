@@ -18,10 +18,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_parallel
 from ranker.corpora.own_references import own_references, without_only_references
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.scorers import Scorer
-from ranker.ranker_scorer import make_scorer
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import Scorer
 from tests.command_line import Command
 from tests.effort import thorough
 

@@ -11,8 +11,8 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.evaluation.direction import direction_note, judgements_note
-from ranker.extractors.direction import opposed_to_chrf
-from ranker.ranking import Ranker
+from ranker.extractors.composed.direction import opposed_to_chrf
+from ranker.ranking.ranker import Ranker
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
 

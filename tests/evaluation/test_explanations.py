@@ -23,9 +23,9 @@ from ranker.evaluation.explanations.pairs import (
     round_to_sum,
 )
 from ranker.extractors.base import Extractor
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, extractor_class, make
-from ranker.extractors.text.matched_words import (
+from ranker.ranking.feature_set import FeatureSet
+from ranker.text.matched_words import (
     matched_words,
     readable_batch,
     stretches,

@@ -8,7 +8,7 @@ import pytest
 from ranker import Dataset, Ranker, evaluate, from_frame, from_texts, make_metric, train
 from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
 from ranker.evaluation.systems.run import compare_systems
-from ranker.extractors.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer
 
 REFERENCES = ["the cat sat on the mat", "it rains today", "where is the key", "he <b>smiles</b>"]
 

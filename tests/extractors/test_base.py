@@ -11,12 +11,12 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.base import FittedExtractor, Metric, join_notes
-from ranker.extractors.lexical.word_classes import class_batch
 from ranker.extractors.order.metrics import word_permutations
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import BUILT_IN, make, make_metric
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import distinct_sentences, source_segments, token_batch
+from ranker.text.lexical.word_classes import class_batch
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.tokens import distinct_sentences, source_segments, token_batch
 from tests.datasets import dataset_of
 from tests.extractors.test_fit_scopes import RANKED, VARIANTS, dataset
 

@@ -7,9 +7,9 @@ import pytest
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
 
 VARIANTS = (
     *("ngrams[words=content]", "ngrams[words=function]", "ngrams[match=stem]", "ngrams[unit=tag]", "ds[f1=true]"),

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from ranker.errors import MissingError
 from ranker.extractors.dependency.parsed import tag_batch
-from ranker.extractors.feature_sets import FeatureSet, feature_set_files
-from ranker.extractors.lexical.function_words import ENGLISH
-from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import features as meteor_parts
-from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
+from ranker.ranking.feature_set import FeatureSet, feature_set_files
+from ranker.ranking.reference_candidates import references_apart
+from ranker.text.lexical.function_words import ENGLISH
+from ranker.text.lexical.word_classes import in_class
 from tests.datasets import dataset_of
 from tests.effort import examples
 from tests.golden_values import items_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ranker.errors import DataError, OptionError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make, make_metric
+from ranker.ranking.feature_set import FeatureSet
 from tests.datasets import dataset_of
 from tests.golden_messages import check_messages
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.registry import make_metric
 from ranker.extractors.sacrebleu_signature import TESTED_VERSION
-from ranker.ranker_scorer import make_scorer
+from ranker.ranking.ranker_scorer import make_scorer
 from tests.datasets import Item, dataset_of
 from tests.effort import examples
 

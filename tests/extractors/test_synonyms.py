@@ -8,8 +8,8 @@ import pytest
 
 from ranker import notation
 from ranker.errors import MissingError
-from ranker.extractors.lexical import wordnet
 from ranker.extractors.registry import BUILT_IN, extractor_class, make_metric
+from ranker.text.lexical import wordnet
 from tests.datasets import dataset_of
 from tests.extractors.small_wordnet import write_wordnet
 

@@ -10,7 +10,7 @@ import pytest
 from ranker import from_texts, make_metric
 from ranker.errors import DataError
 from ranker.extractors import base
-from ranker.extractors.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer
 
 HYPOTHESES = ["the cat sat on the mat", "it rain today", "where is the key"]
 REFERENCES = ["the cat sat on a mat", "it rains today", "where is my key"]

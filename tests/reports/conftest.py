@@ -10,7 +10,7 @@ from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.corpora.selection import select_language_pairs
-from ranker.evaluation.compare.result import (
+from ranker.evaluation.metrics.result import (
     Cell,
     ComparedMetric,
     Comparison,
@@ -22,12 +22,12 @@ from ranker.evaluation.compare.result import (
 from ranker.evaluation.systems.contrast.result import SystemContrast
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranker_scorer import make_scorer
+from ranker.ranking.ranker_scorer import make_scorer
 from ranker.reports.comparison_page import comparison_report
+from ranker.reports.contrast_page import contrast_report
 from ranker.reports.findings import RankerFindings, examine
 from ranker.reports.ranker_page import ranker_report
-from ranker.reports.systems.comparison import SystemsFindings, systems_report
-from ranker.reports.systems.contrast import contrast_report
+from ranker.reports.systems_page import SystemsFindings, systems_report
 
 FINDINGS = ["preferred_findings", "compared", "compared_systems", "contrasted"]
 """Fixtures with what the reports are made of."""

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.extractors.scorers import rank_by
-from ranker.extractors.text.tokens import tokenise
+from ranker.ranking.scorers import rank_by
 from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
 from ranker.reports.sources import outputs_by_source
 from ranker.reports.texts import START
+from ranker.text.tokens import tokenise
 
 
 def marks(text, known, matches=()):

@@ -16,13 +16,13 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, MissingError
-from ranker.evaluation.bootstrap import Estimate
-from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.metrics.result import Comparison
+from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.reports.comparison_page import comparison_report
+from ranker.reports.drawing import shortened
 from ranker.reports.findings import examine
 from ranker.reports.pages import write_plots
-from ranker.reports.plots.drawing import shortened
-from ranker.reports.plots.forms import Series, rows_plot
+from ranker.reports.plots import Series, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
 from tests.effort import thorough

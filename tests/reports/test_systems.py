@@ -14,12 +14,12 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranker_scorer import make_scorer
+from ranker.ranking.ranker_scorer import make_scorer
+from ranker.reports.contrast_page import contrast_report
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine
 from ranker.reports.paper_tables import latex, markdown
-from ranker.reports.systems.comparison import SystemsFindings, systems_report
-from ranker.reports.systems.contrast import contrast_report
+from ranker.reports.systems_page import SystemsFindings, systems_report
 from ranker.version import VERSION
 from tests.datasets import dataset_of
 from tests.effort import thorough

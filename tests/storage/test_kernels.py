@@ -14,8 +14,8 @@ from numba.core import caching
 import ranker
 from ranker import threads
 from ranker.extractors import registry
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.meteor.alignment import align_pairs
+from ranker.ranking.feature_set import FeatureSet
 from ranker.storage import kernels
 from ranker.storage.kernels import kernel
 from tests.effort import further, thorough

@@ -9,13 +9,13 @@ from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
 from ranker.extractors.edit import distance, shifts
 from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits
-from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
-from ranker.extractors.text import ngrams, sequences, tokenizers
 from ranker.learning.lm import leave_out
 from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.storage import kernels
+from ranker.text import ngrams, sequences, tokenizers
+from ranker.text.lexical.words import word_tables
 from tests.effort import thorough
 
 RUNS = 20

@@ -12,9 +12,9 @@ import msgspec
 from ranker import progress
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion_name
+from ranker.corpora.formats.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.selection import select_language_pairs, with_language_pair
-from ranker.corpora.shards.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, write_bytes

@@ -14,11 +14,11 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import counted
 from ranker.extractors.base import Extractor
-from ranker.extractors.text.matched_words import readable_batch, stretches, words_matched_by_one
-from ranker.extractors.text.ngrams import closest_reference_lengths
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import TokenBatch, token_batch
+from ranker.text.matched_words import readable_batch, stretches, words_matched_by_one
+from ranker.text.ngrams import closest_reference_lengths
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.repeated_words import align_contexts
+from ranker.text.tokens import TokenBatch, token_batch
 
 _SHOWN = 3
 """Maximum number of text stretches in a line."""

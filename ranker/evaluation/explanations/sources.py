@@ -9,7 +9,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.explanations.pairs import by_family
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 
 
 def sources_of(dataset: Dataset, seg_id: str | None) -> Int64Array:

@@ -11,7 +11,6 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.bootstrap import Estimate, draws, estimate, stream
 from ranker.evaluation.judges.coefficients import (
     DISTANCES,
     agreement_sums,
@@ -24,6 +23,7 @@ from ranker.evaluation.judges.coefficients import (
     scott_pi_of,
 )
 from ranker.evaluation.judges.votes import Votes, preference_votes, rating_orders, rating_votes
+from ranker.evaluation.resampling.bootstrap import Estimate, draws, estimate, stream
 
 _MOST_CATEGORIES = 12
 """Scales with more values, such as 0-100, have no categorical coefficients."""

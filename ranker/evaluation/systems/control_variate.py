@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.evaluation.bootstrap import LEVEL, Estimate
+from ranker.evaluation.resampling.bootstrap import LEVEL, Estimate
 
 FEWEST = 10
 """Minimum number of judged outputs: the slope of fewer is not known."""

@@ -12,8 +12,8 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.choices import RankingMethod
+from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
 from ranker.evaluation.systems.bradley_terry import davidson
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties

@@ -12,8 +12,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
-from ranker.extractors.scorers import Scorer
 from ranker.files import printable
+from ranker.ranking.scorers import Scorer
 
 
 @dataclass(frozen=True, eq=False)

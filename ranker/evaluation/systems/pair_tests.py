@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import every_swap, index_draws, swap_draws
 from ranker.evaluation.choices import FEW_SOURCES, Correction, Parity, SystemTest
-from ranker.evaluation.significance import centred, corrected, resampled_p
+from ranker.evaluation.resampling.bootstrap import every_swap, index_draws, swap_draws
+from ranker.evaluation.resampling.significance import centred, corrected, resampled_p
 
 PairTest = Literal["bs", "ar", "exact"]
 Score = Callable[[FloatArray], FloatArray]

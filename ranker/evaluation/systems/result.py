@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ranker.evaluation.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
+from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
 from ranker.evaluation.systems.pair_tests import PairTest
 from ranker.evaluation.table_result import TableResult
@@ -111,7 +111,7 @@ class ComparedSystem:
     agree: Estimate | None = None
     """Share of people's decisions that agree with a difference of this size; None where it is not known."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`."""
+    """What the metric has to say of the score, as `ranker.ranking.scorers.Scorer.details`."""
     people: Estimate | None = None
     """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
     people scored a part of the outputs."""

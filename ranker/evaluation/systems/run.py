@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError, nearest
-from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate, stream
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
-from ranker.evaluation.significance import (
+from ranker.evaluation.resampling.bootstrap import LEVEL, Estimate, estimate, stream
+from ranker.evaluation.resampling.significance import (
     centred,
     corrected,
     few_sources,
@@ -46,10 +47,9 @@ from ranker.evaluation.systems.result import (
     SystemsSettings,
 )
 from ranker.extractors.base import Metric
-from ranker.extractors.scorers import Scorer
-from ranker.frames.labelled import Candidates, candidate_rows
-from ranker.ranker_scorer import scorer_of
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import Scorer
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION
@@ -79,7 +79,7 @@ def compare_systems(
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
-        One translation of every source by every system; see `ranker.ranking.Ranker.score` for the forms.
+        One translation of every source by every system; see `ranker.ranking.ranker.Ranker.score` for the forms.
     scorers : list of str, Path, Metric or Ranker
         Metrics in their notation, names of included rankers, model files (as Path), or metrics and rankers themselves.
         A mapping gives them other names. Without scorers, the preferences of the data are compared: log strengths by

@@ -13,8 +13,8 @@ from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
-from ranker.extractors.scorers import Scorer
 from ranker.files import display_name, safe_join, write_bytes
+from ranker.ranking.scorers import Scorer
 
 
 def write_score_files(

@@ -14,7 +14,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
-from ranker.extractors.text.text_pairs import TextPairs, references_alone
+from ranker.text.text_pairs import TextPairs, references_alone
 
 PAIRS = 100_000
 """Pairs that are scored at once, which bounds the memory."""

@@ -15,8 +15,8 @@ from ranker.extractors.base import FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
-from ranker.extractors.text.tokens import distinct_sentences
 from ranker.storage.kernels import kernel
+from ranker.text.tokens import distinct_sentences
 
 LEVELS = ("type", "partial", "full")
 

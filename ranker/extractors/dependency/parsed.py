@@ -6,8 +6,8 @@ import dataclasses
 
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.dependency.cache import origin_of, parse
-from ranker.extractors.text.tokens import Segments, TokenBatch, distinct_sentences, token_batch
 from ranker.learning.parser.parser import Parses, digest
+from ranker.text.tokens import Segments, TokenBatch, distinct_sentences, token_batch
 
 
 def parser_signature(parser: str) -> str:

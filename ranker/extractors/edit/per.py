@@ -10,9 +10,9 @@ import numpy as np
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.edit.wer import ReferenceErrorRate
-from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import TokenBatch
+from ranker.text.ngrams import ngram_matches
+from ranker.text.reference_pairs import ReferencePairs
+from ranker.text.tokens import TokenBatch
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from ranker.extractors.base import Metric
 from ranker.extractors.edit.shifts import SACREBLEU, TERCOM, Limits, shift_edits_of_pairs
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.scripts import tokenizer_note
-from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.text.scripts import tokenizer_note
+from ranker.text.tokenizers import ASIAN_PUNCTUATION
+from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 SearchProgram = Literal["sacrebleu", "tercom"]
 MOST_TOKENS = 5_000

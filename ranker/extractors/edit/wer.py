@@ -13,8 +13,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.edit.distance import edit_distances
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:

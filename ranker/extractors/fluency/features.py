@@ -16,13 +16,13 @@ from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
 from ranker.files import display_name
 from ranker.learning.lm import kenlm_files
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.counts_file import CountsModel
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
+from ranker.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
 
 ENOUGH_REFERENCES = 100
 FEWEST_KNOWN = 0.5

@@ -10,7 +10,6 @@ import numpy as np
 
 from ranker import progress
 from ranker.errors import DataError, OptionError
-from ranker.extractors.text.tokens import Tokenizer, tokenise
 from ranker.files import STDIN, display_name
 from ranker.learning.lm.arpa import check_word, write_arpa
 from ranker.learning.lm.counts import MAX_ORDER, count_ngrams
@@ -18,6 +17,7 @@ from ranker.learning.lm.kenlm_files import TRAINED_BY
 from ranker.learning.lm.kneser_ney import estimate
 from ranker.notation import write
 from ranker.storage.text_lines import line_batches
+from ranker.text.tokens import Tokenizer, tokenise
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import FittedExtractor
-from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
 from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
 from ranker.extractors.meteor.parameters import LANGUAGES, ParameterSet
-from ranker.extractors.text.ratios import ratio
+from ranker.text.lexical.wordnet import find_wordnet
+from ranker.text.ratios import ratio
 
 
 @dataclass(frozen=True)

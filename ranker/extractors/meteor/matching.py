@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array
-from ranker.extractors.lexical.words import WordTables, share_stem, share_synset
 from ranker.extractors.meteor.phrases import Paraphrases
 from ranker.storage.kernels import kernel
+from ranker.text.lexical.words import WordTables, share_stem, share_synset
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
 MODULES = ("exact", "stem", "synonym", "paraphrase")

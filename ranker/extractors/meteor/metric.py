@@ -14,11 +14,6 @@ from ranker.corpora.dataset import Dataset, target_languages, view
 from ranker.corpora.languages import language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
-from ranker.extractors.lexical.function_words import function_words, is_among
-from ranker.extractors.lexical.phrases import table_digest
-from ranker.extractors.lexical.stems import stemmer_of
-from ranker.extractors.lexical.wordnet import WordNet, optional_wordnet
-from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align_pairs, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
@@ -40,10 +35,15 @@ from ranker.extractors.meteor.parameters import (
     parameter_language,
 )
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
-from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
+from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.lexical.function_words import function_words, is_among
+from ranker.text.lexical.phrases import table_digest
+from ranker.text.lexical.stems import stemmer_of
+from ranker.text.lexical.wordnet import WordNet, optional_wordnet
+from ranker.text.lexical.words import word_tables
+from ranker.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 

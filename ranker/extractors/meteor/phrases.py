@@ -14,9 +14,9 @@ import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.errors import DataError
-from ranker.extractors.lexical.phrases import Phrase, find_occurrences
-from ranker.extractors.text.tokens import Segments
 from ranker.files import display_name, read_text
+from ranker.text.lexical.phrases import Phrase, find_occurrences
+from ranker.text.tokens import Segments
 
 
 class Paraphrases(NamedTuple):

@@ -13,7 +13,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import FittedExtractor
 from ranker.extractors.mismatch.texts import KINDS, Comparison, TextFacts, compare, may_be_near, text_facts, word_facts
-from ranker.extractors.text.tokens import TokenBatch, token_batch
+from ranker.text.tokens import TokenBatch, token_batch
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ranker.extractors.lexical.function_words import function_words
-from ranker.extractors.lexical.stems import stemmer_of
+from ranker.text.lexical.function_words import function_words
+from ranker.text.lexical.stems import stemmer_of
 
 KINDS = ("negation", "opposite", "number", "name", "role", "tense", "repetition")
 _DIGITS = re.compile(r"[$€£#+]?(\d+(?:[.,]\d+)*)(%|[a-z]{1,3})?")

@@ -13,9 +13,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
-from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
-from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches
-from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.text.text_pairs import TextPairs, pair_ngram_matches
+from ranker.text.tokens import Tokenizer, token_batch
 
 Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]
 MAX_ORDER = 9

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
-from ranker.extractors.text.ngrams import closest_reference_lengths
-from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.text.ngrams import closest_reference_lengths
+from ranker.text.ratios import brevity_penalty
+from ranker.text.tokens import Tokenizer, token_batch
 
 
 @dataclass(frozen=True)

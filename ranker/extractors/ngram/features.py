@@ -13,11 +13,11 @@ from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
-from ranker.extractors.lexical.word_classes import WordClass, class_batch
-from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
-from ranker.extractors.text.ratios import f_score, ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.text.lexical.word_classes import WordClass, class_batch
+from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.text.ratios import f_score, ratio
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 MEASURES = ("precision", "recall", "f1")
 MAX_ORDER = 9

@@ -11,10 +11,10 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.ngram.unigrams import BestMatch
-from ranker.extractors.text.ratios import Measure
-from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.sequences import run_sums
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.text.ratios import Measure
+from ranker.text.reference_pairs import ReferencePairs
+from ranker.text.sequences import run_sums
+from ranker.text.tokens import TokenBatch, Tokenizer
 
 MOST_TOKENS = 2_000
 """Maximum length of candidate and reference; doubling it takes at least eight times as long."""

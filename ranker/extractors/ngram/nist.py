@@ -14,9 +14,9 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import FitScope, Metric
-from ranker.extractors.text.ngrams import ngram_totals
-from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.extractors.text.weighted_ngrams import ReferenceNgrams, weighted_matches
+from ranker.text.ngrams import ngram_totals
+from ranker.text.tokens import Tokenizer, token_batch
+from ranker.text.weighted_ngrams import ReferenceNgrams, weighted_matches
 
 MAX_ORDER = 9
 # the brevity penalty is one half where the candidate has two thirds of the references' length

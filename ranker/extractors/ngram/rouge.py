@@ -12,11 +12,11 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
-from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.ratios import Measure, measured, ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.text.ngrams import ngram_matches
+from ranker.text.ratios import Measure, measured, ratio
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
+from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
-from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.ratios import Measure, measured, ratio
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.text.ngrams import ngram_matches
+from ranker.text.ratios import Measure, measured, ratio
+from ranker.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.text.repeated_words import align_contexts
+from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 

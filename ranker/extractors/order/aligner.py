@@ -12,12 +12,12 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
-from ranker.extractors.text.tokenizers import SPLITTING, TOKENIZERS
-from ranker.extractors.text.tokens import Segments, Tokenizer, source_segments, token_batch, tokenise
 from ranker.files import display_name
 from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
 from ranker.learning.aligner.training import NULL_PROBABILITY, train
 from ranker.links import Links
+from ranker.text.tokenizers import SPLITTING, TOKENIZERS
+from ranker.text.tokens import Segments, Tokenizer, source_segments, token_batch, tokenise
 
 _MOST_WORDS_FOR_ONE = 4.0
 

@@ -14,17 +14,17 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
-from ranker.extractors.lexical.wordnet import optional_wordnet
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
-from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches
-from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.text.lexical.wordnet import optional_wordnet
+from ranker.text.ngrams import closest_reference_lengths, ngram_matches
+from ranker.text.ratios import brevity_penalty
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.repeated_words import align_contexts
+from ranker.text.tokens import Tokenizer, token_batch
 
 Lexical = Literal["bleu1", "f1"]
 OrderAlignment = Literal["isozaki", "ribes", "meteor", "bilingual"]

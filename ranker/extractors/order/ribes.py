@@ -12,12 +12,12 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
-from ranker.extractors.text.ratios import brevity_penalty, ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
-from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.ranks import group_spearman, sort_counting
 from ranker.storage.kernels import kernel
+from ranker.text.ratios import brevity_penalty, ratio
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.repeated_words import Contexts, WordOrders, align_contexts
+from ranker.text.tokens import Tokenizer, token_batch
 
 
 @kernel(elements=300_000, offsets=("offsets",))

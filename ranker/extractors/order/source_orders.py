@@ -17,9 +17,9 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import align_dataset, load_aligner
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
-from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import Tokenizer, check_sources, source_segments, token_batch
 from ranker.links import Links
+from ranker.text.reference_pairs import ReferencePairs
+from ranker.text.tokens import Tokenizer, check_sources, source_segments, token_batch
 
 
 @dataclass(frozen=True, eq=False)

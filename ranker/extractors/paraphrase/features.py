@@ -17,10 +17,6 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.source_keys import same_source
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
-from ranker.extractors.lexical.function_words import function_words
-from ranker.extractors.lexical.stems import stemmer_of
-from ranker.extractors.lexical.word_classes import in_class
-from ranker.extractors.lexical.words import stem_numbers
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
@@ -32,10 +28,14 @@ from ranker.extractors.paraphrase.matching import (
     substitute,
 )
 from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, estimate
-from ranker.extractors.text.ratios import ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.storage.array_rules import ArrayRule, check_arrays
+from ranker.text.lexical.function_words import function_words
+from ranker.text.lexical.stems import stemmer_of
+from ranker.text.lexical.word_classes import in_class
+from ranker.text.lexical.words import stem_numbers
+from ranker.text.ratios import ratio
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.tokens import Tokenizer, token_batch
 
 COLUMNS = (
     *("precision", "recall", "f"),

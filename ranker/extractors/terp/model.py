@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.extractors.lexical.words import WordTables, share_stem, share_synset
 from ranker.storage.kernels import kernel
+from ranker.text.lexical.words import WordTables, share_stem, share_synset
 
 
 class SearchCosts(NamedTuple):

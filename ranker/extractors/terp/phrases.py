@@ -14,11 +14,11 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.extractors.lexical.phrases import Phrase, find_occurrences
 from ranker.extractors.terp.model import EditModel, PhraseTable, no_phrases
 from ranker.extractors.terp.shifts import edit_costs
-from ranker.extractors.text.tokens import Segments
 from ranker.files import display_name, read_text
+from ranker.text.lexical.phrases import Phrase, find_occurrences
+from ranker.text.tokens import Segments
 
 _ENTRY = re.compile(r"([^\s<]+)(?:\s+([^\s<]+))?\s+<p>(.*)</p>\s+<p>(.*)</p>")
 

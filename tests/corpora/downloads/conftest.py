@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora import catalogue
-from ranker.corpora.catalogue import Card, Download
+from ranker.corpora.catalogue import Card, Download, card_files
 from ranker.corpora.downloads.transfer import DownloadLimits
 
 CONTENT = b"".join(b"%05d\n" % number for number in range(2000))
@@ -110,7 +110,8 @@ def card(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Card]:
 
     def make(*download: Download, files: tuple[str, ...] = ("data.txt",)) -> Card:
         example = Card("made", "Made", "Made up.", "de-en", "None", files, obtain="Make it.", download=download)
-        monkeypatch.setattr(catalogue, "cards", lambda: {**others, "made": example})
+        for module in (catalogue, card_files):
+            monkeypatch.setattr(module, "cards", lambda: {**others, "made": example})
         return example
 
     return make

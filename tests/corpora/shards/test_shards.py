@@ -10,9 +10,9 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.shards import MANIFEST, Shards
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.shards.making import check_shards, make_shards
-from ranker.corpora.shards.shards import MANIFEST, Shards
 from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
 from tests.command_line import Command

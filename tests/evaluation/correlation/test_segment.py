@@ -12,9 +12,9 @@ from scipy import stats
 from ranker.corpora.judgements import PreferencePairs, human_scores
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError
-from ranker.evaluation.compare.evaluation import evaluate, named_scopes
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import source_spearman, tau_counts
+from ranker.evaluation.metrics.evaluation import evaluate, named_scopes
 from ranker.ranks import average_ranks, group_offsets, group_spearman
 from tests.evaluation.made import graded
 

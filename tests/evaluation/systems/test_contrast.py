@@ -14,17 +14,17 @@ from ranker import load_dataset
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.bootstrap import stream
+from ranker.evaluation.resampling.bootstrap import stream
 from ranker.evaluation.systems.contrast.result import WORD_F1, WORD_RECALL, Bucket, SystemContrast
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.contrast.words import FREQUENCIES, LENGTHS, bucket_names, bucket_of
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.dependency.parsed import parses_of
 from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer
-from ranker.extractors.text.tokens import distinct_sentences
-from ranker.ranker_scorer import RankerScorer
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import RankerScorer
+from ranker.ranking.scorers import MetricScorer
+from ranker.text.tokens import distinct_sentences
 
 WORDS = [f"{letter}{number}" for number in range(12) for letter in "abc"]
 NAMES = ("A", "B")

@@ -11,7 +11,7 @@ from ranker.corpora.catalogue import load
 from ranker.corpora.judgements import human_scores
 from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranker_scorer import scorer_of
+from ranker.ranking.ranker_scorer import scorer_of
 from tests.effort import thorough
 
 

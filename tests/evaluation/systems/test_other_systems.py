@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker import included_models
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import OptionError
-from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.run import compare_systems
-from ranker.extractors.scorers import Scorer
-from ranker.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking import Ranker
+from ranker.ranking import included as included_models
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
+from ranker.ranking.scorers import Scorer
 from tests.effort import further, thorough
 
 FEATURES = "chrf,ngrams[order=1],length,length[against=candidates],consensus,consensus[trust=source,neighbours=2].near"

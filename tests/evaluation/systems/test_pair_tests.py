@@ -10,8 +10,8 @@ from sacrebleu.significance import PairedTest
 
 from ranker.corpora import catalogue
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import index_draws, swap_draws
-from ranker.evaluation.significance import holm
+from ranker.evaluation.resampling.bootstrap import index_draws, swap_draws
+from ranker.evaluation.resampling.significance import holm
 from ranker.evaluation.systems.pair_tests import compare_pairs, sources_needed
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
@@ -46,7 +46,7 @@ def test_too_many_systems_are_refused_before_their_pairs_are_made(monkeypatch):
 
 @pytest.mark.parametrize("size", [1, 7, 33, 150])
 def test_draws_are_those_of_one_call_whatever_the_blocks(size, monkeypatch):
-    monkeypatch.setattr("ranker.evaluation.bootstrap._INDICES", 70 * size)
+    monkeypatch.setattr("ranker.evaluation.resampling.bootstrap._INDICES", 70 * size)
     places = np.random.default_rng(5).choice(size, size=(200, size), replace=True)
     weights = np.concatenate([block for _, block in index_draws(size, 200, 5)])
     assert (weights == [np.bincount(row, minlength=size) for row in places]).all()

@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from ranker import Ranker, compare_systems, from_records, included_models, share
-from ranker.evaluation.bootstrap import index_draws
+from ranker import Ranker, compare_systems, from_records, share
+from ranker.evaluation.resampling.bootstrap import index_draws
 from ranker.evaluation.systems.pair_tests import compare_pairs, power_of, smallest_found, sources_needed
 from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, agreement_curves, target_of
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
-from ranker.ranker_scorer import scorer_of
+from ranker.ranking import included as included_models
+from ranker.ranking.ranker_scorer import scorer_of
 from tests.effort import THOROUGH
 
 SIMULATIONS, RESAMPLES = (1000, 1000) if THOROUGH else (150, 200)

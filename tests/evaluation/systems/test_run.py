@@ -15,8 +15,8 @@ from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.registry import make_metric
-from ranker.ranker_scorer import make_scorer
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import make_scorer
 from tests.datasets import dataset_of
 from tests.effort import thorough
 from tests.evaluation.made import graded

@@ -15,10 +15,10 @@ from ranker.extractors.consensus import features as module
 from ranker.extractors.consensus import similarities
 from ranker.extractors.consensus.relatives import relatives, vote_weights
 from ranker.extractors.consensus.votes import COLUMNS
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.semantic.features import Semantic
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.reference_candidates import references_apart
 from tests.datasets import dataset_of
 from tests.effort import thorough
 

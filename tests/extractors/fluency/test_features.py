@@ -10,10 +10,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.fluency.features import Perplexity
-from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate
+from ranker.text.tokens import tokenise
 from tests.datasets import dataset_of
 from tests.golden_values import inputs
 

@@ -11,9 +11,9 @@ from ranker import share
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.explanations.evidence import evidence_of
 from ranker.extractors import registry
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency import included
 from ranker.extractors.fluency.features import Perplexity
+from ranker.ranking.feature_set import FeatureSet
 from tests.datasets import dataset_of
 
 BOTH = "perp[oov=true,match=true,model=shipped],perp[match=true,unit=tags,model=shipped]"

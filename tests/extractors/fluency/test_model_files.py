@@ -10,11 +10,11 @@ import pytest
 
 from ranker.errors import DataError
 from ranker.extractors import registry
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency.features import Perplexity
-from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm import kenlm_files
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from ranker.text.tokens import tokenise
 from tests.datasets import dataset_of
 from tests.learning.lm.small import CLOSED, OPEN, write_arpa_file, write_binary_file, write_text_model
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.extractors.lexical.stems import stemmer_of
-from ranker.extractors.lexical.wordnet import WordNet
-from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor.alignment import SearchOptions, align
 from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM, SYNONYM, MatchTables, list_matches
 from ranker.extractors.meteor.phrases import Paraphrases, no_paraphrases
+from ranker.text.lexical.stems import stemmer_of
+from ranker.text.lexical.wordnet import WordNet
+from ranker.text.lexical.words import word_tables
 from tests.effort import examples
 
 WEIGHTS = (1.0, 0.6, 0.8, 0.6)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ranker.errors import DataError, OptionError
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.tokens import token_batch
+from ranker.text.tokens import token_batch
 from tests.datasets import dataset_of
 from tests.effort import examples, thorough
 from tests.extractors.small_wordnet import write_wordnet

@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from ranker.errors import DataError
-from ranker.extractors.lexical.phrases import table_digest
 from ranker.extractors.meteor.phrases import find_paraphrases
-from ranker.extractors.text.tokens import tokenise
+from ranker.text.lexical.phrases import table_digest
+from ranker.text.tokens import tokenise
 
 TABLE = "0.5\npassed away\ndied\n0.1\nin the end\nfinally\n1e-3\ndied\nwas killed\n0.9\ndied\ndied\n0.2\nunknown\nend\n"
 

@@ -6,7 +6,7 @@ import pytest
 from ranker.extractors.mismatch.features import Mismatch
 from ranker.extractors.mismatch.texts import KINDS, lists
 from ranker.extractors.registry import make
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from tests.datasets import dataset_of
 
 

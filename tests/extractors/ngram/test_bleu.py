@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.extractors.ngram.bleu import Bleu
-from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.tokens import token_batch
+from ranker.text.ngrams import ngram_matches
+from ranker.text.tokens import token_batch
 from tests.datasets import dataset_of
 from tests.effort import examples
 from tests.golden_values import inputs, items_of, rows_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.repeated_words import WordOrders, align_contexts
+from ranker.text.repeated_words import WordOrders, align_contexts
 from tests.datasets import dataset_of
 from tests.effort import examples
 

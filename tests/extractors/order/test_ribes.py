@@ -17,7 +17,7 @@ from ranker.extractors.order.ribes import (
     normalised_spearman,
 )
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.repeated_words import align_contexts
+from ranker.text.repeated_words import align_contexts
 from tests import golden_values
 from tests.datasets import dataset_of
 from tests.effort import examples

@@ -8,13 +8,13 @@ import pytest
 
 from ranker import threads
 from ranker.errors import MissingError, ModelError, OptionError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import SMALL, SMALL_PACKAGE
-from ranker.ranking import Ranker
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
 from tests.datasets import dataset_of
 from tests.effort import thorough
 

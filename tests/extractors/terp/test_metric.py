@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import DataError
-from ranker.extractors.lexical.function_words import ENGLISH
-from ranker.extractors.lexical.porter import porter_stem
-from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make_metric
 from ranker.extractors.terp.metric import TranslationEditRatePlus
-from ranker.extractors.text.tokens import token_batch
+from ranker.text.lexical.function_words import ENGLISH
+from ranker.text.lexical.porter import porter_stem
+from ranker.text.lexical.wordnet import find_wordnet
+from ranker.text.tokens import token_batch
 from tests.datasets import dataset_of
 from tests.effort import THOROUGH, examples, thorough
 from tests.extractors.edit_rates import score, statistics

@@ -138,7 +138,7 @@ def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory
 @thorough
 def test_the_extractor_is_known_without_importing_torch():
     code = (
-        "import sys; from ranker.extractors.feature_sets import FeatureSet; FeatureSet.parse('semantic').columns; "
+        "import sys; from ranker.ranking.feature_set import FeatureSet; FeatureSet.parse('semantic').columns; "
         "print(sorted({'torch', 'transformers', 'tokenizers'} & set(sys.modules)))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)

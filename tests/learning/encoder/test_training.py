@@ -18,7 +18,7 @@ from ranker.extractors import registry
 from ranker.learning.encoder import training
 from ranker.learning.encoder.encoder import Encoder, load
 from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, draw, examples, train
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
 from tests.datasets import dataset_of
 
 SETTINGS = TrainingSettings(layer=1, batch=200, rate=1e-3, check_every=20)

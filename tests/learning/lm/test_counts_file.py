@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ranker.errors import ModelError
-from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.counts_file import CountsModel, to_arrays
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.storage.model_files import read_arrays, write_arrays
+from ranker.text.tokens import tokenise
 
 TEXT = ["the cat sat on the mat .", "a man saw the cat .", "", "the dog saw a man on the mat", "a dog sat"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.evaluation.bootstrap import draws, estimate, resampled_sums, stream
+from ranker.evaluation.resampling.bootstrap import draws, estimate, resampled_sums, stream
 from ranker.evaluation.systems.contrast.result import Bucket
 
 Score = Callable[[FloatArray], FloatArray]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.evaluation.bootstrap import estimate, resampled_sums, stream
+from ranker.evaluation.resampling.bootstrap import estimate, resampled_sums, stream
 from ranker.evaluation.systems.contrast.estimates import Bootstrap
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.evaluation.systems.contrast.result import NgramContrast
 from ranker.evaluation.systems.contrast.words import UnitCounts
-from ranker.extractors.text.weighted_ngrams import ReferenceNgrams
+from ranker.text.weighted_ngrams import ReferenceNgrams
 
 ORDER = 4
 

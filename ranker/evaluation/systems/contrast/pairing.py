@@ -10,12 +10,12 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import DataError
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.unigrams import F1
-from ranker.extractors.text.ngrams import ngram_matches
-from ranker.extractors.text.ratios import ratio
-from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.ranking.feature_set import FeatureSet
+from ranker.text.ngrams import ngram_matches
+from ranker.text.ratios import ratio
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.evaluation.table_result import TableResult
 
 if TYPE_CHECKING:

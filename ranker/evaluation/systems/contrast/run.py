@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.errors import OptionError, counted
-from ranker.evaluation.significance import few_sources
+from ranker.evaluation.resampling.significance import few_sources
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
@@ -28,14 +29,13 @@ from ranker.evaluation.systems.levels import documents
 from ranker.extractors.base import Metric
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.order.ribes import NormalisedKendall
-from ranker.extractors.scorers import Scorer
 from ranker.extractors.target_language import other_language
-from ranker.extractors.text.ngrams import closest_reference_lengths
-from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 from ranker.files import display_name, read_lines
-from ranker.frames.labelled import Candidates, candidate_rows
-from ranker.ranker_scorer import scorer_of
-from ranker.ranking import Ranker
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import Scorer
+from ranker.text.ngrams import closest_reference_lengths
+from ranker.text.tokens import Tokenizer, language_tokenizers
 
 NO_PARSER = "none"
 
@@ -62,9 +62,9 @@ def contrast(
     that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
     those of n-grams take no account of the choice of the most one-sided ones.
 
-    Candidates are in any form that `ranker.ranking.Ranker.score` takes; if there are only two systems, they need not be
-    named. The scorer is a metric in its notation, the name of an included ranker, a model file (as Path), or a metric
-    or ranker itself; the other options are those of the command.
+    Candidates are in any form that `ranker.ranking.ranker.Ranker.score` takes; if there are only two
+    systems, they need not be named. The scorer is a metric in its notation, the name of an included
+    ranker, a model file (as Path), or a metric or ranker itself; the other options are those of the command.
     """
     dataset = candidate_rows(candidates).dataset
     if first is None or second is None:

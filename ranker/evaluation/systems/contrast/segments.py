@@ -8,8 +8,8 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.evaluation.systems.contrast.result import SegmentContrast
-from ranker.extractors.text.matched_words import readable_batch, words_matched_by_one, words_missed_by_both
 from ranker.ranks import TIE
+from ranker.text.matched_words import readable_batch, words_matched_by_one, words_missed_by_both
 
 
 def differing_segments(

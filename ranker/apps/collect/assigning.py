@@ -1,0 +1,247 @@
+"""Assigns items to judges and stores their answers. Every function here is one step of a transaction."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Sequence
+
+from ranker.apps.collect.campaign import CampaignSettings, insert, output_texts
+from ranker.apps.collect.degrading import degraded
+from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
+from ranker.apps.collect.tasks import KINDS
+
+HELD_SECONDS = 3600.0
+"""After this time, an item that was opened but not judged is given to another judge if no other item is left."""
+_ROUND = 1_000_000.0
+_APART = 3
+"""Minimum distance, in items, between an item and its degraded copy or repetition."""
+
+
+def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
+    """Return an item's position in the queue, lowest first, None if it needs no judge."""
+    if assigned >= wanted:
+        return None
+    if settings.next == "overlap":
+        return rank - _ROUND if assigned else rank
+    return assigned * _ROUND + rank
+
+
+def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, judge: int, now: float) -> int | None:
+    """Return the open assignment of a judge, or a new one; None if nothing is left."""
+    row = connection.execute(
+        "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
+    ).fetchone()
+    if row is not None:
+        return int(row["id"])
+    number = connection.execute("SELECT assigned FROM person WHERE id = ?", (judge,)).fetchone()["assigned"]
+    if settings.quota is not None and number >= settings.quota:
+        return None
+    generator = random.Random(f"{settings.seed} {judge} {number}")
+    chance = generator.random()
+    result: tuple[int, bool] | None = None
+    for share, choose in ((settings.gold, _gold), (settings.degraded, _degraded), (settings.repeat, _repeated)):
+        if 0 <= chance < share:
+            result = choose(connection, settings, judge, generator)
+        chance -= share
+    result = result or _plain(connection, settings, judge) or _left_open(connection, judge, now)
+    if result is None:
+        return None
+    item, repeat = result
+    row = connection.execute("SELECT outputs, copy FROM item WHERE id = ?", (item,)).fetchone()
+    size = len(json.loads(row["outputs"])) + (row["copy"] is not None)
+    shown = json.dumps(generator.sample(range(size), size))
+    connection.execute("UPDATE person SET assigned = assigned + 1 WHERE id = ?", (judge,))
+    return insert(connection, "assignment", judge=judge, item=item, repeat=int(repeat), shown=shown, at=now)
+
+
+def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: int) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT * FROM item WHERE place IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY place LIMIT 1",
+        (judge,),
+    ).fetchone()
+    if row is None:
+        return None
+    assigned = row["given"] + 1
+    connection.execute(
+        "UPDATE item SET given = ?, place = ? WHERE id = ?",
+        (assigned, place_of(settings, row["rank"], assigned, row["wanted"]), row["id"]),
+    )
+    return row["id"], False
+
+
+def _left_open(connection: sqlite3.Connection, judge: int, now: float) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT open.id AS open, open.item FROM assignment AS open JOIN item ON item.id = open.item "
+        "WHERE open.answer IS NULL AND open.at < ? AND item.role = ? AND NOT EXISTS "
+        "(SELECT 1 FROM assignment WHERE judge = ? AND item = open.item) ORDER BY open.at LIMIT 1",
+        (now - HELD_SECONDS, PLAIN, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    # held anew by the judge who takes it over, so that it does not go to everybody
+    connection.execute("UPDATE assignment SET at = ? WHERE id = ?", (now, row["open"]))
+    return row["item"], False
+
+
+def _gold(
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT id FROM item WHERE role = ? AND NOT EXISTS "
+        "(SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY given, rank LIMIT 1",
+        (GOLD, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    connection.execute("UPDATE item SET given = given + 1 WHERE id = ?", (row["id"],))
+    return row["id"], False
+
+
+def _degraded(
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    """Make an item with a degraded copy: of an output that the judge has scored, or beside its original."""
+    kind = KINDS[settings.kind]
+    if kind.compares:
+        last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
+        original = connection.execute(
+            "SELECT * FROM item WHERE id >= ? AND role = ? LIMIT 1", (generator.randint(1, last), PLAIN)
+        ).fetchone()
+    else:
+        original = _judged_before(connection, judge, generator, kind.lowest + (kind.highest - kind.lowest) // 4)
+    if original is None:
+        return None
+    texts = output_texts(connection, original)
+    chosen = generator.randrange(len(texts))
+    values = {
+        "source": original["source"],
+        "copy": degraded(texts[chosen], _other_text(connection, original["source"], generator), generator),
+        "outputs": "[]",
+        "below": original["id"],
+    }
+    if kind.compares:
+        # the copy takes the place of another output if the page is full
+        rest = [place for place in range(len(texts)) if place != chosen]
+        rest = [chosen, *generator.sample(rest, min(len(rest), kind.outputs - 2))]
+        outputs = json.loads(original["outputs"])
+        values |= {"outputs": json.dumps([outputs[place] for place in rest]), "below": None}
+    return insert(connection, "item", role=DEGRADED, rank=0, wanted=0, given=1, **values), False
+
+
+def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
+    """Return an output of another source, in the same language if there is one."""
+    language = connection.execute("SELECT lp FROM source WHERE id = ?", (source,)).fetchone()["lp"]
+    last = connection.execute("SELECT max(id) AS last FROM candidate").fetchone()["last"]
+    start = generator.randint(1, last)
+    for same, first in ((True, start), (True, 1), (False, 1)):
+        row = connection.execute(
+            "SELECT candidate.text FROM candidate JOIN source ON source.id = candidate.source WHERE candidate.id >= ? "
+            "AND source.id != ? AND candidate.text != '' AND (source.lp IS ? OR ?) ORDER BY candidate.id LIMIT 1",
+            (first, source, language, not same),
+        ).fetchone()
+        if row is not None:
+            return str(row["text"])
+    return "x"
+
+
+def _repeated(
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    item = _judged_before(connection, judge, generator)
+    return None if item is None else (item["id"], True)
+
+
+def _judged_before(
+    connection: sqlite3.Connection, judge: int, generator: random.Random, above: int | None = None
+) -> sqlite3.Row | None:
+    """Return an item that the judge judged a while ago, with an answer above a value, and saw only once."""
+    rows = connection.execute(
+        "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
+        "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "
+        "WHERE again.judge = first.judge AND again.item = first.item AND again.repeat = 1) ORDER BY first.id DESC "
+        "LIMIT 50 OFFSET ?",
+        (judge, PLAIN, _APART),
+    ).fetchall()
+    suited = [row for row in rows if above is None or json.loads(row["answer"])[0] > above]
+    return generator.choice(suited) if suited else None
+
+
+def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
+    """Return the number of a form for some assignments, larger than that of any form that was shown before.
+
+    A form changes an answer if it was shown after the form of the last change: it is accepted once, and a page that was
+    left open, or arrives late, replaces neither a later answer nor an undo.
+    """
+    places = ", ".join("?" * len(assignments))
+    last = connection.execute(f"SELECT max(form) FROM judgement WHERE assignment IN ({places})", assignments)
+    return max(int(now * 1e6), 1 + (last.fetchone()[0] or 0))
+
+
+def last_change(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:
+    """Return the last judgement of an assignment: an answer, or an undo."""
+    query = "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1"
+    row: sqlite3.Row | None = connection.execute(query, (assignment,)).fetchone()
+    return row
+
+
+def is_final(connection: sqlite3.Connection, assignment: int) -> bool:
+    """True if the judge has seen the known answer to an assignment."""
+    query = (
+        "SELECT 1 FROM assignment JOIN item ON item.id = item, settings "
+        "WHERE assignment.id = ? AND role = ? AND answer IS NOT NULL AND show_gold"
+    )
+    return connection.execute(query, (assignment, GOLD)).fetchone() is not None
+
+
+def save(
+    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: int, now: float
+) -> bool:
+    """Store an answer of a judge to one of the judge's assignments; earlier answers stay in the history.
+
+    True if it is stored, now or when the same form was sent before; False if the form is older than the last change.
+    """
+    row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
+    text = json.dumps(list(answer))
+    last = last_change(connection, assignment)
+    if last is not None and (form <= last["form"] or is_final(connection, assignment)):
+        return (last["form"], last["answer"]) == (form, text)
+    seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
+    answered = insert(connection, "judgement", assignment=assignment, answer=text, seconds=seconds, at=now, form=form)
+    # the time that counts is that of the first answer
+    connection.execute(
+        "UPDATE assignment SET answer = ?, seconds = coalesce(seconds, ?), answered = ? WHERE id = ?",
+        (text, seconds, answered, assignment),
+    )
+    return True
+
+
+def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int, now: float) -> bool:
+    """Undo an answer. False if it is not the judge's last one, or is newer than the form."""
+    last = last_change(connection, assignment)
+    if last is None or form <= last["form"]:
+        return last is not None and (last["form"], last["answer"]) == (form, None)
+    if last_answered(connection, judge) != assignment:
+        return False
+    insert(connection, "judgement", assignment=assignment, answer=None, seconds=0, at=now, form=form)
+    connection.execute("UPDATE assignment SET answer = NULL WHERE id = ?", (assignment,))
+    return True
+
+
+def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
+    """Return the last answered assignment of a judge, None if its answer cannot be undone."""
+    row = connection.execute(
+        "SELECT id FROM assignment WHERE judge = ? AND answer IS NOT NULL ORDER BY answered DESC LIMIT 1", (judge,)
+    ).fetchone()
+    return None if row is None or is_final(connection, row["id"]) else int(row["id"])
+
+
+def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int] | None:
+    """Return the current or most recent answer to an assignment."""
+    row = connection.execute(
+        "SELECT answer FROM judgement WHERE assignment = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (assignment,),
+    ).fetchone()
+    return None if row is None else list(json.loads(row["answer"]))

@@ -1,0 +1,106 @@
+"""Exports a campaign as a data set for ``ranker train --data``."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ranker.apps.collect.campaign import CampaignSettings
+from ranker.apps.collect.tables import PLAIN
+from ranker.apps.collect.tasks import KINDS
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.schema import table
+from ranker.errors import DataError
+from ranker.files import printable
+
+
+def dataset_of(
+    connection: sqlite3.Connection,
+    settings: CampaignSettings,
+    *,
+    without: Collection[str] = (),
+) -> Dataset:
+    """Return the items of a campaign with the judgements of their current versions, without any checks."""
+    sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
+    code = {row["id"]: place for place, row in enumerate(sources)}
+    references, candidates = (
+        [row for row in connection.execute(f"SELECT * FROM {table} ORDER BY source, id") if row["source"] in code]
+        for table in ("reference", "candidate")
+    )
+    row_of = {row["id"]: place for place, row in enumerate(candidates)}
+    judged = connection.execute(
+        "SELECT person.code, assignment.id, outputs, answer FROM assignment "
+        "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
+        "WHERE answer IS NOT NULL AND repeat = 0 AND item.role = ? ORDER BY assignment.id",
+        (PLAIN,),
+    ).fetchall()
+    judged = [row for row in judged if row["code"] not in without]
+    kind = KINDS[settings.kind]
+    ratings: list[tuple[int, str, str, float]] = []
+    preferences: list[tuple[object, ...]] = []
+    for row in judged:
+        groups = [[row_of[candidate] for candidate in same] for same in json.loads(row["outputs"])]
+        answer = json.loads(row["answer"])
+        if kind.compares:
+            preferences += _preferences(groups, answer, row["code"], str(row["id"]))
+        else:
+            ratings += [(candidate, row["code"], kind.judgements, float(answer[0])) for candidate in groups[0]]
+    ratings.sort()
+    return Dataset(
+        printable(settings.title),
+        table("sources", {name: [row[name] for row in sources] for name in ("lp", "doc", "seg_id", "text")}),
+        table(
+            "references",
+            {"source": [code[row["source"]] for row in references], "text": [row["text"] for row in references]},
+        ),
+        table(
+            "candidates",
+            {
+                "source": [code[row["source"]] for row in candidates],
+                "system": [row["system"] for row in candidates],
+                "text": [row["text"] for row in candidates],
+                "is_reference": [bool(row["is_reference"]) for row in candidates],
+            },
+        ),
+        table("ratings", _columns(("candidate", "judge", "kind", "value"), ratings)),
+        table(
+            "preferences",
+            _columns(
+                ("first", "second", "relation", "judge", "task", "rank_first", "rank_second", "primary"), preferences
+            ),
+        ),
+    )
+
+
+def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
+    """Return a row for every two candidates of an item; the first of each output makes the primary rows."""
+    shown = sorted(
+        (candidate, ranks[place], not number)
+        for place, group in enumerate(groups)
+        for number, candidate in enumerate(group)
+    )
+    rows: list[tuple[object, ...]] = []
+    for (first, rank, leads), (second, other_rank, also) in itertools.combinations(shown, 2):
+        relation = ">" if rank < other_rank else "<" if rank > other_rank else "="
+        rows.append((first, second, relation, judge, task, str(rank), str(other_rank), leads and also))
+    return rows
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def export(
+    connection: sqlite3.Connection, settings: CampaignSettings, path: str | Path, *, without: Collection[str] = ()
+) -> tuple[Dataset, list[Path]]:
+    """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows."""
+    dataset = dataset_of(connection, settings, without=without)
+    if not len(dataset.preferences) + len(dataset.ratings):
+        raise DataError(
+            "contains no judgements to export yet; answers to checks and repeats are not exported", file=dataset.name
+        )
+    return dataset, write_dataset(dataset, path)

@@ -1,0 +1,176 @@
+"""Creates a campaign from a data set: its items, its judges and their links."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranker.apps.collect import access
+from ranker.apps.collect.assigning import place_of
+from ranker.apps.collect.campaign import CampaignSettings, check_new, create, insert, save, transaction
+from ranker.apps.collect.tables import GOLD, PLAIN
+from ranker.apps.collect.tasks import KINDS, RANKED, TaskKind
+from ranker.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from ranker.corpora.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class CreatedCampaign:
+    """Counts of a new campaign, sources without two outputs `passed_over`, and its links, which are not stored."""
+
+    items: int
+    gold: int
+    passed_over: int
+    links: dict[str, str]
+
+
+def make_campaign(
+    path: str | Path,
+    dataset: Dataset,
+    settings: CampaignSettings,
+    judges: Sequence[str],
+    *,
+    gold: Dataset | None = None,
+    days: float = 90.0,
+) -> CreatedCampaign:
+    """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items."""
+    kind = KINDS[settings.kind]
+    _check(dataset, settings, kind)
+    for code in judges:
+        access.check_code(code)
+    gold_answers = None if gold is None else _gold_answers(gold, kind)
+    if gold is not None:
+        _check(gold, settings, kind)
+    generator = random.Random(settings.seed)
+    check_new(path)
+    with closing(create(settings)) as connection:
+        with transaction(connection):
+            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator)
+            if not count:
+                raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
+            known = 0
+            if gold is not None:
+                known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers)
+                if not known:
+                    raise DataError("contains no judgements that can serve as control items", file=gold.name)
+            links = {
+                code: f"{settings.address}/enter/{access.give_link(connection, code, days)}"
+                for code in (access.OWNER, *judges)
+            }
+        save(connection, path)
+    return CreatedCampaign(count, known, passed_over, links)
+
+
+def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None:
+    if settings.show not in kind.shown:
+        raise OptionError(f"--show {settings.show}: with --kind {kind.name} expected {' or '.join(kind.shown)}")
+    if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
+        advice = "; choose --show source" if "source" in kind.shown else ""
+        raise DataError(
+            f"has sources without a reference, required by --show {settings.show}{advice}", file=dataset.name
+        )
+
+
+def _fill(
+    connection: sqlite3.Connection,
+    dataset: Dataset,
+    settings: CampaignSettings,
+    role: str,
+    generator: random.Random,
+    answers: dict[int, float] | None = None,
+) -> tuple[int, int]:
+    """Store the sources of a data set and their items; return the numbers of items and of sources without one."""
+    kind = KINDS[settings.kind]
+    references = dataset.references["text"].tolist()
+    columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
+    created = passed_over = 0
+    for source, row in enumerate(_rows(dataset)):
+        block = slice(*dataset.reference_offsets[source : source + 2])
+        key = insert(connection, "source", role=role, **row)
+        for reference in references[block]:
+            insert(connection, "reference", source=key, text=reference)
+        same: dict[str, list[int]] = {}
+        value: dict[int, float] = {}
+        for candidate in range(*dataset.candidate_offsets[source : source + 2]):
+            system, text, is_reference = (column[candidate] for column in columns)
+            more = {"system": system, "text": text, "is_reference": int(is_reference)}
+            code = insert(connection, "candidate", source=key, **more)
+            same.setdefault(text, []).append(code)
+            if answers is not None and candidate in answers:
+                value.setdefault(same[text][0], answers[candidate])
+        outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
+        before = created
+        for number, chosen in enumerate(_groups(outputs, kind, generator)):
+            known = None if answers is None else [value[rows[0]] for rows in chosen]
+            if known and kind.compares and len(set(known)) < 2:
+                continue
+            several = settings.next != "overlap" or generator.random() < settings.overlap
+            wanted = settings.judges_per_item if several else 1
+            rank = number + generator.random()
+            insert(
+                connection,
+                "item",
+                role=role,
+                source=key,
+                outputs=json.dumps(chosen),
+                known=json.dumps(known) if known else None,
+                rank=rank,
+                wanted=wanted,
+                given=0,
+                place=place_of(settings, rank, 0, wanted) if role == PLAIN else None,
+            )
+            created += 1
+        passed_over += created == before
+    return created, passed_over
+
+
+def _rows(dataset: Dataset) -> list[dict[str, Any]]:
+    names = ["lp", "doc", "seg_id", "text"]
+    sources = dataset.sources[names].astype(object)
+    return [dict(zip(names, row, strict=True)) for row in sources.where(sources.notna(), None).to_numpy().tolist()]
+
+
+def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
+    """Return the items of one source: groups of outputs in random order, connected where there are several."""
+    order = generator.sample(outputs, len(outputs))
+    if not kind.compares:
+        return [[output] for output in order]
+    if len(order) < 2:
+        return []
+    if kind.outputs == 2:
+        pairs = [list(pair) for pair in itertools.combinations(order, 2)]
+        return generator.sample(pairs, len(pairs))
+    groups = [order[start : start + RANKED] for start in range(0, len(order), RANKED)]
+    short = RANKED - len(groups[-1])
+    if len(groups) > 1 and short:
+        groups[-1] = groups[-1] + generator.sample(order[: RANKED * (len(groups) - 1)], short)
+    return groups
+
+
+def _gold_answers(gold: Dataset, kind: TaskKind) -> dict[int, float]:
+    """Return the known answer of every candidate that has one: a value of the scale, or one to compare by."""
+    from ranker.corpora.judgements import human_scores, ratings_of
+
+    if kind.compares:
+        scores = human_scores(gold)
+        return {row: float(score) for row, score in enumerate(scores) if score == score}
+    ratings = ratings_of(gold, kind.judgements)
+    if not len(ratings):
+        what = f"contains no judgements of kind {kind.judgements!r}, which control items are made from"
+        raise DataError(what, file=gold.name)
+    means = ratings.groupby("candidate")["value"].mean()
+    wrong = means[(means < kind.lowest) | (means > kind.highest)]
+    if len(wrong):
+        what = f"contains a known judgement of {wrong.iloc[0]:g}, expected {kind.lowest} to {kind.highest}"
+        raise DataError(what, file=gold.name)
+    return {int(row): float(value) for row, value in means.items()}  # type: ignore[call-overload]

@@ -1,0 +1,204 @@
+"""Reliability of judges: checks with known answers, repeated items, time per judgement, agreement with the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import sqlite3
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ranker.apps.collect.access import JUDGE
+from ranker.apps.collect.campaign import CampaignSettings
+from ranker.apps.collect.tables import DEGRADED, GOLD
+from ranker.apps.collect.tasks import KINDS, TaskKind
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError
+from ranker.evaluation.judges.judges import JudgePair, JudgesAgreement, judges_agreement
+
+FEWEST = 5
+"""Minimum number of observations for a proportion to be meaningful."""
+_FEWEST_UNITS = 20
+_TOLERANCE = {"fluency": 1, "adequacy": 1, "score": 15}
+"""Largest distance from a known value that counts as correct."""
+_SELF = {"fluency": 0, "adequacy": 0, "score": 10}
+"""Largest distance between two answers of a judge to the same item that counts as agreement."""
+_ONE_ANSWER = 0.95
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Least proportion of checks answered correctly, least agreement, and largest proportion of too fast judgements."""
+
+    checks: float | None = None
+    self_agreement: float | None = None
+    kappa: float | None = None
+    fast: float | None = None
+
+
+FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
+"""Thresholds below which the owner is warned."""
+
+
+@dataclass(frozen=True)
+class JudgeQuality:
+    """Statistics of one judge. Proportions are None where there is nothing to count.
+
+    `judged` includes checks and repeated items; `seconds` is the median; `checks` is the proportion of `gold` and
+    `degraded` that was answered correctly; `units` are candidates, or pairs of them, that others judged too; `kappa` is
+    the mean of Cohen's kappa with each other judge (linear weights for scales of five, quadratic ones for scores in
+    steps of ten); `same` is the proportion of the most frequent answer.
+    """
+
+    code: str
+    judged: int
+    seconds: float | None = None
+    fast: float | None = None
+    gold: int = 0
+    degraded: int = 0
+    checks: float | None = None
+    repeats: int = 0
+    self_agreement: float | None = None
+    units: int = 0
+    kappa: float | None = None
+    same: float | None = None
+    flags: tuple[str, ...] = field(default=())
+
+    def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
+        """Return a message per missed threshold; proportions of too few observations are ignored."""
+        failures = []
+        checked = self.gold + self.degraded
+        for value, count, fewest, least, what in (
+            (self.checks, checked, FEWEST, thresholds.checks, f"of {checked} checks answered correctly"),
+            (self.self_agreement, self.repeats, FEWEST, thresholds.self_agreement, "self-agreement"),
+        ):
+            if value is not None and least is not None and count >= fewest and value < least:
+                failures.append(f"{100 * value:.0f}% {what}, expected at least {100 * least:.0f}%")
+        least, most = thresholds.kappa, thresholds.fast
+        if self.kappa is not None and least is not None and self.units >= _FEWEST_UNITS and self.kappa < least:
+            failures.append(f"kappa {self.kappa:.2f} with the other judges, expected at least {least:.2f}")
+        if self.fast is not None and most is not None and self.judged >= FEWEST and self.fast > most:
+            failures.append(f"{100 * self.fast:.0f}% judged too fast, expected at most {100 * most:.0f}%")
+        return tuple(failures)
+
+
+def judge_qualities(
+    connection: sqlite3.Connection, settings: CampaignSettings, agreement: JudgesAgreement | None
+) -> list[JudgeQuality]:
+    """Return the statistics of every judge, by code."""
+    kind = KINDS[settings.kind]
+    answers: dict[str, list[sqlite3.Row]] = {}
+    for row in connection.execute(
+        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below FROM assignment "
+        "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
+        "WHERE answer IS NOT NULL ORDER BY assignment.id"
+    ):
+        answers.setdefault(row["code"], []).append(row)
+    codes = [
+        row["code"] for row in connection.execute("SELECT code FROM person WHERE role = ? ORDER BY code", (JUDGE,))
+    ]
+    kappas = {} if agreement is None else _kappas(agreement.pairs, kind)
+    return [_quality(code, answers.get(code, []), kind, settings, kappas.get(code, (0, None))) for code in codes]
+
+
+def _quality(
+    code: str, rows: Sequence[sqlite3.Row], kind: TaskKind, settings: CampaignSettings, kappa: tuple[int, float | None]
+) -> JudgeQuality:
+    if not rows:
+        return JudgeQuality(code, 0)
+    first = {row["item"]: json.loads(row["answer"]) for row in rows if not row["repeat"]}
+    checks = [_check(kind, row, first) for row in rows if row["role"] in (GOLD, DEGRADED)]
+    passed = [check for check in checks if check is not None]
+    again = [
+        _same(kind, first[row["item"]], json.loads(row["answer"]))
+        for row in rows
+        if row["repeat"] and row["item"] in first
+    ]
+    seconds = [row["seconds"] for row in rows]
+    answers = [tuple(json.loads(row["answer"])) for row in rows]
+    same = max(answers.count(answer) for answer in set(answers)) / len(answers)
+    quality = JudgeQuality(
+        code,
+        len(rows),
+        statistics.median(seconds),
+        sum(duration < settings.min_seconds for duration in seconds) / len(seconds),
+        sum(row["role"] == GOLD for row in rows),
+        sum(row["role"] == DEGRADED for row in rows),
+        statistics.fmean(passed) if passed else None,
+        len(again),
+        statistics.fmean(again) if again else None,
+        *kappa,
+        same,
+    )
+    flags = quality.failures(FLAGGED)
+    # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
+    meaningless = not kind.compares or any(
+        len(set(answer)) == 1 for answer in answers if answers.count(answer) == same * len(answers)
+    )
+    if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
+        flags += (f"{100 * same:.0f}% of the answers are identical",)
+    return dataclasses.replace(quality, flags=flags)
+
+
+def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
+    """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
+    answer = json.loads(row["answer"])
+    if row["role"] == DEGRADED and kind.compares:
+        # the copy, which is the last, is of the first
+        return float(answer[-1] > answer[0])
+    if row["role"] == DEGRADED:
+        original = first.get(row["below"])
+        return None if original is None else float(answer[0] < original[0])
+    values = json.loads(row["known"])
+    if not kind.compares:
+        return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
+    strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
+    # the best has the highest known value and the lowest rank
+    right = [float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict]
+    return statistics.fmean(right) if right else None
+
+
+def _same(kind: TaskKind, first: list[int], second: list[int]) -> float:
+    if not kind.compares:
+        return float(abs(first[0] - second[0]) <= _SELF[kind.name])
+    pairs = itertools.combinations(range(len(first)), 2)
+    return statistics.fmean(float(np.sign(first[a] - first[b]) == np.sign(second[a] - second[b])) for a, b in pairs)
+
+
+def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, float | None]]:
+    units: dict[str, int] = {}
+    sums: dict[str, tuple[float, int]] = {}
+    for pair in pairs:
+        value = pair.kappa if kind.compares else pair.quadratic if kind.name == "score" else pair.linear
+        for judge in (pair.first, pair.second):
+            units[judge] = units.get(judge, 0) + pair.units
+            if value == value:
+                total, weight = sums.get(judge, (0.0, 0))
+                sums[judge] = total + value * pair.units, weight + pair.units
+    return {
+        judge: (count, sums[judge][0] / sums[judge][1] if judge in sums else None) for judge, count in units.items()
+    }
+
+
+def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
+    """Return the agreement of the judges of all language pairs, None if no two judged the same."""
+    if kind.name == "score":
+        values = (dataset.ratings["value"] / 10).round() * 10
+        dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))
+    try:
+        return judges_agreement(dataset, kind.judgements, resamples=resamples)[-1]
+    except DataError:
+        return None
+
+
+def left_out(qualities: Sequence[JudgeQuality], thresholds: Thresholds) -> list[dict[str, Any]]:
+    """Return the judges below the thresholds, with the reasons."""
+    failing = ((quality, quality.failures(thresholds)) for quality in qualities)
+    return [
+        {"judge": quality.code, "judged": quality.judged, "reason": "; ".join(why)} for quality, why in failing if why
+    ]

@@ -1,0 +1,40 @@
+"""Which sources to have judged, so that few judgements tell systems apart.
+
+The outputs of a source have a metric's scores, less their mean; the mean of these over all sources says how the metric
+orders the systems. The value of a source is the sum over its outputs of the product of both: large where the outputs
+differ much, and in the way in which the systems do (Zouhar, Cui and Sachan 2025 look for such sources, by other
+formulas). ``bench/source_selection.py`` compares it with others and with chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.ranking.scorers import Scorer
+
+
+def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolArray:
+    """Return a mask of the `number` most informative sources of every language pair, all if there are fewer."""
+    value, pairs = (
+        source_values(dataset, scorer.for_systems().candidate_scores(dataset)),
+        source_language_pairs(dataset),
+    )
+    chosen = np.zeros(len(value), dtype=bool)
+    for lp in dataset.language_pairs:
+        rows = np.flatnonzero(pairs == lp)
+        chosen[rows[np.argsort(-value[rows], kind="stable")[:number]]] = True
+    return chosen
+
+
+def source_values(dataset: Dataset, scores: FloatArray) -> FloatArray:
+    """Return the value of every source from the metric scores of the candidates, higher is better."""
+    source, sources = dataset.candidate_source, len(dataset.sources)
+    pairs = source_language_pairs(dataset)[source]
+    system = pd.factorize(pd.MultiIndex.from_arrays([pairs, dataset.candidates["system"].to_numpy(object)]))[0]
+    sizes = np.maximum(np.bincount(source, minlength=sources), 1)
+    apart = scores - (np.bincount(source, scores, sources) / sizes)[source]
+    mean = np.bincount(system, apart) / np.bincount(system)
+    return np.asarray(np.bincount(source, apart * mean[system], sources), dtype=np.float64)

@@ -1,0 +1,158 @@
+"""Tables of a campaign file. SQLite checks types, ranges and keys, `check_rows` how rows fit each other."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import get_args
+
+from ranker.apps.collect.access import JUDGE, OWNER
+from ranker.apps.collect.tasks import KINDS, Next, Show, TaskKind
+
+PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
+_MOST = 1e12
+"""Largest time or number in a campaign."""
+MOST_FORM = 10**17
+"""Largest number of a form: microseconds until the year 5138."""
+
+
+def _among(column: str, names: tuple[str, ...]) -> str:
+    return f"{column} TEXT NOT NULL CHECK ({column} IN ({', '.join(map(repr, names))}))"
+
+
+def _text(column: str, more: str = "TRUE") -> str:
+    return f"{column} TEXT NOT NULL CHECK (instr({column}, char(0)) = 0 AND {more})"
+
+
+def _number(column: str, kind: str = "INTEGER", least: float = 0, most: float = _MOST) -> str:
+    return f"{column} {kind} NOT NULL CHECK ({column} BETWEEN {least:.0f} AND {most:.0f})"
+
+
+def _whole_numbers(column: str) -> str:
+    """Return the condition that a text is JSON of whole numbers in lists."""
+    return f"json_valid({column}) AND {column} GLOB '[[]*' AND {column} NOT GLOB '*[^][0-9, ]*'"
+
+
+def _flat(column: str) -> str:
+    return f"CHECK ({column} IS NULL OR {_whole_numbers(column)} AND {column} NOT GLOB '?*[[]*')"
+
+
+SCHEMA = f"""
+CREATE TABLE settings (
+    {_text("id", "length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^A-Za-z0-9]*'")}, {_text("title")},
+    {_among("kind", tuple(KINDS))}, {_among("show", get_args(Show))}, {_among("next", get_args(Next))},
+    {_number("judges_per_item", least=1)}, {_number("overlap", "REAL", most=1)}, {_number("gold", "REAL", most=1)},
+    {_number("degraded", "REAL", most=1)}, {_number("repeat", "REAL", most=1)}, quota INTEGER CHECK (quota >= 1),
+    {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_number("show_gold", most=1)},
+    url TEXT CHECK (instr(url, char(0)) = 0), served TEXT CHECK (instr(served, char(0)) = 0),
+    CHECK (kind IN ('ranking', 'pairwise') OR (kind = 'fluency') = (show = 'none'))
+) STRICT;
+CREATE TABLE source (
+    {_number("id", "INTEGER PRIMARY KEY", 1)}, {_among("role", (PLAIN, GOLD))}, lp TEXT CHECK (instr(lp, char(0)) = 0),
+    doc TEXT CHECK (instr(doc, char(0)) = 0), {_text("seg_id", "seg_id != ''")}, {_text("text")}
+) STRICT;
+CREATE UNIQUE INDEX source_name ON source (coalesce(lp, ''), seg_id) WHERE role = '{PLAIN}';
+CREATE TABLE reference (
+    {_number("id", "INTEGER PRIMARY KEY", 1)}, source INTEGER NOT NULL REFERENCES source, {_text("text")}
+) STRICT;
+CREATE INDEX reference_source ON reference (source);
+CREATE TABLE candidate (
+    {_number("id", "INTEGER PRIMARY KEY", 1)}, source INTEGER NOT NULL REFERENCES source,
+    {_text("system", "system != ''")}, {_text("text")}, {_number("is_reference", most=1)}, UNIQUE (source, system)
+) STRICT;
+-- outputs: lists of candidates with the same text, [[1, 3], [2]]; known: the value of each output of a gold item;
+-- copy: the last output of a degraded item, which must get a lower rank than the first, or a lower score than the item
+-- `below`; place: its place in the queue, NULL if it is not in it
+CREATE TABLE item (
+    {_number("id", "INTEGER PRIMARY KEY", 1)}, {_among("role", (PLAIN, GOLD, DEGRADED))},
+    source INTEGER NOT NULL REFERENCES source, outputs TEXT NOT NULL CHECK ({_whole_numbers("outputs")}),
+    copy TEXT CHECK (instr(copy, char(0)) = 0), known TEXT CHECK (known IS NULL OR json_valid(known)),
+    below INTEGER REFERENCES item, {_number("rank", "REAL")}, {_number("wanted")}, {_number("given")},
+    place REAL CHECK (place BETWEEN {-_MOST:.0f} AND {_MOST:.0f}),
+    CHECK ((role = '{GOLD}') = (known IS NOT NULL) AND (role = '{DEGRADED}') = (copy IS NOT NULL))
+) STRICT;
+CREATE INDEX item_queue ON item (place) WHERE place IS NOT NULL;
+CREATE INDEX item_role ON item (role, rank);
+CREATE TABLE person (
+    {_number("id", "INTEGER PRIMARY KEY", 1)},
+    {_text("code", "code != '' AND code NOT GLOB '*[^A-Za-z0-9._-]*'")} UNIQUE,
+    {_among("role", (OWNER, JUDGE))}, token TEXT UNIQUE CHECK (token NOT GLOB '*[^0-9a-f]*'),
+    {_number("expires", "REAL")}, {_number("assigned")} DEFAULT 0
+) STRICT;
+-- shown: the order in which the outputs were shown; answer: the current one, NULL while it is open or undone;
+-- answered: the judgement that it is from
+CREATE TABLE assignment (
+    {_number("id", "INTEGER PRIMARY KEY", 1)}, judge INTEGER NOT NULL REFERENCES person,
+    item INTEGER NOT NULL REFERENCES item, {_number("repeat", most=1)}, shown TEXT NOT NULL {_flat("shown")},
+    {_number("at", "REAL")}, answer TEXT {_flat("answer")}, seconds REAL CHECK (seconds BETWEEN 0 AND {_MOST:.0f}),
+    answered INTEGER, UNIQUE (judge, item, repeat),
+    CHECK (answer IS NULL OR seconds IS NOT NULL AND answered IS NOT NULL)
+) STRICT;
+CREATE INDEX assignment_judge ON assignment (judge, answered);
+CREATE INDEX assignment_open ON assignment (at) WHERE answer IS NULL;
+CREATE INDEX assignment_item ON assignment (item);
+-- answer: NULL where the judge took an answer back; form: the number of the form that was sent, which grows with time
+CREATE TABLE judgement (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, assignment INTEGER NOT NULL REFERENCES assignment,
+    answer TEXT {_flat("answer")}, {_number("seconds", "REAL")}, {_number("at", "REAL")},
+    {_number("form", most=MOST_FORM)}
+) STRICT;
+CREATE INDEX judgement_assignment ON judgement (assignment);
+"""
+TABLES = ("settings", "source", "reference", "candidate", "item", "person", "assignment", "judgement")
+_SIZE = "json_array_length(outputs) + (copy IS NOT NULL)"
+_SIZE_OF_ITEM = f"(SELECT {_SIZE} FROM item WHERE item.id = item) AS size"
+_WRONG_ANSWER = (
+    "json_array_length(answer) != size OR EXISTS (SELECT 1 FROM json_each(answer) "
+    "WHERE value NOT BETWEEN :lowest AND iif(:compares, size, :highest))"
+)
+_WRONG = {
+    "there is no item": "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM item)",
+    "there are several settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
+    "item {} has an output that is not of its source": "SELECT item.id FROM item, json_each(outputs) AS output, "
+    "json_each(output.value) AS member LEFT JOIN candidate ON candidate.id = member.value AND "
+    "candidate.source = item.source AND member.type = 'integer' GROUP BY item.id "
+    "HAVING count(candidate.id) < count(*) OR count(DISTINCT member.value) < count(*)",
+    "item {} has an empty output": "SELECT item.id FROM item, json_each(outputs) AS output "
+    "WHERE output.type != 'array' OR json_array_length(output.value) = 0",
+    "item {} has another number of outputs than its kind": f"SELECT id FROM item WHERE {_SIZE} "
+    "NOT BETWEEN iif(:compares, 2, 1) AND :outputs",
+    "item {} has other known values than outputs": "SELECT id FROM item WHERE known IS NOT NULL AND "
+    f"({_SIZE} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
+    "(SELECT 1 FROM json_each(known) WHERE type NOT IN ('integer', 'real')))",
+    "assignment {} shows other outputs than its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
+    "FROM assignment) WHERE json_array_length(shown) != size OR size != "
+    "(SELECT count(DISTINCT value) FROM json_each(shown) WHERE value < size)",
+    "assignment {} has an answer that does not fit its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
+    f"FROM assignment) WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
+    "judgement {} has an answer that does not fit its item": "SELECT id FROM (SELECT judgement.*, "
+    f"{_SIZE_OF_ITEM} FROM judgement JOIN assignment ON assignment.id = assignment) "
+    f"WHERE answer IS NOT NULL AND ({_WRONG_ANSWER})",
+}
+"""Queries for rows that disagree with others."""
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` if the tables, or what SQLite checks of them, are not those of a campaign."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(SCHEMA)
+        query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+        expected, actual = ({tuple(row) for row in each.execute(query)} for each in (empty, connection))
+    if actual != expected:
+        raise sqlite3.DatabaseError("its tables are not those of a campaign")
+    for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
+        if problem != "ok":
+            raise sqlite3.DatabaseError(problem)
+    for table, row, *_ in connection.execute("PRAGMA foreign_key_check"):
+        raise sqlite3.DatabaseError(f"row {row} of table {table} refers to a row that is not there")
+
+
+def check_rows(connection: sqlite3.Connection, kind: TaskKind) -> None:
+    """Raise `sqlite3.DatabaseError` if a text is not UTF-8, or a row does not fit the rows that it refers to."""
+    for table in TABLES:
+        for _ in connection.execute(f"SELECT * FROM {table}"):
+            pass
+    limits = {name: getattr(kind, name) for name in ("compares", "outputs", "lowest", "highest")}
+    for problem, query in _WRONG.items():
+        for number, *_ in connection.execute(query, limits):
+            raise sqlite3.DatabaseError(problem.format(number))

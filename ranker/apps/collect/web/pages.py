@@ -1,0 +1,223 @@
+"""What the pages show: values for the templates, and the templates filled in."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranker.apps.collect import assigning
+from ranker.apps.collect.access import JUDGE, link_state
+from ranker.apps.collect.campaign import CampaignSettings, output_texts
+from ranker.apps.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
+from ranker.apps.collect.web.differences import Stretch, marked
+from ranker.errors import MissingError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER = Path(__file__).with_name("templates")
+_LETTERS = "ABCDE"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text with its language: ``lang`` and ``dir`` of HTML."""
+
+    title: str
+    text: str
+    lang: str
+    dir: str
+
+
+@dataclass(frozen=True)
+class ShownOutput:
+    """An output at its place on the page; no stretches if it is empty.
+
+    `value` is the rank or value that it was given before, and `known` that of a control item.
+    """
+
+    place: int
+    name: str
+    stretches: list[Stretch]
+    value: int | None
+    known: float | None
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Everything that the page of one assignment shows."""
+
+    assignment: int
+    kind: TaskKind
+    passages: list[Passage]
+    outputs: list[ShownOutput]
+    choices: tuple[Choice, ...]
+    lang: str
+    dir: str
+    differ: bool
+    chosen: str
+    judged: bool
+    done: int
+    quota: int | None
+    last: int | None
+    form: int
+    final: bool
+
+
+def task_page(
+    connection: sqlite3.Connection,
+    settings: CampaignSettings,
+    judge: int,
+    assignment: int,
+    form_values: dict[str, str] | None = None,
+) -> TaskPage | None:
+    """Return the page of an assignment, with `form_values` of a refused form, or None if the judge has none such."""
+    row = connection.execute(
+        "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
+        "WHERE assignment.id = ? AND judge = ?",
+        (assignment, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    kind = KINDS[settings.kind]
+    source = connection.execute("SELECT * FROM source WHERE id = ?", (row["source"],)).fetchone()
+    source_language, target = languages(source["lp"])
+    outputs, shown = output_texts(connection, row), json.loads(row["shown"])
+    answer = assigning.earlier_answer(connection, assignment)
+    stretches = marked(outputs)
+    final = assigning.is_final(connection, assignment)
+    known = _known(kind, row["known"]) if final else [None] * len(outputs)
+    noun = "Text" if settings.show == "none" else "Translation"
+    shown_outputs = [
+        ShownOutput(
+            place,
+            f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
+            stretches[output] if outputs[output].strip() else [],
+            _value(form_values, place) if form_values is not None else answer[output] if answer else None,
+            known[output],
+        )
+        for place, output in enumerate(shown)
+    ]
+    passages = []
+    if settings.show in ("source", "both"):
+        passages.append(Passage("Source", source["text"], source_language or "", direction(source_language)))
+    if settings.show in ("reference", "both"):
+        query = "SELECT text FROM reference WHERE source = ? ORDER BY id LIMIT 1"
+        for (reference,) in connection.execute(query, (row["source"],)):
+            passages.append(Passage("Reference translation", reference, target or "", direction(target)))
+    chosen = ""
+    if kind.name == "pairwise":
+        first, second = (output.value for output in shown_outputs)
+        chosen = "" if first is None or second is None else _relation(first, second)
+        if form_values is not None:
+            chosen = form_values.get("choice", "")
+    done = connection.execute(
+        "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (judge,)
+    ).fetchone()[0]
+    last = assigning.last_answered(connection, judge)
+    return TaskPage(
+        assignment,
+        kind,
+        passages,
+        shown_outputs,
+        choices(kind, target),
+        target or "",
+        direction(target),
+        len(outputs) > 1,
+        chosen,
+        row["answer"] is not None,
+        done,
+        settings.quota,
+        last,
+        assigning.new_form(connection, (assignment, last), time.time()),
+        final,
+    )
+
+
+def _known(kind: TaskKind, known: str) -> list[float]:
+    """Return the known answers to an item: values, or ranks of those by which outputs are compared."""
+    values: list[float] = json.loads(known)
+    return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
+
+
+def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
+    """Return the judges with the state of their links, by code."""
+    query = (
+        "SELECT code, token IS NOT NULL AND expires > ? AS open, (SELECT count(*) FROM assignment "
+        "WHERE judge = person.id AND answer IS NOT NULL) AS judged FROM person WHERE role = ? ORDER BY code"
+    )
+    rows = connection.execute(query, (now, JUDGE)).fetchall()
+    return [{**row, "state": link_state(connection, row["code"])} for row in rows]
+
+
+def _value(form_values: dict[str, str], place: int) -> int | None:
+    text = form_values.get(f"value{place}", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
+
+
+def _relation(first: int, second: int) -> str:
+    return "first" if first < second else "second" if first > second else "same"
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the templates; a `MissingError` says what to install."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise missing() from None
+    templates = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    templates.filters.update(share=_share, decimals=_decimals, duration=_duration, estimate=_estimate)
+    return templates
+
+
+def missing() -> MissingError:
+    """Return the error for missing server packages."""
+    return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'mt-ranker[collect]'")
+
+
+def render(name: str, **values: Any) -> str:
+    """Fill in a template."""
+    return environment().get_template(name).render(**values)
+
+
+@functools.cache
+def static(name: str) -> bytes:
+    """Return a file that pages load: the style sheet or the script."""
+    return (_FOLDER / name).read_bytes()
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f}%"
+
+
+def _decimals(value: float | None, count: int = 2) -> str:
+    return "–" if value is None else f"{value:.{count}f}"
+
+
+def _estimate(value: dict[str, float | None], count: int) -> str:
+    interval = "" if value["low"] is None else f" [{_decimals(value['low'], count)}, {_decimals(value['high'], count)}]"
+    return _decimals(value["value"], count) + interval
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 2:
+        return "a moment"
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,175 @@
+"""Word aligners of an experiment: learnt from its corpora, from parallel text, or read from files."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranker.apps.experiments.tables import Table
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.formats.pharaoh import Alignments
+from ranker.corpora.formats.reading import read_parallel
+from ranker.corpora.schema import TEXT
+from ranker.corpora.scripts import HANGUL, language_of, reference_scripts, sampled
+from ranker.errors import OptionError, nearest
+from ranker.extractors.order.aligner import align_dataset, learn_aligner, load_aligner
+from ranker.files import display_name, read_bytes, sha256
+from ranker.learning.aligner.model import AlignmentModel
+from ranker.text.tokens import tokenise
+
+_NAMED = re.compile(r"(?P<pair>[A-Za-z_]+-[A-Za-z_]+)=(?P<rest>.+)")
+_TOKENIZER = "13a"
+
+
+@dataclass(frozen=True, eq=False)
+class WordAligner:
+    """A trained aligner, and what it was trained on."""
+
+    model: AlignmentModel
+    learnt_from: str
+
+    def align(self, dataset: Dataset) -> Alignments:
+        """Align all references and candidates with their sources."""
+        return align_dataset(self.model, dataset)
+
+    def row(self, language_pair: str) -> dict[str, Any]:
+        """Return a row of the table that `table` makes."""
+        return {
+            "language pair": language_pair,
+            "learnt from": self.learnt_from,
+            "sentence pairs": self.model.pairs,
+        }
+
+
+@dataclass(frozen=True)
+class Aligners:
+    """Where the aligner of each language pair comes from; by default from the corpus that it aligns."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
+    candidates: bool = False
+    _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
+    _aligners: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, files: Sequence[str], bitexts: Sequence[str], *, candidates: bool = False) -> Aligners:
+        """Read options: ``FILE`` or ``de-en=FILE``, and two words per text, ``SOURCE`` or ``de-en=SOURCE`` first."""
+        if len(bitexts) % 2:
+            raise OptionError(
+                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
+                "--bitext de-en=europarl.de europarl.en"
+            )
+        found_files: dict[str, Path] = {}
+        found_bitexts: dict[str, tuple[Path, Path]] = {}
+        for text in files:
+            pair, path = _named(text)
+            _refuse_second(pair, found_files, found_bitexts)
+            found_files[pair] = path
+        for text, target in zip(bitexts[::2], bitexts[1::2], strict=True):
+            pair, path = _named(text)
+            _refuse_second(pair, found_files, found_bitexts)
+            found_bitexts[pair] = path, Path(target)
+        return cls(found_files, found_bitexts, candidates)
+
+    def check(self, datasets: Sequence[Dataset]) -> None:
+        """Read all files, and refuse language pairs that none of the data sets holds."""
+        known = language_pairs_of(datasets)
+        for pair in (*self.files, *self.bitexts):
+            if pair and pair not in known:
+                raise OptionError(
+                    f"unused aligner for {pair}{nearest(pair, known)}; the data contains: {', '.join(known)}"
+                )
+        for pair, path in self.files.items():
+            self._aligners[pair] = _loaded(path)
+        for pair, (source, target) in self.bitexts.items():
+            self._texts[pair] = read_parallel(source, [], [target])
+
+    def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
+        """Return the aligner of one language pair, to which `dataset` belongs, after `check` has read the files."""
+        key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
+        if key not in self._aligners:
+            if key in self.bitexts:
+                self._aligners[key] = self._learnt(key)
+            else:
+                model = learn_aligner(dataset, candidates=self.candidates)
+                what = "sources, references and outputs" if self.candidates else "sources and references"
+                return WordAligner(model, f"{what} of {dataset.name}")
+        return self._aligners[key]
+
+    def _learnt(self, pair: str) -> WordAligner:
+        source, target = files = self.bitexts[pair]
+        model = learn_aligner(with_spaces(self._texts[pair]), references=False, candidates=True, files=files)
+        return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
+
+    def signed(self, datasets: Sequence[Dataset]) -> str:
+        """Return what belongs into a signature, files by their content."""
+        named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
+        for pair, texts in self.bitexts.items():
+            named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
+        kinds = {**dict.fromkeys(self.files, "file"), **dict.fromkeys(self.bitexts, "bitext")}
+        parts = [
+            f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
+        ]
+        if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
+            parts.append("references+candidates" if self.candidates else "references")
+        return ",".join(parts)
+
+
+def with_spaces(dataset: Dataset) -> Dataset:
+    """Return `dataset` with the characters of scripts without spaces as words; text in words stays as it is."""
+    pair, scripts = source_language_pairs(dataset), reference_scripts(dataset)
+    changed = {}
+    for name in ("sources", "references", "candidates"):
+        table = getattr(dataset, name)
+        of_pair = pair if name == "sources" else pair[table["source"].to_numpy()]
+        texts = table["text"].to_numpy(object).copy()
+        for each, script in scripts.items():
+            rows = np.flatnonzero(of_pair == each)
+            if name == "sources":
+                script = language_of(texts[sampled(rows)].tolist()) if len(rows) else None
+            if script not in (None, HANGUL):
+                segments = tokenise(texts[rows].tolist(), "any")
+                texts[rows] = [" ".join(segments.words(row)) for row in range(len(rows))]
+                changed[name] = table.assign(text=pd.Series(texts, index=table.index, dtype=TEXT))
+    return dataclasses.replace(dataset, **changed) if changed else dataset
+
+
+def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Say what the word aligners of a corpus learnt from."""
+    return Table(f"word aligners, {name}", tuple(rows))
+
+
+def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
+    """Return the language pairs that any of the data sets holds, sorted."""
+    return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """Split ``de-en=FILE``; without a language pair the name is empty."""
+    match = _NAMED.fullmatch(text)
+    return (match["pair"], Path(match["rest"])) if match else ("", Path(text))
+
+
+def _refuse_second(pair: str, *files: Mapping[str, object]) -> None:
+    if any(pair in key for key in files):
+        raise OptionError(
+            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give a language pair "
+            "as de-en=FILE"
+        )
+
+
+def _loaded(path: Path) -> WordAligner:
+    model = load_aligner(path)
+    if model.text.get("tokenizer") != _TOKENIZER:
+        raise OptionError(
+            f"{path}: was trained with the tokenizer {model.text.get('tokenizer')}, but this experiment uses "
+            f"{_TOKENIZER}: train it with --tokenizer {_TOKENIZER}"
+        )
+    return WordAligner(model, display_name(path.name))

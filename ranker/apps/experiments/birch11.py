@@ -1,0 +1,263 @@
+"""The experiments of Birch and Osborne (2011): LRscore, its parameter theta, and consistency with people."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ranker.apps.experiments import birch11_mert
+from ranker.apps.experiments.aligners import Aligners, WordAligner, language_pairs_of, with_spaces
+from ranker.apps.experiments.aligners import table as aligner_table
+from ranker.apps.experiments.birch11_baselines import (
+    REORDERING,
+    SENTENCE_BLEU,
+    consistency_table,
+    meteor_note,
+    shared_pairs,
+)
+from ranker.apps.experiments.birch11_baselines import baselines as notations
+from ranker.apps.experiments.plan import Plan, TableTask
+from ranker.apps.experiments.tables import Table
+from ranker.apps.experiments.tuned_choices import TuningSettings
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.pharaoh import attach_all
+from ranker.corpora.judgements import (
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    judged,
+    ordered_pairs,
+    preference_pairs,
+    resolve_kind,
+)
+from ranker.corpora.selection import select_language_pairs
+from ranker.evaluation.correlation.segment import tau_counts
+from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.order.source_orders import bilingual_orders
+from ranker.extractors.registry import make_metric
+from ranker.ranks import merge_ties
+
+DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
+VARIANTS = {
+    f"LR-{letter}B{order}": (letter, lexical)
+    for letter in DISTANCES
+    for order, lexical in (("1", "BLEU1"), ("4", "BLEU"))
+}
+"""Distance and lexical score of every variant of LRscore."""
+_STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+
+
+@dataclass(frozen=True)
+class BirchSettings:
+    """What the experiment depends on besides the data."""
+
+    restarts: int = 20
+    seed: int = 0
+    aligners: Aligners = field(default_factory=Aligners)
+    mert: TuningSettings | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPair:
+    """One language pair of a corpus: sentence scores of the candidates, and what people preferred."""
+
+    name: str
+    monotonicity: float
+    offsets: Int64Array
+    pairs: PreferencePairs
+    baselines: dict[str, FloatArray]
+    order: dict[str, FloatArray]
+    aligner: WordAligner
+
+    def consistency(self, scores: FloatArray) -> float:
+        """Return the share of strict preferences that the scores agree with; a tie does not agree."""
+        concordant, discordant, tied = tau_counts(
+            merge_ties(scores, self.offsets), self.pairs, np.zeros(len(scores), dtype=int), 1
+        )[0]
+        return float(concordant / (concordant + discordant + tied))
+
+    def lrscore(self, variant: str, theta: float) -> FloatArray:
+        """Return LRscore of every candidate with alpha = theta^monotonicity (equation 4)."""
+        letter, lexical = VARIANTS[variant]
+        alpha = theta**self.monotonicity
+        return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
+
+
+def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
+    """Return the tables of the paper for this data, to be made one by one."""
+    used = [resolve_kind(dataset) for dataset in (train, *tests)]
+    settings.aligners.check([train, *tests])
+    learnt_on = functools.cache(lambda: prepare(train, settings))
+
+    def climb() -> dict[str, float]:
+        return {variant: _climb(_objective(learnt_on(), variant), settings) for variant in VARIANTS}
+
+    theta = functools.cache(climb)
+    title = f"theta, trained on {train.name}"
+    tasks = [TableTask(title, lambda: [_theta_table(title, learnt_on(), theta())])]
+    if tests:
+        tasks.append(_aligner_task(train.name, learnt_on))
+    for dataset in tests or [train]:
+        prepared = functools.cache(partial(prepare, dataset, settings)) if tests else learnt_on
+        tasks += _tasks(dataset, prepared, theta, in_sample=not tests)
+        if settings.mert is not None:
+            tuning = dataclasses.replace(settings.mert, aligners=settings.aligners)
+            tasks.append(birch11_mert.task(dataset, theta, tuning))
+    baselines = {text for pair in language_pairs_of([train, *tests]) for text in notations(pair).values()}
+    parts: dict[str, object] = {
+        "train": f"{train.name}#{train.fingerprint[:8]}",
+        "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
+        "kind": None if set(used) == {PREFERENCES} else ",".join(used),
+        "lexical": "+".join(SENTENCE_BLEU.values()),
+        "baselines": "+".join(sorted(make_metric(name).signature() for name in baselines - {*SENTENCE_BLEU.values()})),
+        "aligner": settings.aligners.signed([train, *tests]),
+        "tokenizer": "13a" if all(with_spaces(dataset) is dataset for dataset in (train, *tests)) else "any",
+        "restarts": settings.restarts,
+        "seed": settings.seed,
+    }
+    if settings.mert is not None:
+        parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
+    return Plan.of("birch11", tasks, parts)
+
+
+def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
+    """Align every language pair and compute what the scores are made of."""
+    kind = resolve_kind(dataset)
+    outputs = dataset.select_candidates(judged(dataset, kind))
+    filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
+    outputs = with_spaces(outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0)))
+    return [
+        _language_pair(select_language_pairs(outputs, [name]), name, kind, settings) for name in outputs.language_pairs
+    ]
+
+
+def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettings) -> ScoredPair:
+    aligner = settings.aligners.aligner(dataset, name)
+    aligned = attach_all(dataset, aligner.align(dataset))
+    order = {}
+    for letter, distance in DISTANCES.items():
+        metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
+        order[letter] = metric.transform(aligned)[:, 0]
+    baselines = {}
+    for title, text in notations(name).items():
+        baseline = make_metric(text)
+        scores = baseline.fit_ranked(dataset).transform(dataset)[:, 0]
+        baselines[title] = scores if baseline.higher_is_better else -scores
+    return ScoredPair(
+        name,
+        bilingual_orders(aligned).monotonicity(aligned)[name],
+        dataset.candidate_offsets,
+        _preferred(dataset, kind),
+        baselines,
+        order,
+        aligner,
+    )
+
+
+def _preferred(dataset: Dataset, kind: str) -> PreferencePairs:
+    if kind == PREFERENCES:
+        return preference_pairs(dataset)
+    return ordered_pairs(merge_ties(human_scores(dataset, kind), dataset.candidate_offsets), dataset.candidate_offsets)
+
+
+def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], float]:
+    def mean_consistency(theta: float) -> float:
+        return float(np.mean([part.consistency(part.lrscore(variant, theta)) for part in corpus]))
+
+    return mean_consistency
+
+
+def _climb(objective: Callable[[float], float], settings: BirchSettings) -> float:
+    """Return the best theta in [0, 1] of hill climbing with random restarts, of equal ones the first found."""
+    generator = np.random.default_rng(settings.seed)
+    best, best_value = 0.0, -1.0
+    for start in generator.random(settings.restarts):
+        theta, value = float(start), objective(float(start))
+        for step in _STEPS:
+            while True:
+                neighbours = [min(1.0, theta + step), max(0.0, theta - step)]
+                values = [objective(neighbour) for neighbour in neighbours]
+                if max(values) <= value:
+                    break
+                value = max(values)
+                theta = neighbours[values.index(value)]
+        if value > best_value:
+            best, best_value = theta, value
+    return best
+
+
+def _theta_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) -> Table:
+    rows = [
+        {
+            "variant": variant,
+            "theta": value,
+            "mean consistency in training": _objective(corpus, variant)(value),
+        }
+        for variant, value in theta.items()
+    ]
+    return Table(title, tuple(rows))
+
+
+def _tasks(
+    dataset: Dataset, corpus: Callable[[], list[ScoredPair]], theta: Callable[[], dict[str, float]], *, in_sample: bool
+) -> list[TableTask]:
+    name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
+    first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
+    tasks = [
+        _aligner_task(name, corpus),
+        TableTask(first, lambda: [_reordering_table(first, corpus(), theta())]),
+        TableTask(
+            second,
+            lambda: [_consistency_table(second, corpus(), theta(), resolve_kind(dataset), in_sample=in_sample)],
+        ),
+    ]
+    if shared_pairs(language_pairs):
+        tasks.append(TableTask(f"consistency as published, {name}", lambda: [consistency_table(name, language_pairs)]))
+    return tasks
+
+
+def _aligner_task(name: str, corpus: Callable[[], list[ScoredPair]]) -> TableTask:
+    return TableTask(
+        f"word aligners, {name}", lambda: [aligner_table(name, [part.aligner.row(part.name) for part in corpus()])]
+    )
+
+
+def _reordering_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) -> Table:
+    reordering = []
+    for part in corpus:
+        row: dict[str, Any] = {"language pair": part.name, "d_k to the source order": part.monotonicity}
+        row.update({f"alpha {variant}": value**part.monotonicity for variant, value in theta.items()})
+        row["published d_k"] = REORDERING.get(part.name)
+        reordering.append(row)
+    return Table(title, tuple(reordering), "The lower d_k, the more reordering.")
+
+
+def _consistency_table(
+    table_title: str, corpus: list[ScoredPair], theta: dict[str, float], kind: str, *, in_sample: bool
+) -> Table:
+    titles = [title for title in corpus[0].baselines if all(title in part.baselines for part in corpus)]
+    names = [part.name for part in corpus]
+    published = [names.index(pair) for pair in shared_pairs(tuple(names))]
+    rows = []
+    for title in (*titles, *VARIANTS):
+        scores = [part.lrscore(title, theta[title]) if title in VARIANTS else part.baselines[title] for part in corpus]
+        values = [part.consistency(score) for part, score in zip(corpus, scores, strict=True)]
+        row = {"metric": title, **dict(zip(names, values, strict=True)), "average": float(np.mean(values))}
+        if 0 < len(published) < len(names):
+            row[f"average of {', '.join(names[at] for at in published)}"] = float(
+                np.mean([values[at] for at in published])
+            )
+        rows.append(row)
+    pairs = sum(len(part.pairs.better) for part in corpus)
+    preferences = "strict preferences" if kind == PREFERENCES else f"pairs of outputs with different {kind}"
+    note = f"{pairs:,} {preferences}; a tie of the metric does not agree. {meteor_note(names)}"
+    if in_sample:
+        note += " Theta was trained on the same preferences."
+    return Table(table_title, tuple(rows), note)

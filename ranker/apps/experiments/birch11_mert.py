@@ -1,0 +1,103 @@
+"""Table 5 of Birch and Osborne (2011): choices tuned to BLEU and to LRscore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ranker.apps.experiments.aligners import table as aligner_table
+from ranker.apps.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
+from ranker.apps.experiments.choice_comparison import People, compare_all, people_judged
+from ranker.apps.experiments.plan import TableTask
+from ranker.apps.experiments.tables import Marked, Table
+from ranker.apps.experiments.tuned_choices import TuningSettings, language_pairs, tune
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.evaluation.resampling.significance import sign_test
+from ranker.extractors.base import Metric
+from ranker.extractors.registry import make_metric
+from ranker.progress import report
+
+
+def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
+    """Return what the table scores by, the first three of which are tuned to."""
+    lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
+    return {
+        "BLEU": make_metric(BLEU),
+        "LR-HB4": make_metric(lrscore.format("hamming", theta["LR-HB4"])),
+        "LR-KB4": make_metric(lrscore.format("kendall_sqrt", theta["LR-KB4"])),
+        "TER": make_metric(TER),
+        "METEOR": make_metric(meteor_notation(language_pairs)),
+    }
+
+
+def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> TableTask:
+    """Return the making of `tables` with the values of theta that `theta` returns."""
+    return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
+
+
+def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> Iterator[Table]:
+    """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves."""
+    pairs = language_pairs(dataset, settings, align=True)
+    rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
+    yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)
+    scored = metrics(theta, [pair.name for pair in pairs])
+    scores = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
+    choices: list[list[Int64Array]] = []
+    for number, pair in enumerate(pairs):
+        choices.append([])
+        for row, name in enumerate(TUNED):
+            weights = [tune(pair, scored[name], settings, run).weights for run in range(settings.runs)]
+            for side, part in (("tuning", pair.tuning), ("test", pair.test)):
+                chosen = [part.choose(weight) for weight in weights]
+                scores[side][number, row] = [
+                    np.mean([part.score(metric, c) for c in chosen]) for metric in scored.values()
+                ]
+            choices[-1].append(chosen[0])
+            report("metrics tuned to", number * len(TUNED) + row + 1, len(pairs) * len(TUNED))
+    names = [pair.name for pair in pairs]
+    for side, values in scores.items():
+        rows = [
+            {"language pair": pair, "tuned to": name, **dict(zip(scored, map(Marked, line), strict=True))}
+            for pair, block in zip([*names, "average"], [*values, values.mean(axis=0)], strict=True)
+            for name, line in zip(TUNED, block, strict=True)
+        ]
+        if side == "test":
+            rows += [
+                {
+                    "language pair": "zh-en, published",
+                    "tuned to": name,
+                    **dict(zip(scored, map(Marked, line), strict=True)),
+                }
+                for name, line in TUNED.items()
+            ]
+        yield Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
+    if people_judged(dataset):
+        people = [People(pair.test.dataset) for pair in pairs]
+        yield _preferences(people, choices, f"{dataset.name}, {', '.join(names)}")
+
+
+def _preferences(people: list[People], choices: list[list[Int64Array]], over: str) -> Table:
+    rows = []
+    for index, name in enumerate(TUNED):
+        if name in PREFERENCES:
+            preference = compare_all(people, choices, index, 0)
+            won, lost = PREFERENCES[name]
+            rows.append(
+                {
+                    "tuned to": name,
+                    "against": "BLEU",
+                    "different": preference.different,
+                    "judged": preference.judged,
+                    "first preferred": preference.share,
+                    "p": preference.p,
+                    "published": won / (won + lost),
+                    "p of the published": sign_test(won, won + lost),
+                }
+            )
+    note = (
+        "Test sides, first run: sources for which the choices differ, of these the ones for which people preferred "
+        "one, the share that preferred the first, and an exact two-sided sign test."
+    )
+    return Table(f"preferences of people, {over}", tuple(rows), note)

@@ -1,0 +1,133 @@
+"""Tables that compare choices among outputs: scores by metrics, and preferences of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranker.apps.experiments.tables import Marked
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, human_scores, kinds, preference_pairs, resolve_kind
+from ranker.errors import DataError, note_logger
+from ranker.evaluation.resampling.significance import sign_test
+from ranker.extractors.base import Metric
+from ranker.ranking.scorers import Scorer
+
+_LOG = note_logger(__name__)
+
+
+def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
+    """Make rows of scores, marked as better or worse than the average of their column."""
+    # what is equal to the average but for rounding is neither better nor worse
+    z = standardised(scored, values).round(9)
+    rows: list[dict[str, Any]] = []
+    for row, name in enumerate(trained):
+        cells = {}
+        for column, metric in enumerate(scored):
+            mark = "+" if z[row, column] > 0 else "-" if z[row, column] < 0 else ""
+            best = "*" if z[row, column] == z[:, column].max() > 0 else ""
+            cells[metric] = Marked(values[row, column], mark + best)
+        rows.append({"tuned to": name, **cells})
+    return rows
+
+
+def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> FloatArray:
+    """Return by how many standard deviations every score beats the average of its column; 0 where all are equal."""
+    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in scored.values()])
+    deviation = signs * (values - values.mean(axis=0))
+    spread = values.std(axis=0)
+    # rounding leaves a spread where there is none
+    some = spread > 1e-12 * np.maximum(1.0, np.abs(values).max(axis=0))
+    divisor = np.where(some, spread, 1.0)
+    return np.asarray(np.where(some, deviation / divisor, 0.0))
+
+
+@dataclass(frozen=True)
+class Preference:
+    """For how many sources people preferred one of two choices."""
+
+    different: int = 0
+    judged: int = 0
+    first: int = 0
+
+    def __add__(self, other: Preference) -> Preference:
+        """Add the counts of other sources."""
+        return Preference(self.different + other.different, self.judged + other.judged, self.first + other.first)
+
+    @property
+    def share(self) -> float:
+        """Share of the judged sources on which the first was preferred; NaN without any."""
+        return self.first / self.judged if self.judged else float("nan")
+
+    @property
+    def p(self) -> float:
+        """P-value of the exact two-sided sign test."""
+        return sign_test(self.first, self.judged)
+
+
+def people_judged(dataset: Dataset) -> bool:
+    """Whether a data set says what people preferred; a note says why not if it has judgements all the same."""
+    try:
+        resolve_kind(dataset)
+    except DataError as error:
+        if kinds(dataset):
+            _LOG.warning("ranker: note: no table of human preferences: %s", error)
+        return False
+    return True
+
+
+class People:
+    """What people said of the outputs of a data set: by preferences if there are any, else by human scores."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.scores = human_scores(dataset)
+        texts = pd.factorize(dataset.candidates["text"].to_numpy(object))[0].astype(np.int64)
+        width = int(texts.max(initial=0)) + 1
+        self._text = np.unique(dataset.candidate_source * width + texts, return_inverse=True)[1].astype(np.int64)
+        self._size = int(self._text.max(initial=0)) + 1
+        self._compared = resolve_kind(dataset) == PREFERENCES
+        if self._compared:
+            pairs = preference_pairs(dataset)
+            better, worse = self._text[pairs.better], self._text[pairs.worse]
+            self._keys, which = np.unique(self._key(better, worse), return_inverse=True)
+            self._net = np.bincount(which, np.where(better < worse, 1.0, -1.0), minlength=len(self._keys))
+
+    def _key(self, first: Int64Array, second: Int64Array) -> Int64Array:
+        return np.minimum(first, second) * self._size + np.maximum(first, second)
+
+    def compare(self, first: Int64Array, second: Int64Array) -> Preference:
+        """Compare two choices, candidates of shape (sources,) each."""
+        first_text, second_text = self._text[first], self._text[second]
+        different = first_text != second_text
+        if self._compared:
+            sign = np.zeros(len(first_text))
+            key = self._key(first_text, second_text)
+            place = np.minimum(np.searchsorted(self._keys, key), max(len(self._keys) - 1, 0))
+            if len(self._keys):
+                known = self._keys[place] == key
+                sign = np.where(known, np.sign(self._net[place]) * np.where(first_text < second_text, 1.0, -1.0), 0.0)
+        else:
+            with np.errstate(invalid="ignore"):
+                sign = np.nan_to_num(np.sign(self.scores[first] - self.scores[second]))
+        sign = np.where(different, sign, 0.0)
+        return Preference(int(different.sum()), int(np.count_nonzero(sign)), int((sign > 0).sum()))
+
+    def mean_score(self, chosen: Int64Array) -> float:
+        """Return the mean human score of the chosen outputs that people judged; NaN if none."""
+        known = self.scores[chosen][~np.isnan(self.scores[chosen])]
+        return float(known.mean()) if len(known) else float("nan")
+
+
+def compare_all(
+    people: Sequence[People], choices: Sequence[Sequence[Int64Array]], first: int, second: int
+) -> Preference:
+    """Compare two choices over language pairs: ``choices[pair][choice]``."""
+    total = Preference()
+    for judge, chosen in zip(people, choices, strict=True):
+        total += judge.compare(chosen[first], chosen[second])
+    return total

@@ -1,0 +1,174 @@
+"""The experiments of Stanojević and Sima'an (2014): permutation metrics beside a lexical score, by Kendall's tau."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ranker.apps.experiments.plan import Plan, TableTask
+from ranker.apps.experiments.tables import Table
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import tau_counts
+from ranker.extractors.order.metrics import alignment_signed
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranks import merge_ties
+
+METRICS = {
+    "PEF": "pef",
+    "PET Viterbi": "pet_viterbi",
+    "Kendall": "kendall",
+    "Spearman": "spearman",
+    "Hamming": "hamming",
+    "Ulam": "ulam",
+    "Fuzzy": "fuzzy",
+}
+WITH_TREES = ("PEF", "PET Viterbi")
+ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
+BETAS = tuple(round(0.1 * step, 1) for step in range(1, 11))
+GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
+
+
+@dataclass(frozen=True)
+class StanojevicSettings:
+    """What the experiment depends on besides the data."""
+
+    alpha: float = 0.5
+    beta: float = 0.6
+    gamma: float = 0.0
+    alignment: str = "isozaki"
+    lexical: str = "bleu1"
+    sweeps: bool = True
+
+    @property
+    def tokenizer(self) -> str:
+        """Tokeniser of the permutations and of the lexical score."""
+        return "meteor" if self.alignment == "meteor" else "13a"
+
+
+@dataclass(frozen=True, eq=False)
+class _Corpus:
+    """Pairs of judged candidates, and the parts that scores are made of, extracted once each."""
+
+    dataset: Dataset
+    pairs: PreferencePairs
+    language_pair: Int64Array
+    settings: StanojevicSettings
+
+    def part(self, text: str) -> FloatArray:
+        """Return the column of one metric in its notation, shape (candidates,)."""
+        return _column(self.dataset, text)
+
+    def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
+        """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
+        common = (
+            f"alignment={self.settings.alignment},lexical={self.settings.lexical},tokenizer={self.settings.tokenizer}"
+        )
+        trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
+        lexical = self.part(f"kendall[alpha=1.0,{common}]")
+        return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
+
+    def taus(self, scores: FloatArray) -> FloatArray:
+        """Return tau of every language pair, ties of either side left out, shape (language pairs,)."""
+        merged = merge_ties(scores, self.dataset.candidate_offsets)
+        counts = tau_counts(merged, self.pairs, self.language_pair, len(self.dataset.language_pairs))
+        return tau(counts, "wmt13")
+
+
+@view
+def _column(dataset: Dataset, text: str) -> FloatArray:
+    return FeatureSet.parse(text).transform(dataset)[:, 0]
+
+
+def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
+    """Return the tables of the paper for this data, to be made one by one."""
+    resolve_kind(dataset, PREFERENCES)
+    outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
+    outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
+    number = np.unique(source_language_pairs(outputs).astype(str), return_inverse=True)[1]
+    corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)
+    tasks = [_comparison(corpus)]
+    if settings.sweeps:
+        tasks += _sweeps(corpus)
+    parts = {
+        "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
+        "alpha": settings.alpha,
+        "beta": settings.beta,
+        "gamma": settings.gamma,
+        "alignment": settings.alignment,
+        **alignment_signed(settings.alignment),
+        "lexical": settings.lexical,
+        "tokenizer": settings.tokenizer,
+        "lowercase": "false",
+    }
+    return Plan.of("stanojevic14", tasks, parts)
+
+
+def _comparison(corpus: _Corpus) -> TableTask:
+    settings = corpus.settings
+    title = f"Kendall's tau on {corpus.dataset.name}, alpha {settings.alpha}, beta {settings.beta}"
+
+    def make() -> list[Table]:
+        taus = [corpus.taus(corpus.scores(name, settings.alpha, settings.beta, settings.gamma)) for name in METRICS]
+        # 1 is best; equal taus share their mean rank
+        ranks = stats.rankdata(-np.stack(taus), axis=0)
+        rows = [
+            {
+                "metric": name,
+                **dict(zip(corpus.dataset.language_pairs, values, strict=True)),
+                "average rank": float(ranks[index].mean()),
+                "average tau": float(values.mean()),
+            }
+            for index, (name, values) in enumerate(zip(METRICS, taus, strict=True))
+        ]
+        note = f"{len(corpus.pairs.better):,} strict preferences; ties of the metric dropped."
+        return [Table(title, tuple(rows), note)]
+
+    return TableTask(title, make)
+
+
+def _sweeps(corpus: _Corpus) -> list[TableTask]:
+    settings = corpus.settings
+
+    def average(name: str, alpha: float, beta: float, gamma: float) -> float:
+        return float(corpus.taus(corpus.scores(name, alpha, beta, gamma)).mean())
+
+    def task(parameter: str, values: Sequence[float], names: Sequence[str]) -> TableTask:
+        title = f"average tau over {parameter}, {corpus.dataset.name}"
+
+        def make() -> list[Table]:
+            rows = []
+            for value in values:
+                chosen = {"alpha": settings.alpha, "beta": settings.beta, "gamma": settings.gamma, parameter: value}
+                row: dict[str, Any] = {parameter: value}
+                row.update({name: average(name, **chosen) for name in names})
+                rows.append(row)
+            return [Table(title, tuple(rows))]
+
+        return TableTask(title, make)
+
+    def by_language_pair(name: str) -> TableTask:
+        title = f"Kendall's tau over gamma, {name}, {corpus.dataset.name}"
+
+        def make() -> list[Table]:
+            rows = []
+            for gamma in GAMMAS:
+                taus = corpus.taus(corpus.scores(name, settings.alpha, settings.beta, gamma))
+                values = dict(zip(corpus.dataset.language_pairs, taus, strict=True))
+                rows.append({"gamma": gamma, **values, "average": float(taus.mean())})
+            return [Table(title, tuple(rows))]
+
+        return TableTask(title, make)
+
+    return [
+        task("alpha", ALPHAS, tuple(METRICS)),
+        task("beta", BETAS, WITH_TREES),
+        task("gamma", GAMMAS, WITH_TREES),
+        *(by_language_pair(name) for name in WITH_TREES),
+    ]

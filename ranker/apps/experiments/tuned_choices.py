@@ -1,0 +1,226 @@
+"""Choices among the outputs of several systems, tuned to a metric: what the experiments with MERT share.
+
+Every output of a system is a hypothesis of its source, with features that need no reference; weights are found on one
+side of the sources, and what they choose is scored on both. `ranker.apps.experiments.choice_comparison` compares
+choices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from ranker.apps.experiments.aligners import Aligners, WordAligner, with_spaces
+from ranker.apps.tuning.envelope import best_of_blocks, project
+from ranker.apps.tuning.line_search import Problem
+from ranker.apps.tuning.mert import MertSearch, optimise
+from ranker.apps.tuning.nbest_features import FeatureOptions, from_dataset
+from ranker.apps.tuning.weights import weight_space
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset, source_language_pairs, view
+from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.formats.pharaoh import attach_all
+from ranker.errors import DataError
+from ranker.extractors.base import Metric
+from ranker.extractors.composed.combine import Combination
+from ranker.extractors.order.lrscore import LRscore
+from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import Scorer
+
+FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
+
+
+@dataclass(frozen=True)
+class TuningSettings:
+    """How choices are tuned."""
+
+    features: str = FEATURES
+    lm: Dataset | None = None
+    restarts: int = 20
+    iterations: int = 25
+    runs: int = 5
+    seed: int = 0
+    aligners: Aligners = field(default_factory=Aligners)
+
+    @property
+    def all_features(self) -> str:
+        """The features, with the language model's if there is one."""
+        return self.features if self.lm is None else f"lm,{self.features}"
+
+    def signed(self) -> dict[str, object]:
+        """Return what of the settings belongs into a signature."""
+        return {
+            "features": self.all_features,
+            "lm": None if self.lm is None else f"{self.lm.name}#{self.lm.fingerprint[:8]}",
+            "restarts": self.restarts,
+            "iterations": self.iterations,
+            "runs": self.runs,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Sources of one language pair on one side, with the outputs of systems as hypotheses."""
+
+    dataset: Dataset
+    features: FloatArray
+    aligned: Dataset | None
+
+    def statistics(self, metric: Metric | Scorer) -> FloatArray:
+        """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
+        if isinstance(metric, Combination):
+            return np.concatenate([self.statistics(member) for member in metric.metrics], axis=1)
+        aligned = self.aligned is not None and needs_alignments([metric])
+        return _statistics(self.aligned if aligned and self.aligned else self.dataset, metric)
+
+    def problem(self, metric: Metric | Scorer) -> Problem:
+        """Return the problem of finding weights for `metric`."""
+        rows = np.arange(len(self.dataset))
+        offsets = self.dataset.candidate_offsets
+        return Problem(self.features, offsets, rows, self.statistics(metric), scorer_of(metric))
+
+    def choose(self, weights: FloatArray) -> Int64Array:
+        """Return the candidate that `weights` choose of every source, shape (sources,)."""
+        return best_of_blocks(project(self.features, weights), self.dataset.candidate_offsets)
+
+    def score(self, metric: Metric | Scorer, chosen: Int64Array) -> float:
+        """Return the corpus score of one candidate a source."""
+        return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
+
+
+@view
+def _statistics(dataset: Dataset, metric: Metric | Scorer) -> FloatArray:
+    return scorer_of(metric).statistics(dataset)
+
+
+@dataclass(frozen=True, eq=False)
+class TuningPair:
+    """Both sides of a language pair."""
+
+    name: str
+    nbest: NBestList
+    tuning: Side
+    test: Side
+    aligner: WordAligner | None
+
+
+@dataclass(frozen=True, eq=False)
+class LanguagePairPart:
+    """Sources of one language pair, and how they are split."""
+
+    name: str
+    dataset: Dataset
+    first: BoolArray
+    settings: TuningSettings
+
+    def make(self, *, align: bool) -> TuningPair:
+        """Extract the features of all hypotheses, and align the words if told so."""
+        dataset = self.dataset
+        text = _lm_text(self.settings.lm, self.name)
+        selection = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
+        aligned, aligner = None, None
+        if align:
+            spaced = with_spaces(dataset)
+            aligner = self.settings.aligners.aligner(spaced, self.name)
+            aligned = attach_all(spaced, aligner.align(spaced))
+        sides = []
+        for keep in (self.first, ~self.first):
+            features = np.ascontiguousarray(selection.nbest.features[keep[dataset.candidate_source]])
+            sides.append(Side(dataset.select_sources(keep), features, aligned and aligned.select_sources(keep)))
+        return TuningPair(self.name, selection.nbest, sides[0], sides[1], aligner)
+
+
+@dataclass(frozen=True, eq=False)
+class TuningRun:
+    """What one run of tuning found."""
+
+    weights: FloatArray
+    iterations: int
+    searches: int
+    seconds: float
+
+
+def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
+    """Return whether one of the metrics, or a part of one, compares the orders of aligned words with the source's."""
+    return any(
+        needs_alignments(metric.metrics)
+        if isinstance(metric, Combination)
+        else isinstance(metric, LRscore) and metric.alignment == "bilingual" and metric.aligner is None
+        for metric in metrics
+    )
+
+
+def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
+    """Make both sides of every language pair, by the same documents, or sources where there are none."""
+    return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
+
+
+def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[LanguagePairPart]:
+    """Split a corpus into what `language_pairs` makes of it one by one."""
+    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
+    complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
+    first = split(complete, settings.seed)
+    parts = []
+    for name in complete.language_pairs:
+        of_pair = source_language_pairs(complete) == name
+        if first[of_pair].all() or not first[of_pair].any():
+            raise DataError(
+                f"language pair {name}: {of_pair.sum()} sources in too few documents for a tuning and a test side",
+                file=dataset.name,
+            )
+        parts.append(LanguagePairPart(name, complete.select_sources(of_pair), first[of_pair], settings))
+    return parts
+
+
+def split(dataset: Dataset, seed: int) -> BoolArray:
+    """Draw the sources of the tuning side, shape (sources,), half of them, without cutting a document."""
+    document, names = pd.factorize(dataset.sources["doc"], sort=True)
+    alone = document < 0
+    document[alone] = len(names) + np.arange(alone.sum())  # a source without a document is one of its own
+    if len(np.unique(document)) < 2:
+        document = np.arange(len(document))
+    sizes = np.bincount(document)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.asarray(np.isin(document, order[before < len(document) / 2]), dtype=bool)
+
+
+def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
+    """Return the references of `corpus` in the target language of the language pair `name`."""
+    if corpus is None:
+        return []
+    target = name.partition("-")[2]
+    keep = np.array(
+        [language_pair.partition("-")[2] == target for language_pair in source_language_pairs(corpus)], dtype=bool
+    )
+    texts: list[str] = corpus.references["text"][keep[corpus.references["source"].to_numpy()]].tolist()
+    return texts
+
+
+def tune(pair: TuningPair, metric: Metric | Scorer, settings: TuningSettings, run: int) -> TuningRun:
+    """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
+    began = time.process_time()
+    problem = pair.tuning.problem(metric)
+    space = weight_space(pair.nbest.layout, equal_weights(pair))
+    search = MertSearch(restarts=settings.restarts, seed=settings.seed + run)
+    searches = 0
+    for iteration in range(1, settings.iterations + 1):
+        optimum = optimise(problem, space, search, iteration=iteration)
+        searches += sum(climb.searches for climb in optimum.climbs)
+        if iteration > 1 and optimum.score == optimum.start_score:
+            break
+        space = dataclasses.replace(space, start=optimum.weights)
+    return TuningRun(space.start, iteration, searches, time.process_time() - began)
+
+
+def equal_weights(pair: TuningPair) -> FloatArray:
+    """Return the weights that tuning begins with, shape (columns,)."""
+    columns = pair.nbest.features.shape[1]
+    return np.full(columns, 1.0 / columns)

@@ -1,0 +1,178 @@
+"""The loop over shards: each becomes a table in a file, the same in this process and on Dask.
+
+The name of a file ends in a checksum of its bytes, and its metadata say what it was made of. A file that is there
+already, undamaged and made of the same, is kept: a run that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from ranker import progress
+from ranker.apps.scaling.cluster import on_workers
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.shards import Shards, digest
+from ranker.corpora.shards.making import notes_once
+from ranker.errors import DataError, counted
+from ranker.files import display_name, read_bytes, sha256, write_bytes
+from ranker.threads import set_jobs
+from ranker.version import VERSION
+
+RESULTS = "results.json"
+Make = Callable[[Dataset], tuple[pa.Table, str | None]]
+"""What makes the table of a shard, and what a user should know about it."""
+_SIGNATURE, _NOTE = b"ranker.signature", b"ranker.note"
+_one_at_a_time = threading.Lock()
+"""Kernels use all threads of a process; a worker with several threads must not run two shards at once."""
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """The table of one shard, with its rows and whether an earlier run made it, or the problem that there was."""
+
+    number: int
+    shard: str
+    content: str = ""
+    path: Path | None = None
+    rows: int = 0
+    note: str | None = None
+    problem: str | None = None
+    reused: bool = False
+
+    def table(self) -> pa.Table:
+        """Read the table."""
+        assert self.path is not None
+        return pyarrow.parquet.read_table(io.BytesIO(_intact(self.path)))
+
+
+def process(
+    shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
+) -> list[ShardResult]:
+    """Return what became of every shard, in order, made here or by a Dask client; `signature` names all else."""
+    folder = folder.absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RESULTS).unlink(missing_ok=True)
+        for number, path in _tables(folder):
+            if number >= len(shards):
+                path.unlink()
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None
+    finish = functools.partial(finish_part, shards, make, signature, folder, threads)
+    numbers = range(len(shards))
+    done: list[ShardResult] = []
+    with notes_once() if client is None else nullcontext():
+        for part in map(finish, numbers) if client is None else _on_workers(client, finish, shards):
+            done.append(part)
+            progress.report("shards", len(done), len(shards))
+    return sorted(done, key=lambda part: part.number)
+
+
+def finish_part(
+    shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
+) -> ShardResult:
+    """Make the table of one shard unless it is there; what is wrong with this shard alone is returned, else raised."""
+    with _one_at_a_time:
+        if threads is not None:
+            set_jobs(threads)
+        shard = shards.shards[number]
+        try:
+            content = digest(shard)
+            made_of = sha256(f"{VERSION}\n{signature}\n{content}".encode())
+            there = [path for place, path in _tables(folder) if place == number]
+            for path in there:
+                facts = _facts(path, made_of)
+                if facts is not None:
+                    rows, note = facts
+                    return ShardResult(number, shard.file, content, path, rows, note, reused=True)
+            table, note = make(shards.read(number, content))
+        except DataError as error:
+            return ShardResult(number, shard.file, problem=str(error))
+        metadata = {_SIGNATURE: made_of.encode(), **({_NOTE: note.encode()} if note else {})}
+        stream = io.BytesIO()
+        pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream, compression="zstd")
+        for path in there:
+            path.unlink(missing_ok=True)
+        path = folder / f"part-{number:05d}-{_checksum(stream.getvalue())}.parquet"
+        write_bytes(path, stream.getvalue())
+        return ShardResult(number, shard.file, content, path, table.num_rows, note)
+
+
+def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
+    """Refuse to go on without some shards; the results of the others are kept if they have a `folder`."""
+    done = list(parts)
+    problems = [part.problem for part in done if part.problem is not None]
+    if problems:
+        what = "give --out DIR to keep the results of the others"
+        if folder is not None:
+            what = f"the results of the others are kept in {display_name(folder)}"
+        shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed; {what}"
+        raise DataError(f"{problems[0]}; {shown}: repair it and run the command again")
+
+
+def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:
+    """Write ``results.json``, which lists the tables of all shards, and with which facts they were made."""
+    document = {
+        "format": "ranker-results",
+        "version": 2,
+        "data": shards.name,
+        **facts,
+        "rows": sum(part.rows for part in parts),
+        "parts": [
+            {"shard": part.shard, "file": part.path and part.path.name, "rows": part.rows, "problem": part.problem}
+            for part in parts
+        ],
+    }
+    write_bytes(folder / RESULTS, f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode())
+
+
+def data_signature(shards: Shards, parts: Iterable[ShardResult]) -> str:
+    """Return the name of the data with a digest of all shards."""
+    return f"{shards.name}#{sha256(''.join(part.content for part in parts).encode())[:8]}"
+
+
+def _on_workers(client: Any, finish: Callable[[int], ShardResult], shards: Shards) -> Iterator[ShardResult]:
+    for number, part in on_workers(client, finish, range(len(shards))):
+        file = shards.shards[number].file
+        lost = "every worker that worked on it was lost (out of memory?): use smaller shards"
+        yield part or ShardResult(number, file, problem=f"{display_name(file)}: {lost}")
+
+
+def _tables(folder: Path) -> list[tuple[int, Path]]:
+    """Return the tables in a folder, and which shards they are of."""
+    pattern = f"part-{'[0-9]' * 5}*-{'[0-9a-f]' * 16}.parquet"
+    return [(int(path.name.split("-")[1]), path) for path in sorted(folder.glob(pattern))]
+
+
+def _checksum(raw: bytes) -> str:
+    return sha256(raw)[:16]
+
+
+def _intact(path: Path) -> bytes:
+    raw = read_bytes(path)
+    if path.stem.rpartition("-")[2] != _checksum(raw):
+        raise DataError("is damaged: run the command again", file=display_name(path))
+    return raw
+
+
+def _facts(path: Path, made_of: str) -> tuple[int, str | None] | None:
+    """Return rows and note of a table; None if it is damaged or was made of something else."""
+    try:
+        file_metadata = pyarrow.parquet.read_metadata(io.BytesIO(_intact(path)))
+    except (DataError, pa.ArrowException):
+        return None
+    metadata = file_metadata.metadata or {}
+    note = metadata.get(_NOTE)
+    same = metadata.get(_SIGNATURE) == made_of.encode()
+    return (file_metadata.num_rows, note and note.decode()) if same else None

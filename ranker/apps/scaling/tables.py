@@ -1,0 +1,230 @@
+"""What is made of one shard, as functions of a data set that can be sent to other processes; and sums over shards."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ranker.apps.scaling.parts import ShardResult
+from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import fault_note, faults, without_votes
+from ranker.corpora.dataset import Dataset, concatenate, source_place, target_languages
+from ranker.corpora.formats.shards import Shards
+from ranker.corpora.own_references import without_only_references
+from ranker.corpora.schema import TEXT
+from ranker.corpora.selection import without_references
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.choices import Level
+from ranker.evaluation.systems.levels import Units
+from ranker.extractors.base import Extractor, join_notes
+from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
+from ranker.ranking.scorers import Scorer, rank_by
+
+Made = tuple[pa.Table, str | None]
+
+
+@dataclass(frozen=True)
+class NamedScorers:
+    """Metrics by their notation and a model by its path or name, so that another process can make them."""
+
+    metrics: tuple[str, ...] = ()
+    model: str | None = None
+    references: bool = True
+    """Whether references are used."""
+    level: Level = "segment"
+    """What is scored: above segments by `Scorer.for_systems`."""
+    checks: bool = False
+    """Whether ranks put what is no translation behind all others."""
+
+    @classmethod
+    def of(
+        cls, metrics: Sequence[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
+    ) -> NamedScorers:
+        """Return them with the absolute path of a model; what cannot be computed shard by shard is an error.
+
+        So is naming none: shards do not tell which included model suits all data.
+        """
+        if not metrics and model is None:
+            raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")
+        named = None if model is None else str(model)
+        if named is not None and Path(named).exists():
+            named = str(Path(named).absolute())
+        scorers = cls(tuple(metrics), named, references, level)
+        for scorer in scorers.scorers():
+            for extractor in scorer.members:
+                _check_by_shards(extractor, scorer.name if scorer.kind == "metric" else f"the model {model}")
+        return scorers
+
+    @classmethod
+    def single(
+        cls, metric: str | None, model: str | Path | None, *, references: bool, checks: bool = False
+    ) -> NamedScorers:
+        """Return a single scorer; neither is an error."""
+        if metric is not None and model is not None:
+            # says what is wrong with two of them
+            make_scorer(metric, model)
+        named = cls.of([metric] if metric else [], model, references=references)
+        return dataclasses.replace(named, checks=checks)
+
+    def scorers(self) -> tuple[Scorer, ...]:
+        """Return the scorers, made once per process."""
+        return _scorers(self.metrics, self.model, self.level)
+
+    def signature(self) -> str:
+        """Return all that changes scores."""
+        return "\n".join(
+            [*(scorer.head() for scorer in self.scorers()), f"references={self.references}", f"checks={self.checks}"]
+        )
+
+    def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
+        """Return a shard as it is scored, and a note; one whose scores depend on the language of all is an error."""
+        part, about = without_only_references(part if self.references else without_references(part))
+        unknown = np.flatnonzero(target_languages(part) == "")
+        for scorer in self.scorers() if len(unknown) else ():
+            by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
+            if by_language and any(extractor.english_only for extractor in scorer.members):
+                what = "has no language pair, by which the model scores: name it in a column or key lp"
+                raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or choose --model full-any")
+        return part, about
+
+    def note(self, part: Dataset, about: str | None) -> str | None:
+        """Return what a user should know about the scores of a shard, besides what there is to say `about` its rows."""
+        return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
+
+
+@functools.lru_cache(maxsize=4)
+def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple[Scorer, ...]:
+    models = [] if model is None else [make_scorer(None, model)]
+    scorers = (*(make_scorer(metric, None) for metric in metrics), *models)
+    return scorers if level == "segment" else tuple(scorer.for_systems() for scorer in scorers)
+
+
+def _check_by_shards(extractor: Extractor, what: str) -> None:
+    """Refuse what would have other scores shard by shard."""
+    if extractor.fit_scope != "ranked" and extractor.by_shards and extractor.knows_new_texts:
+        return
+    part = what if what.startswith(str(extractor)) else f"{extractor} in {what}"
+    remedy = "choose another metric or model, or give a file that fits into memory"
+    if extractor.fit_scope == "ranked" and extractor.fewest_references:
+        remedy = "train a language model once (ranker lm train, or KenLM's lmplz), and name it in perp[model=FILE]"
+    raise OptionError(f"{part} would have other scores shard by shard than for the whole data set: {remedy}")
+
+
+def segment_scores(named: NamedScorers, part: Dataset) -> Made:
+    """Return ``lp``, ``seg_id``, ``system`` and the scores of every candidate, by the names of the scorers."""
+    part, about = named.prepared(part)
+    units = Units.of(part, "segment")
+    scores = {scorer.name: pa.array(units.score(scorer, scorer.statistics(part))) for scorer in named.scorers()}
+    return pa.table({**_keys(part, "lp", "seg_id"), **scores}), named.note(part, about)
+
+
+def ranks(named: NamedScorers, part: Dataset) -> Made:
+    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score``, ``margin``, ``fault`` and more."""
+    part, about = named.prepared(part)
+    (scorer,) = named.scorers()
+    if named.checks:
+        wrong = faults(part)
+        scores, about = (
+            without_votes(part, scorer.members, scorer.candidate_scores),
+            join_notes([about, fault_note(part)]),
+        )
+    else:
+        wrong, scores = np.full(len(part), ""), scorer.candidate_scores(part)
+    ranking = rank_by(part, scores, wrong)
+    ranking["fault"] = wrong[ranking["candidate"].to_numpy()].astype(str)
+    ranking = ranking.assign(**scorer.certainty(part, ranking["source"], ranking["margin"]))
+    keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
+    for column in ranking.columns.drop(["source", "candidate", "system"]):
+        keys = keys.append_column(column, pa.array(ranking[column].to_numpy()))
+    return keys, named.note(part, about)
+
+
+def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
+    """Return the documents or systems with their ``segments``, and the sums of their statistics by every scorer."""
+    part, about = named.prepared(part)
+    units = Units.of(part, level)
+    columns: dict[str, Any] = {str(name): pa.array(units.keys[name].tolist()) for name in units.keys}
+    columns["lp"] = pa.array(units.keys["lp"].tolist(), pa.large_string())
+    for scorer in named.scorers():
+        sums = _sums(units.group, scorer.statistics(part), len(units.keys))
+        columns[scorer.name] = pa.FixedSizeListArray.from_arrays(pa.array(sums.ravel()), sums.shape[1])
+    return pa.table(columns), named.note(part, about)
+
+
+def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
+    """Add up what `unit_sums` made of the shards; the statistics of the units by the names of the scorers."""
+    table = pa.concat_tables([part.table() for part in parts])
+    keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
+    segments, pairs = keys.pop("segments"), table["lp"].fill_null("?").to_numpy()
+    order = [pairs, keys["system"]]
+    if level == "document":
+        # as they come
+        order.insert(1, pd.factorize(pd.MultiIndex.from_arrays([pairs, keys["doc"]]))[0])
+    code, different = pd.factorize(pd.MultiIndex.from_arrays(order), sort=True)
+    first = np.unique(code, return_index=True)[1]
+    columns = {name: values[first] for name, values in keys.items()}
+    sizes = np.bincount(code, weights=segments, minlength=len(different)).astype(np.int64)
+    sums = {}
+    for name in names:
+        lists = table[name].combine_chunks()
+        statistics = np.asarray(lists.flatten()).reshape(len(lists), -1)
+        sums[name] = _sums(code, statistics, len(different))
+    frame = pd.DataFrame({**columns, "segments": sizes}).astype(dict.fromkeys(columns, object))
+    return Units(level, frame, np.arange(len(frame))), sums
+
+
+def judged_scores(named: NamedScorers, part: Dataset) -> Made:
+    """Return the ``score`` of every candidate of the sources that people judged, higher is better."""
+    part, about = named.prepared(part)
+    judged = part.select_sources(_judged(part)[1])
+    if not len(judged):
+        return pa.table({"score": pa.array([], pa.float64())}), None
+    scores = named.scorers()[0].candidate_scores(judged)
+    return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged, about)
+
+
+def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
+    """Read the shards again for the candidates that people judged, without texts, and give each its score."""
+    datasets, scores = [], []
+    for part in parts:
+        whole, _ = named.prepared(shards.read(part.number, part.content))
+        candidates, of_judged = _judged(whole)
+        scores.append(part.table()["score"].to_numpy()[candidates[of_judged[whole.candidate_source]]])
+        judged = without_references(whole.select_candidates(candidates))
+        sources, outputs = (table.assign(text=_no_texts(table)) for table in (judged.sources, judged.candidates))
+        datasets.append(dataclasses.replace(judged, sources=sources, candidates=outputs))
+    return dataclasses.replace(concatenate(datasets), name=shards.name), np.concatenate(scores)
+
+
+def _no_texts(table: pd.DataFrame) -> Any:
+    return pd.array([""] * len(table), TEXT)
+
+
+def _judged(part: Dataset) -> tuple[BoolArray, BoolArray]:
+    """Return which candidates, and which sources, have any judgement."""
+    candidates = np.zeros(len(part), dtype=bool)
+    candidates[part.ratings["candidate"].to_numpy()] = True
+    for side in ("first", "second"):
+        candidates[part.preferences[side].to_numpy()] = True
+    sources = np.zeros(len(part.sources), dtype=bool)
+    sources[part.candidate_source[candidates]] = True
+    return candidates, sources
+
+
+def _sums(group: Any, statistics: FloatArray, size: int) -> FloatArray:
+    return np.stack([np.bincount(group, weights=column, minlength=size) for column in statistics.T], axis=1)
+
+
+def _keys(part: Dataset, *columns: str) -> dict[str, pa.Array]:
+    """Return columns of the source of every candidate, and the systems."""
+    source = pa.array(part.candidate_source)
+    arrays = {column: pa.array(part.sources[column].array).take(source) for column in columns}
+    return {**arrays, "system": pa.array(part.candidates["system"].array)}

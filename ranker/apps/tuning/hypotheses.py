@@ -1,0 +1,171 @@
+"""n-best lists beside references: data sets of their distinct texts, and statistics that are extracted once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.schema import ALIGNMENT, TEXT, table
+from ranker.errors import DataError
+from ranker.files import display_name, read_text
+from ranker.ranking.scorers import Scorer
+
+_BITS = 32
+
+
+def read_references(references: Sequence[str | Path], source: str | Path | None = None) -> Dataset:
+    """Read reference translations, and sources if a metric needs them, into a data set without candidates."""
+    files = [*references, *([source] if source else [])]
+    if not files:
+        raise DataError("no references given; expected at least one file (--references)")
+    columns = [_lines(path) for path in files]
+    for path, lines in zip(files, columns, strict=True):
+        if len(lines) != len(columns[0]):
+            raise DataError(
+                f"has {len(lines)} lines, expected {len(columns[0])} as in {display_name(files[0])}",
+                file=display_name(path),
+                line=len(lines),
+            )
+    number = len(references)
+    sources = columns[number] if source else [""] * len(columns[0])
+    indexed_lines = [
+        (index, lines[index])
+        for index in range(len(sources))
+        for lines in columns[:number]
+        if number == 1 or lines[index].strip()
+    ]
+    return references_of(
+        sources,
+        [index for index, _ in indexed_lines],
+        [text for _, text in indexed_lines],
+        display_name(Path(files[0]).name),
+    )
+
+
+def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts: Sequence[str], name: str) -> Dataset:
+    """Make a data set without candidates; `reference_source` is the sentence of every reference, sorted."""
+    return Dataset(
+        name,
+        table("sources", {"text": list(sources), "seg_id": [str(index) for index in range(len(sources))]}),
+        table("references", {"source": np.asarray(reference_source, dtype=np.int64), "text": list(texts)}),
+        table("candidates"),
+        table("ratings"),
+        table("preferences"),
+    )
+
+
+def without_outputs(dataset: Dataset) -> Dataset:
+    """Return the sources and references of a data set."""
+    sources, references = dataset.sources, dataset.references
+    return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
+
+
+def _lines(path: str | Path) -> list[str]:
+    text = read_text(path)
+    if not text:
+        raise DataError("is empty, expected one sentence per line", file=display_name(path))
+    return text.removesuffix("\n").split("\n")
+
+
+def check_sentences(nbest: NBestList, references: Dataset) -> None:
+    """Refuse a list that has not a hypothesis for every sentence, or one for a sentence without references."""
+    sentences = len(references.sources)
+    if len(nbest) and nbest.sentence[-1] >= sentences:
+        raise DataError(
+            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has {sentences} lines: "
+            "sentence numbers start at 0",
+            file=nbest.name,
+        )
+    missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)
+    if len(missing):
+        raise DataError(
+            f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected all; the first "
+            f"missing is sentence {missing[0]}",
+            file=nbest.name,
+        )
+
+
+def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the first hypothesis of every distinct (sentence, text), the row in these of each one, and the keys."""
+    keys = (nbest.sentence << _BITS) | nbest.text
+    key, first, row = np.unique(keys, return_index=True, return_inverse=True)
+    return first.astype(np.int64), row.astype(np.int64), key
+
+
+def list_digest(nbest: NBestList) -> str:
+    """Return the SHA-256 digest of all that a list says."""
+    digest = hashlib.sha256(repr(nbest.layout).encode())
+    for array in (nbest.sentence, nbest.text, nbest.features):
+        digest.update(array.tobytes())
+    digest.update("\n".join(nbest.texts.to_pylist()).encode())
+    return digest.hexdigest()
+
+
+def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:
+    """Return `references` with some `hypotheses`, rows of `nbest` sorted by sentence, as candidates."""
+    rows = np.asarray(hypotheses, dtype=np.int64)
+    texts = nbest.texts.take(pa.array(nbest.text[rows]))
+    candidates = pd.DataFrame(
+        {
+            "source": nbest.sentence[rows],
+            "system": _strings(pa.array(rows).cast(pa.large_string())),
+            "text": _strings(texts),
+            "is_reference": np.zeros(len(rows), dtype=bool),
+        }
+    )
+    if nbest.alignment is not None:
+        candidates[ALIGNMENT] = _strings(nbest.alignment.take(pa.array(rows)))
+    return Dataset(
+        nbest.name, references.sources, references.references, candidates, references.ratings, references.preferences
+    )
+
+
+def all_hypotheses(nbest: NBestList, references: Dataset) -> Dataset:
+    """Return `references` with all different hypotheses as candidates."""
+    return dataset_of(nbest, references, distinct_hypotheses(nbest)[0])
+
+
+def _strings(values: pa.Array) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([values])), dtype=TEXT)
+
+
+class StatisticsTable:
+    """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once."""
+
+    def __init__(self, objective: Scorer, references: Dataset) -> None:
+        objective.check_new_texts("hypotheses")
+        self.objective, self.references = objective, references
+        self.statistics: FloatArray = np.zeros((0, 0))
+        self._keys: Int64Array = np.zeros(0, dtype=np.int64)
+        self._rows: Int64Array = np.zeros(0, dtype=np.int64)
+
+    def rows(self, nbest: NBestList) -> Int64Array:
+        """Extract what is new in `nbest`, the last list or one merged from it, and return each hypothesis's row."""
+        check_sentences(nbest, self.references)
+        first, row, key = distinct_hypotheses(nbest)
+        new = ~np.isin(key, self._keys, assume_unique=True)
+        if new.any():
+            statistics = self.objective.statistics(dataset_of(nbest, self.references, first[new]))
+            bad = np.argwhere(~np.isfinite(statistics))
+            if len(bad):
+                hypothesis = first[new][bad[0][0]]
+                raise DataError(
+                    f"{self.objective.name} of hypothesis {hypothesis + 1}, of sentence {nbest.sentence[hypothesis]}, "
+                    f"is not finite",
+                    file=nbest.name,
+                )
+            numbers = len(self._keys) + np.arange(len(statistics))
+            self.statistics = np.concatenate([self.statistics, statistics]) if len(self._keys) else statistics
+            keys = np.concatenate([self._keys, key[new]])
+            order = np.argsort(keys)
+            self._keys, self._rows = keys[order], np.concatenate([self._rows, numbers])[order]
+        return self._rows[np.searchsorted(self._keys, key)][row]

@@ -1,0 +1,138 @@
+"""Exact line search for the weights of a linear model over n-best lists (Och 2003), with any metric."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.apps.tuning.envelope import (
+    best_of_blocks,
+    best_two_of_blocks,
+    lone_rows,
+    lone_sweep,
+    order_in_blocks,
+    project,
+    sweep,
+    wide_intervals,
+)
+from ranker.arrays import FloatArray, Int64Array
+from ranker.ranking.scorers import Scorer
+
+_NARROW = 1e-10
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Hypotheses with features and statistics: what weights are to be found for."""
+
+    features: FloatArray
+    offsets: Int64Array
+    row: Int64Array
+    statistics: FloatArray
+    objective: Scorer
+
+    @functools.cached_property
+    def columns(self) -> FloatArray:
+        """The features by column, shape (columns, hypotheses)."""
+        return np.ascontiguousarray(self.features.T)
+
+    @functools.cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviation of every column inside sentences, shape (columns,); 1 where that is 0."""
+        if not len(self.features):
+            return np.ones(self.features.shape[1])
+        sizes = np.diff(self.offsets)
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        number = np.maximum(sizes, 1)
+        deviations = []
+        for column in self.columns:
+            mean = np.bincount(block, column, minlength=len(sizes)) / number
+            deviations.append(np.sqrt(np.mean((column - mean[block]) ** 2)))
+        spread = np.array(deviations)
+        return np.where(spread > 0, spread, 1.0)
+
+    def prepare(self) -> None:
+        """Make what is made once, before several threads would at the same time."""
+        _ = self.orders, self.lone, self.spread
+
+    def choose(self, weights: FloatArray) -> Int64Array:
+        """Return the best hypothesis of every sentence by model score, of equal ones the first; -1 for none."""
+        return best_of_blocks(project(self.features, weights), self.offsets)
+
+    def score(self, weights: FloatArray) -> float:
+        """Return the objective's score of what `weights` choose."""
+        return self.objective.sign * self.gain(weights)
+
+    def gain(self, weights: FloatArray) -> float:
+        """Return the score of what `weights` choose, negated where lower is better."""
+        return self.gain_of(project(self.features, weights))
+
+    def gain_of(self, model_scores: FloatArray) -> float:
+        """Return the gain of the choice by `model_scores`, shape (hypotheses,)."""
+        chosen = best_of_blocks(model_scores, self.offsets)
+        sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
+        return float(self.objective.gain(sums))
+
+    def best_two(self, model_scores: FloatArray) -> Int64Array:
+        """Return what searches from the same weights share: the two best hypotheses of every sentence."""
+        return best_two_of_blocks(model_scores, self.offsets)
+
+    def line(
+        self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`."""
+        if isinstance(direction, int):
+            slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
+            if lone is not None:
+                two = self.best_two(model_scores) if two is None else two
+                return lone_sweep(model_scores, slope, lone, two, self.row, self.statistics)
+        else:
+            slope = project(self.features, direction)
+            order = order_in_blocks(slope, self.offsets)
+        return sweep(model_scores, slope, order, self.offsets, self.row, self.statistics)
+
+    @functools.cached_property
+    def lone(self) -> list[Int64Array | None]:
+        """For a column with one value above 0 in a sentence and else 0, where that is; None for other columns."""
+        lone = [lone_rows(column, self.offsets) for column in self.columns]
+        return [rows if alone else None for alone, rows in lone]
+
+    @functools.cached_property
+    def orders(self) -> list[Int64Array]:
+        """Hypotheses of every sentence by ascending value of a column, for every column."""
+        return [order_in_blocks(column, self.offsets) for column in self.columns]
+
+    def best_step(
+        self,
+        model_scores: FloatArray,
+        direction: int | FloatArray,
+        lowest: float = -np.inf,
+        highest: float = np.inf,
+        two: Int64Array | None = None,
+    ) -> tuple[float, float]:
+        """Return the step along a direction with the best score, in its interval's middle, and its gain."""
+        breakpoints, sums = self.line(model_scores, direction, two)
+        wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
+        if not len(wide):
+            return 0.0, -np.inf
+        gains = self.objective.gain(sums[wide])
+        best = gains.max()
+        equal = np.flatnonzero(gains >= best - _SAME * max(1.0, abs(best)) if np.isfinite(best) else gains == best)
+        steps = _inside(left[equal], right[equal])
+        taken = np.argmin(np.abs(steps))
+        return float(steps[taken]), float(gains[equal[taken]])
+
+
+def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return a step in each interval: 0 if it is well inside, else the middle, beyond the end of endless ones."""
+    ends = np.isfinite(left), np.isfinite(right)
+    # numbers in place of infinities keep the arithmetic below from warning
+    low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)
+    low = np.where(~ends[0] & ends[1], high - np.maximum(1.0, np.abs(high)), low)
+    high = np.where(~ends[1], low + np.maximum(2.0, 2.0 * np.abs(low)), high)
+    middle = 0.5 * (low + high)
+    margin = 1e-6 * (high - low)
+    return np.where((low + margin < 0) & (high - margin > 0), 0.0, middle)

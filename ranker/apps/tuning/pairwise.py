@@ -1,0 +1,74 @@
+"""Every hypothesis against every other of its sentence as its reference, in batches, with any metric or ranker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ranker.apps.tuning.hypotheses import dataset_of, references_of
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.nbest import NBestList
+from ranker.errors import DataError
+from ranker.extractors.base import Metric, check_new_texts
+from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
+from ranker.ranking.scorers import Scorer
+from ranker.text.text_pairs import TextPairs
+
+MOST_HYPOTHESES = 20_000
+"""Most different hypotheses of one sentence: the similarities of so many take 3.2 GB."""
+
+
+@dataclass(frozen=True)
+class ScorerSimilarity:
+    """The score by a ranker of one text against the other as its only reference, higher is better."""
+
+    scorer: Scorer
+    compares_both: ClassVar[bool] = False
+
+    def fit(self, texts: Dataset, rows: Int64Array) -> ScorerSimilarity:
+        """Return itself: rankers are trained."""
+        return self
+
+    def compare(self, pairs: TextPairs) -> list[FloatArray]:
+        """Return the scores, which say nothing of those in the other direction."""
+        return [self.scorer.candidate_scores(pairs.dataset())]
+
+
+def mean_pairwise(
+    nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Sum the scores of every hypothesis against all of its sentence, weighted by their `mass`; and against itself."""
+    check_new_texts(gain.members, "hypotheses against each other")
+    number = int(nbest.sentence.max(initial=-1)) + 1
+    sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
+    if sizes.max(initial=0) > MOST_HYPOTHESES:
+        sentence = int(np.argmax(sizes > MOST_HYPOTHESES))
+        what = f"sentence {sentence} has {sizes[sentence]:,} different hypotheses, which are compared each with each"
+        # in Moses' format, the only one with features, a hypothesis is a line
+        line = int(np.searchsorted(nbest.sentence, sentence)) + 1 if nbest.layout else None
+        expected = f"expected at most {MOST_HYPOTHESES:,}: use a shorter n-best list"
+        raise DataError(f"{what}; {expected}", file=nbest.name, line=line)
+    source_texts = [""] * number if sources is None else sources.sources["text"].tolist()
+    texts = dataset_of(nbest, references_of(source_texts, [], [], nbest.name), hypotheses)
+    sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))
+    first = 0
+    similarity = MetricSimilarity(gain) if isinstance(gain, Metric) else ScorerSimilarity(gain)
+    for block in similarities(texts, similarity):
+        width = np.repeat(block.sizes, block.sizes)
+        rows = slice(first, first + len(width))
+        if len(block.values) > PAIRS:
+            # of one long list: without a row and a column for each of its pairs
+            matrix = block.values.reshape(len(width), len(width))
+            sums[rows], alone[rows] = mass[rows] @ matrix, np.diagonal(matrix)
+            first = rows.stop
+            continue
+        reference = np.repeat(np.arange(len(width)), width)
+        start = np.repeat(np.cumsum(block.sizes) - block.sizes, block.sizes)
+        candidate = np.arange(len(reference)) - np.repeat(np.cumsum(width) - width - start, width)
+        sums[rows] = np.bincount(candidate, block.values * mass[rows][reference], minlength=len(width))
+        alone[rows] = block.values[candidate == reference]
+        first = rows.stop
+    return sums, alone

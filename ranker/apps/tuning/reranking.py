@@ -1,0 +1,169 @@
+"""Choosing one hypothesis a sentence: by weights, by a trained ranker, by an oracle, or by minimum Bayes risk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.apps.tuning.envelope import best_of_blocks, project
+from ranker.apps.tuning.hypotheses import (
+    StatisticsTable,
+    all_hypotheses,
+    check_sentences,
+    dataset_of,
+    distinct_hypotheses,
+    references_of,
+)
+from ranker.apps.tuning.pairwise import mean_pairwise
+from ranker.apps.tuning.weights import Weights
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.checks.faults import fault_note, outranked, without_votes
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.nbest import NBestList
+from ranker.errors import DataError, OptionError, counted
+from ranker.extractors.base import Metric
+from ranker.files import display_name
+from ranker.ranking.scorers import Scorer
+
+_SWEEPS = 100
+
+
+def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
+    """Return the weighted sum of the features of every hypothesis, shape (hypotheses,)."""
+    return project(nbest.features, weights.fit(nbest.layout, nbest.name))
+
+
+def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
+    """Return the best hypothesis of every sentence by score, of equal ones the first; -1 where there is none."""
+    number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
+    return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
+
+
+def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
+    """Return the objective's score of every hypothesis by itself, higher is better, shape (hypotheses,)."""
+    table = StatisticsTable(objective, references)
+    row = table.rows(nbest)
+    return objective.gain(table.statistics)[row]
+
+
+def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
+    """Return what `sentence_scores` does, without the votes of hypotheses that are no translation."""
+    objective.check_new_texts("hypotheses")
+    check_sentences(nbest, references)
+    _, row, _ = distinct_hypotheses(nbest)
+    return without_votes(all_hypotheses(nbest, references), objective.members, objective.candidate_scores)[row]
+
+
+def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
+    """Return which hypotheses are no translation, where their sentence has others, and a note about them."""
+    if references is None:
+        references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
+    _, row, _ = distinct_hypotheses(nbest)
+    dataset = all_hypotheses(nbest, references)
+    return outranked(dataset)[row], fault_note(dataset)
+
+
+def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
+    """Return the objective's score of one hypothesis a sentence; only their statistics are extracted."""
+    objective.check_new_texts("hypotheses")
+    rows = np.asarray(chosen, dtype=np.int64)
+    statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
+    return float(objective.score(statistics.sum(axis=0)))
+
+
+def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
+    """Return the choice that the objective likes best, found by ascent, shape (sentences,).
+
+    It begins with every sentence's best hypothesis by itself. Then every sentence's best exchange, all others kept, is
+    looked for, and the most gainful of these exchanges are made as long as they gain together, until none does. For
+    objectives that are means of sentence scores that is the optimum, for others a lower bound of it.
+    """
+    table = StatisticsTable(objective, references)
+    row = table.rows(nbest)
+    offsets = nbest.offsets(len(references.sources))
+    statistics = table.statistics
+    chosen = best_of_blocks(objective.gain(statistics)[row], offsets)
+    for _ in range(_SWEEPS):
+        chosen_statistics = statistics[row[chosen]]
+        total = chosen_statistics.sum(axis=0)
+        before = float(objective.gain(total))
+        gains = objective.gain(total + statistics[row] - np.repeat(chosen_statistics, np.diff(offsets), axis=0))
+        better = best_of_blocks(gains, offsets)
+        sentences = np.flatnonzero(gains[better] > before)
+        sentences = sentences[np.argsort(-gains[better[sentences]], kind="stable")]
+        if not len(sentences):
+            break
+        changes = statistics[row[better[sentences]]] - statistics[row[chosen[sentences]]]
+        together = objective.gain(total + np.cumsum(changes, axis=0))
+        best = int(np.argmax(together))
+        if together[best] <= before + 1e-12 * max(1.0, abs(before)):
+            break
+        chosen[sentences[: best + 1]] = better[sentences[: best + 1]]
+    return chosen
+
+
+def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: float = 1.0) -> FloatArray:
+    """Return the probability of every hypothesis among those of its sentence, shape (hypotheses,)."""
+    if not np.isfinite(scale):
+        raise OptionError(f"--scale {scale}: expected a finite number")
+    number = int(nbest.sentence.max(initial=-1)) + 1
+    with np.errstate(over="ignore"):
+        scaled = np.zeros(len(nbest)) if scores is None else scale * np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(scaled).all():
+        raise OptionError(f"--scale {scale:g}: too large for the scores of {nbest.name}")
+    highest = np.full(number, -np.inf)
+    np.maximum.at(highest, nbest.sentence, scaled)
+    raised = np.exp(scaled - highest[nbest.sentence])
+    return np.asarray(raised / np.bincount(nbest.sentence, raised, minlength=number)[nbest.sentence])
+
+
+def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
+    """Return the probabilities of hypotheses among those that are not `out`."""
+    left = np.where(out, 0.0, probability)
+    return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
+
+
+def expected_gains(
+    nbest: NBestList, gain: Metric | Scorer, probability: FloatArray | None = None, references: Dataset | None = None
+) -> FloatArray:
+    r"""Return the expected gain of every hypothesis if the others are what is right, shape (hypotheses,).
+
+    .. math:: \sum_{h'} P(h') G(h, h')
+
+    over the hypotheses h' of the sentence, h among them, with the score G of h by a metric or ranker against h' as its
+    only reference (Kumar and Byrne 2004, equation 5). The highest has the minimum Bayes risk.
+    """
+    first, row, _ = distinct_hypotheses(nbest)
+    if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
+        raise DataError(
+            f"has hypotheses for sentence {nbest.sentence[-1]}, of {counted(len(references.sources), 'source')}: "
+            "sentence numbers start at 0",
+            file=nbest.name,
+        )
+    chances = posterior(nbest) if probability is None else probability
+    mass = np.asarray(np.bincount(row, chances, minlength=len(first)), dtype=np.float64)
+    return mean_pairwise(nbest, first, gain, mass, references)[0][row]
+
+
+def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:
+    """Return what `expected_gains` does, from a file of NumPy with the gains of another program.
+
+    For each sentence of n hypotheses, in order, it has n x n numbers: a row per hypothesis with its gain against each.
+    """
+    file = display_name(path)
+    try:
+        gains = np.load(path, allow_pickle=False)
+        gains = np.asarray(gains, dtype=np.float64).reshape(-1)
+    except (OSError, ValueError, EOFError, TypeError) as error:
+        raise DataError(f"expected an array of numbers in NumPy's format ({error})", file=file) from None
+    sizes = np.bincount(nbest.sentence)
+    if len(gains) != (sizes**2).sum() or not np.isfinite(gains).all():
+        what = f"has {len(gains):,} gains" if np.isfinite(gains).all() else "has gains that are not finite"
+        expected = f"expected {(sizes**2).sum():,} numbers, n x n for each sentence of n hypotheses in {nbest.name}"
+        raise DataError(f"{what}, {expected}", file=file)
+    chances = posterior(nbest) if probability is None else probability
+    ends = np.cumsum(sizes)
+    blocks = zip(np.split(gains, np.cumsum(sizes**2)[:-1]), np.split(chances, ends[:-1]), strict=True)
+    return np.concatenate([block.reshape(len(chance), len(chance)) @ chance for block, chance in blocks])

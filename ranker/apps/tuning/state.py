@@ -1,0 +1,86 @@
+"""The lists that decoders have made, kept on disk, so that a run that was killed need not decode again.
+
+==========================  ======================================================================
+file                        what
+==========================  ======================================================================
+decoder.txt                 the command; a run with another one is refused
+iterationN.ini              weights that the decoder of iteration N was called with
+iterationN.nbest            its list, once it was found sound (iterationN.nbest.new before)
+iterationN.log              what the decoder printed
+==========================  ======================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker import locks
+from ranker.apps.tuning.decoder import Decoder
+from ranker.apps.tuning.weights import Weights
+from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.formats.nbest_reading import read_nbest
+from ranker.errors import DataError, OptionError
+from ranker.files import display_name, read_text, write_bytes
+
+
+@dataclass(frozen=True)
+class State:
+    """The directory where a run keeps the lists of its decoder."""
+
+    directory: Path
+
+    @contextmanager
+    def open(self, decoder: Decoder) -> Iterator[None]:
+        """Begin a run, or go on with one of the same decoder; no other run can use the directory inside the block."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            descriptor = locks.open_folder(self.directory.resolve())
+        except OSError as error:
+            what = f"cannot be used as state directory: {error.strerror or error}"
+            raise DataError(what, file=display_name(self.directory)) from None
+        try:
+            # the system gives up the lock of a killed run
+            locks.lock(descriptor, wait=False)
+            self._check(decoder.command)
+            yield
+        except BlockingIOError:
+            what = "another process is using it; wait until it finishes, or choose another directory"
+            raise self._refusal(what) from None
+        finally:
+            os.close(descriptor)
+
+    def _check(self, command: str) -> None:
+        path = self.directory / "decoder.txt"
+        if path.exists():
+            if read_text(path) != f"{command}\n":
+                raise self._refusal("holds lists of another decoder, see decoder.txt; choose another directory")
+        # a run killed at its very first write leaves a hidden temporary file
+        elif any(not entry.name.startswith(".") for entry in self.directory.iterdir()):
+            raise self._refusal("contains other files, expected an empty directory")
+        else:
+            write_bytes(path, f"{command}\n".encode())
+
+    def _refusal(self, what: str) -> OptionError:
+        return OptionError(f"--state {display_name(self.directory)}: {what}")
+
+    def decode(
+        self, decoder: Decoder, iteration: int, weights: Weights, check: Callable[[NBestList], None]
+    ) -> NBestList:
+        """Return the list that the decoder makes with some weights, or has made with them before."""
+        ini, new, nbest, log = (
+            self.directory / f"iteration{iteration}.{ending}" for ending in ("ini", "nbest.new", "nbest", "log")
+        )
+        text = weights.moses()
+        if not (nbest.exists() and ini.exists() and read_text(ini) == text):
+            nbest.unlink(missing_ok=True)
+            write_bytes(ini, text.encode())
+            decoder.run(ini, new, log)
+            check(read_nbest(new))
+            new.replace(nbest)
+        decoded = read_nbest(nbest)
+        check(decoded)
+        return decoded

@@ -1,0 +1,6 @@
+"""The corpora known by name: their cards, and how they are loaded."""
+
+from ranker.corpora.catalogue.card_files import Card, Download, card, cards, corpus_directory
+from ranker.corpora.catalogue.loading import load
+
+__all__ = ["Card", "Download", "card", "cards", "corpus_directory", "load"]

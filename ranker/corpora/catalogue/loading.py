@@ -1,0 +1,82 @@
+"""Corpora are loaded by their names or paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ranker.corpora.catalogue import card_files
+from ranker.corpora.catalogue.card_files import Card
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.documents.manifest import read_manifest
+from ranker.corpora.documents.manifest_schema import FILE_NAME
+from ranker.corpora.formats.mtme import is_mtme, read_mtme
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.shards import Shards
+from ranker.corpora.records import shown
+from ranker.errors import DataError, MissingError, nearest
+from ranker.files import STDIN, display_name, exists
+
+
+def load(
+    name_or_path: str | Path, *, systems: Sequence[str] = (), severity_weights: Mapping[str, float] | None = None
+) -> Dataset:
+    """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
+
+    Shards, a directory of them or a pattern for their files, are loaded as one data set. `systems` are the columns of
+    the systems of a table with one row per source; `severity_weights` are weights of severities in a file of MQM
+    errors, such as ``{"critical": 25}``.
+
+    Raises
+    ------
+    MissingError
+        If it is neither, or a corpus known by name whose files are not on this machine; the message then says
+        how to get them and what works without.
+    DataError
+        If its file is not what its format promises.
+    """
+    known = card_files.cards()
+    text = str(name_or_path)
+    if text not in known:
+        shards = None if text == STDIN else Shards.open([text])
+        if shards is not None:
+            return shards.load()
+        if text != STDIN and not exists(text):
+            raise MissingError(
+                f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
+                f"known corpora: {', '.join(known)}"
+            )
+        return _read(text, systems=systems, severity_weights=severity_weights)
+    folder = known[text].find()
+    if folder is None:
+        raise MissingError(_how_to_get(known[text]))
+    return _read(folder, name=text)
+
+
+def _read(
+    path: str | Path,
+    name: str | None = None,
+    systems: Sequence[str] = (),
+    severity_weights: Mapping[str, float] | None = None,
+) -> Dataset:
+    if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
+        return read_dataset(path, name=name, systems=systems, severity_weights=severity_weights)
+    if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
+        if is_mtme(path):
+            return read_mtme(path, name=name)
+        raise DataError(
+            f"this is a directory without {FILE_NAME}; expected a directory with it, one in the layout of "
+            "mt-metrics-eval, or a file",
+            file=display_name(path),
+        )
+    return read_manifest(path, name=name)
+
+
+def _how_to_get(card: Card) -> str:
+    expected = " or ".join(card.files)
+    return (
+        f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
+        f"  {card.title}. {card.licence}\n"
+        f"  {card.obtain}\n"
+        f"  Details: ranker data show {card.name}. To try the command now, use --data sample"
+    )

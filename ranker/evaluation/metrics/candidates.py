@@ -1,0 +1,177 @@
+"""What is compared: scores of candidates from anywhere, and the part of a data set in one language pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.judgements import PreferencePairs
+from ranker.evaluation.choices import LEVELS, Level
+from ranker.ranking.scorers import Scorer
+from ranker.ranks import merge_ties
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateScores:
+    """What one scorer says of the candidates of one data set."""
+
+    name: str
+    scores: FloatArray
+    statistics: FloatArray | None = None
+    system_score: Callable[[FloatArray], FloatArray] | None = None
+    for_systems: FloatArray | None = None
+    type: str = "scores"
+    signature: str = ""
+    notes: tuple[str, ...] = ()
+    standardised: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Scorer,
+        dataset: Dataset,
+        *,
+        rows: BoolArray | None = None,
+        name: str | None = None,
+        signature: str = "",
+        notes: tuple[str, ...] = (),
+        levels: Sequence[Level] = LEVELS,
+    ) -> CandidateScores:
+        """Score the candidates of a data set, or those of the mask `rows`, for `levels`.
+
+        They are under the name of the scorer, unless it is given another.
+        """
+        of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
+        statistics = scorer.statistics(dataset, rows)
+        scores = scorer.scores_of(dataset, statistics, rows)
+        return cls(
+            name or scorer.name,
+            scores,
+            statistics if scorer.by_sums else None,
+            (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
+            None if of_systems is scorer else of_systems.candidate_scores(dataset, rows),
+            scorer.kind,
+            signature,
+            notes,
+        )
+
+    def standardise(self) -> CandidateScores:
+        """Return the scores with mean 0 and deviation 1, without statistics."""
+        scores, for_systems = standardised(self.scores), self.for_systems
+        if for_systems is not None:
+            for_systems = standardised(for_systems)
+        return CandidateScores(self.name, scores, for_systems=for_systems, standardised=True)
+
+    @property
+    def system_scores(self) -> FloatArray:
+        """Scores of which those of documents and systems are means, shape (candidates,)."""
+        return self.scores if self.for_systems is None else self.for_systems
+
+
+def standardised(scores: FloatArray) -> FloatArray:
+    """Return scores with mean 0 and standard deviation 1; NaN stays, and what is constant becomes 0."""
+    known = scores[~np.isnan(scores)]
+    spread = known.std() if len(known) else 0.0
+    return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
+
+
+@dataclass(frozen=True)
+class LanguagePairData:
+    """The judged sources of one language pair."""
+
+    lp: str
+    sources: int
+    rows: Int64Array
+    source: Int64Array
+    system: Int64Array
+    systems: tuple[str, ...]
+    human: FloatArray
+    pairs: Mapping[str, PreferencePairs]
+    document: Int64Array
+    data: str
+
+    @property
+    def where(self) -> str:
+        """The data set and the language pair, as messages call them."""
+        return self.data if self.lp == "?" else f"{self.data} {self.lp}"
+
+    @property
+    def judged(self) -> BoolArray:
+        """Candidates with a human score, shape (candidates,)."""
+        return ~np.isnan(self.human)
+
+    @property
+    def offsets(self) -> Int64Array:
+        """Block of candidates of every source, shape (sources + 1,)."""
+        return offsets_of(np.bincount(self.source, minlength=self.sources))
+
+    @property
+    def needed(self) -> BoolArray:
+        """Candidates that must have a score, shape (candidates,)."""
+        needed = self.judged.copy()
+        for pairs in self.pairs.values():
+            needed[pairs.better] = needed[pairs.worse] = True
+        return needed
+
+
+def by_language_pair(
+    dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]
+) -> list[LanguagePairData]:
+    """Cut a data set into its language pairs, without the sources that nobody judged."""
+    count = len(dataset.sources)
+    judged = np.zeros(count, dtype=bool)
+    touched = ~np.isnan(human)
+    for preferences in pairs.values():
+        touched[preferences.better] = touched[preferences.worse] = True
+    judged[dataset.candidate_source[touched]] = True
+    documents = dataset.sources["doc"]
+    systems = dataset.candidates["system"].to_numpy(object)
+    parts = []
+    for lp in sorted(set(source_language_pairs(dataset)[judged])):
+        chosen = judged & (source_language_pairs(dataset) == lp)
+        code = np.cumsum(chosen) - 1
+        rows = np.flatnonzero(chosen[dataset.candidate_source])
+        place = np.full(len(dataset), -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        own_pairs = {}
+        for name, preferences in pairs.items():
+            inside = chosen[dataset.candidate_source[preferences.better]]
+            if inside.any():
+                own_pairs[name] = PreferencePairs(
+                    place[preferences.better[inside]], place[preferences.worse[inside]], preferences.weight[inside]
+                )
+        names = sorted(set(systems[rows][touched[rows]]))
+        numbers = {name: index for index, name in enumerate(names)}
+        titles, doc = np.unique(documents[chosen].fillna("").to_numpy(str), return_inverse=True)
+        if titles[0] == "":
+            doc = doc - 1
+        parts.append(
+            LanguagePairData(
+                lp,
+                int(chosen.sum()),
+                rows,
+                code[dataset.candidate_source[rows]],
+                np.array([numbers.get(name, -1) for name in systems[rows]], dtype=np.int64),
+                tuple(names),
+                human[rows],
+                own_pairs,
+                doc.astype(np.int64),
+                dataset.name,
+            )
+        )
+    return parts
+
+
+def part_of(scored: CandidateScores, language_pair: LanguagePairData) -> CandidateScores:
+    """Return the scores of the candidates of a language pair, with ties merged."""
+    rows, offsets, for_systems = language_pair.rows, language_pair.offsets, scored.for_systems
+    return replace(
+        scored,
+        scores=merge_ties(scored.scores[rows], offsets),
+        statistics=None if scored.statistics is None else scored.statistics[rows],
+        for_systems=None if for_systems is None else merge_ties(for_systems[rows], offsets),
+    )

@@ -1,0 +1,162 @@
+"""The agreement of one scorer with people at segment level: a comparison of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.arrays import FloatArray
+from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, candidate_rows
+from ranker.corpora.judgements import AUTO
+from ranker.corpora.own_references import only_references
+from ranker.errors import DataError, counted
+from ranker.evaluation.metrics.candidates import CandidateScores
+from ranker.evaluation.metrics.result import Comparison, Scope
+from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
+from ranker.evaluation.metrics.statistics import TAUS
+from ranker.extractors.base import Metric
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import Scorer
+
+SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
+"""Statistics that are means of Spearman's rho, by form."""
+KENDALL = {"b": "segment.kendall-b", "c": "segment.kendall-c"}
+"""Statistics that are means of Kendall's tau, by form."""
+EVALUATED = (
+    *SPEARMAN.values(),
+    *KENDALL.values(),
+    *(f"{coefficient}.pooled" for coefficient in SPEARMAN.values()),
+    *(identity for taus in TAUS.values() for identity in taus.values()),
+)
+
+
+def evaluate(
+    candidates: Candidates,
+    scores: npt.ArrayLike | pd.DataFrame | str | Path | Metric | Ranker | Scorer,
+    *,
+    kind: str = AUTO,
+    human: FloatArray | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare scores with human judgements.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        With human judgements; see `ranker.ranking.ranker.Ranker.score` for the forms.
+    scores : array-like, shape (candidates,), Series or DataFrame
+        Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates,
+        or a metric or ranker, or its name, that scores them. Only candidates that people judged count, and NaN may be
+        that of the only reference of a source.
+    kind : str
+        Kind of judgement; see `ranker.corpora.judgements`.
+    human : float array, shape (candidates,), optional
+        Human scores, of a frame one per row; by default those of `kind`.
+    resamples : int, default 1000
+        Bootstrap samples of sources, for 95% intervals; 0 gives none.
+    seed : int, default 0
+
+    Returns
+    -------
+    Comparison
+        Of one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
+        pairs of the mean rho of their sources.
+
+    Raises
+    ------
+    DataError
+        If nothing was judged so, a judged candidate has no score, or the scores are not one number per candidate.
+
+    Examples
+    --------
+    >>> from ranker import evaluate, from_texts
+    >>> frame = from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"]).to_frame()
+    >>> found = evaluate(frame.assign(fluency=[5, 3, 4, 2]), [0.9, 0.1, 0.5, 0.2], resamples=0)
+    >>> round(found.estimate("segment.spearman").value, 3)
+    1.0
+    """
+    rows = candidate_rows(candidates)
+    # nothing scores a candidate that is the only reference of its source
+    alone, name = only_references(rows.dataset), "scores"
+    if isinstance(scores, str | Path | Metric | Ranker | Scorer):
+        scorer = scorer_of(scores)
+        name, values = scorer.name, np.full(len(rows.dataset), np.nan)
+        values[~alone] = scorer.candidate_scores(rows.dataset.select_candidates(~alone))
+    else:
+        values = _in_order(scores, rows, name)
+    scored = ~(alone & np.isnan(values))
+    dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
+    return compare(
+        [(dataset, [CandidateScores(name, values[scored])])],
+        kind=kind,
+        levels=("segment",),
+        resamples=resamples,
+        seed=seed,
+        statistics=EVALUATED,
+        human=[None if human is None else _in_order(human, rows, "human")[scored]],
+    )
+
+
+def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> FloatArray:
+    """Return scores in the order of the candidates."""
+    if isinstance(scores, pd.DataFrame | pd.Series):
+        scores = _by_label(scores, rows, name)
+    try:
+        by_row = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        what = f"found {type(scores).__name__}, expected one number per candidate, such as the result of Ranker.score"
+        raise DataError(what, file=name) from None
+    if by_row.shape != (len(rows.index),):
+        expected = counted(len(rows.index), "candidate" if rows.candidate is None else "row")
+        raise DataError(
+            f"found an array of shape {by_row.shape}, expected one number for each of {expected}", file=name
+        )
+    return np.asarray(by_row[rows.first])
+
+
+def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
+    """Return the scores of every row, found by its label if they are in another order."""
+    size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
+    wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
+    if isinstance(scores, pd.DataFrame):
+        if "score" not in scores:
+            raise DataError(f"{wanted} for the same candidates", file=name)
+        scores = scores["score"]
+    if scores.index.equals(rows.index):
+        return scores
+    # of several rows of one candidate, the first bears its score
+    labels = rows.index[rows.first]
+    if not (scores.index.is_unique and labels.is_unique):
+        what = "the index has duplicate labels, which do not tell whose the scores are: use reset_index on the frame"
+        raise DataError(what, file=name)
+    needed = labels[~only_references(rows.dataset)]
+    if len(scores) not in (len(needed), len(labels), len(rows.index)) or not needed.isin(scores.index).all():
+        raise DataError(f"{wanted} for the same candidates, or an array in their order", file=name)
+    of_candidate = scores.reindex(labels)
+    return of_candidate if rows.candidate is None else of_candidate.iloc[rows.candidate]
+
+
+def named_scopes(comparison: Comparison) -> dict[str, Scope]:
+    """Return the scopes of a comparison on one data set by language pair, then the means, that into English first.
+
+    Where all is into English, the two means are the same.
+    """
+    named = {scope.lp: scope for scope in comparison.scopes if scope.lp}
+    if len(named) > 1:
+        means = {scope.id.rpartition("/")[2]: scope for scope in comparison.scopes if not scope.lp}
+        if all(lp.endswith("-en") for lp in named):
+            means = {INTO_ENGLISH: means[ALL], **means}
+        named |= means
+    return named
+
+
+def main_scope(comparison: Comparison) -> tuple[str, Scope]:
+    """Return name and scope of what sums a data set up: the mean into English, else over all, else the only pair."""
+    named = named_scopes(comparison)
+    name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
+    return name, named[name]

@@ -1,0 +1,331 @@
+"""What a comparison of several metrics with people found, and its JSON form.
+
+``Comparison.to_json`` writes one object; `FORMAT` names its shape, and grows a number when a key changes its meaning.
+
+=============  ======================================================================================================
+key            holds
+=============  ======================================================================================================
+format         `FORMAT`
+signature      one line with all that changes the figures; those of the metrics stand under ``metrics``
+settings       `ComparisonSettings`: what was asked for
+notes          list of what a reader should know of the p-values; made from the rest, and not read back
+metrics        list of `ComparedMetric`, in the order given
+statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
+scopes         list of `Scope`: every language pair of every data set, then the means; ``id`` is the key
+cells          list of `Cell`: one figure of one metric; ``statistic``, ``scope`` and ``metric`` are keys
+contests       list of `PairwiseTests`: the p-values of all pairs of metrics for one statistic in one scope
+=============  ======================================================================================================
+
+Objects have the fields of their class, in its order. What is not a number is null. Matrices are lists of rows; rows and
+columns follow ``metrics``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.errors import DataError, OptionError, counted
+from ranker.evaluation.choices import Correction, Level, Test
+from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
+from ranker.evaluation.resampling.significance import few_sources, smallest_p, too_few_resamples
+from ranker.evaluation.table_result import TableResult
+from ranker.files import read_text
+from ranker.storage.escapes import json_text, plain
+from ranker.storage.plain_data import parse_json, record, with_nan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "ranker-comparison/1"
+ScopeType = Literal["language-pair", "mean"]
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """How a comparison was made; an `OptionError` says which of them is out of range."""
+
+    kind: str
+    """Kind of judgement asked for; ``auto`` takes the first that a data set has, which its scopes name."""
+    resamples: int
+    """Bootstrap samples of sources, or permutations of the test."""
+    seed: int
+    level: float
+    """Of the intervals."""
+    test: Test
+    correction: Correction
+    """Multiple-testing correction for the p-values of all pairs of metrics."""
+    alpha: float
+    """A corrected p-value below it is a significant difference."""
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("test", self.test, get_args(Test)),
+            ("correction", self.correction, get_args(Correction)),
+        ):
+            if value not in known:
+                raise OptionError(f"{what}: expected one of {', '.join(known)}, found {value!r}")
+        if self.test == "williams" and self.correction == "westfall-young":
+            what = (
+                "does not resample, but the Westfall-Young correction requires resamples: use --correction holm or none"
+            )
+            raise OptionError(f"--test williams {what}")
+        if self.resamples < 0:
+            raise OptionError(f"resamples: expected a whole number from 0, found {self.resamples}")
+        if not 0 < self.alpha < 1:
+            raise OptionError(f"alpha: expected a number between 0 and 1, found {self.alpha}")
+
+    @property
+    def correction_title(self) -> str:
+        """The correction as it is called in print."""
+        return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
+
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """One of the things compared."""
+
+    name: str
+    type: str
+    """``metric``, ``ranker`` or ``scores``."""
+    signature: str
+    notes: tuple[str, ...] = ()
+    """What a reader should know, as that a ranker was trained on data it is compared on."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A figure that says how well a metric agrees with people; higher is better."""
+
+    id: str
+    """``LEVEL.NAME``, as ``segment.tau.official``."""
+    level: Level
+    title: str
+    definition: str
+    low: float
+    high: float
+    chance: float
+    """What a coin reaches, between the lowest and the highest value."""
+    shown: bool
+    """Whether the command's table has it by default."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Data that figures are for."""
+
+    id: str
+    """``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets."""
+    type: ScopeType
+    title: str
+    data: str
+    """Name of the data set; empty for the mean over several, as is the kind of judgement."""
+    lp: str
+    """Language pair; empty for means."""
+    members: tuple[str, ...]
+    """Scopes that a mean is taken over; empty for a language pair."""
+    kind: str
+    sources: int
+    """With human judgements; documents and systems are 0 where a statistic of that level cannot be had."""
+    documents: int
+    systems: int
+    candidates: int
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    """Strict human preferences: ``official`` (all rows) and ``primary``."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of one metric."""
+
+    statistic: str
+    scope: str
+    metric: str
+    value: float
+    low: float
+    """Percentiles of the bootstrap, at system level moved so that their mean is the figure, because resampling lowers
+    it; NaN where undefined."""
+    high: float
+    rank: int
+    """1 best, equal values share the better place; 0 if undefined."""
+    cluster: int
+    """1 best; a metric opens one if it is significantly behind one of the cluster before it; 0 if undefined."""
+    count: int
+    """Sources, documents, pairs of candidates or pairs of systems that it is taken over."""
+    undefined: int
+    """Of these, how many are left out as undefined."""
+    detail: Mapping[str, float] = field(default_factory=dict)
+    """What else belongs to it: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
+
+
+@dataclass(frozen=True)
+class PairwiseTests:
+    """Which differences between metrics are significant, for one statistic in one scope."""
+
+    statistic: str
+    scope: str
+    test: str
+    """As `ComparisonSettings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic."""
+    p: tuple[tuple[float, ...], ...]
+    """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined."""
+    adjusted: tuple[tuple[float, ...], ...]
+    """The same after the correction for the number of pairs."""
+    ahead: tuple[tuple[bool, ...], ...]
+    """Whether the metric of the row is significantly ahead of that of the column: the win matrix."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(TableResult):
+    """Several metrics beside the judgements of people; see the module for its JSON form."""
+
+    signature: str
+    settings: ComparisonSettings
+    metrics: tuple[ComparedMetric, ...]
+    statistics: tuple[Statistic, ...]
+    scopes: tuple[Scope, ...]
+    cells: tuple[Cell, ...]
+    pairwise_tests: tuple[PairwiseTests, ...]
+
+    @property
+    def headline(self) -> str:
+        """What was compared, on what."""
+        scope, names = self.main_scope, ", ".join(metric.name for metric in self.metrics)
+        return f"{names} on {scope.title}, {counted(scope.sources, 'source')}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per figure: ``scope``, and the fields of `Cell` but for its detail."""
+        import pandas as pd
+
+        rows = [{"scope": cell.scope, **asdict(cell)} for cell in self.cells]
+        return pd.DataFrame(rows).drop(columns="detail")
+
+    def _brief(self) -> pd.DataFrame:
+        shown = [statistic.id for statistic in self.statistics if statistic.shown]
+        frame = self.to_frame()
+        chosen = (frame["scope"] == self.main_scope.id) & frame["statistic"].isin(shown)
+        return frame.loc[chosen, ["statistic", "metric", "value", "low", "high", "rank", "cluster", "count"]]
+
+    def cell(self, statistic: str, scope: str, metric: str) -> Cell | None:
+        """Return one figure, or None if there is none."""
+        return self._index.get((statistic, scope, metric))
+
+    def estimate(self, statistic: str, scope: str | None = None, metric: str | None = None) -> Estimate:
+        """Return one figure with its interval, NaN if there is none; by default of the main scope and first metric."""
+        cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
+        return Estimate(cell.value, cell.low, cell.high) if cell else UNKNOWN
+
+    def tests_of(self, statistic: str, scope: str) -> PairwiseTests | None:
+        """Return the p-values for one statistic in one scope, or None."""
+        return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
+
+    def in_order(self, statistic: str, scope: str) -> list[str]:
+        """Return the names of the metrics, best first; those without a figure last, in the given order."""
+        names = [metric.name for metric in self.metrics]
+        ranks = {name: cell.rank for name in names if (cell := self.cell(statistic, scope, name)) and cell.rank}
+        return sorted(names, key=lambda name: ranks.get(name, len(names) + 1))
+
+    def ahead(self, tests: PairwiseTests) -> set[tuple[str, str]]:
+        """Return all pairs of names of metrics of which the first is significantly better than the second."""
+        names = [metric.name for metric in self.metrics]
+        return {(names[row], names[column]) for row, column in np.argwhere(tests.ahead)}
+
+    def statistic(self, identity: str) -> Statistic:
+        """Return the statistic of that id."""
+        return {statistic.id: statistic for statistic in self.statistics}[identity]
+
+    @property
+    def main_scope(self) -> Scope:
+        """The scope that sums everything up: the widest mean, or the only language pair."""
+        return self.scopes[-1]
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, str, str], Cell]:
+        return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
+
+    def values(self, statistic: str, scope: str) -> FloatArray:
+        """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
+        return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of intervals and p-values: few sources, too few resamples for significance."""
+        settings = self.settings
+        pairs = [_defined_pairs(tests) for tests in self.pairwise_tests if tests.test != "williams"]
+        tested = [count for count in pairs if count]
+        alpha, correction = settings.alpha, settings.correction
+        short = [count for count in tested if smallest_p(settings.resamples, count, correction) >= alpha]
+        where = f" for {len(short)} of {len(tested)} combinations of statistic and data"
+        if len(short) == len(tested):
+            where = ""
+        note = too_few_resamples(settings.resamples, max(short), correction, alpha, where) if short else None
+        sizes = [few_sources(scope.sources, scope.title) for scope in self.scopes if scope.lp and settings.resamples]
+        return tuple(filter(None, [note, *sizes]))
+
+    def document(self) -> dict[str, Any]:
+        """Return what the JSON form holds."""
+        fields = asdict(self)
+        head = {key: fields.pop(key) for key in ("signature", "settings")}
+        fields["contests"] = fields.pop("pairwise_tests")
+        return {"format": FORMAT, **head, "notes": self.notes, **fields}
+
+    def to_json(self) -> str:
+        """Return everything as JSON; equal comparisons give equal text."""
+        return json_text(plain(self.document()), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
+        """Read what `to_json` wrote."""
+        value = parse_json(text, file or "comparison")
+        version = value.get("format") if isinstance(value, dict) else None
+        if version != FORMAT:
+            raise DataError(
+                f"expected a comparison of format {FORMAT!r}, found {version!r}: create it with ranker compare -f json",
+                file=file,
+            )
+        try:
+            read = cls(
+                signature=str(value["signature"]),
+                settings=record(ComparisonSettings, value["settings"]),
+                metrics=tuple(record(ComparedMetric, item) for item in value["metrics"]),
+                statistics=tuple(record(Statistic, item) for item in value["statistics"]),
+                scopes=tuple(record(Scope, item) for item in value["scopes"]),
+                cells=tuple(record(Cell, with_nan(item)) for item in value["cells"]),
+                pairwise_tests=tuple(record(PairwiseTests, with_nan(item)) for item in value["contests"]),
+            )
+            read._check()
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"not a complete comparison ({str(error)[:100]}): create it again with ranker compare"
+            raise DataError(what, file=file) from None
+        return read
+
+    def _check(self) -> None:
+        """Raise a ValueError unless all parts belong together, as in a file they may not."""
+        parts = ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
+        names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
+        unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
+        if not (unique and statistics and scopes):
+            raise ValueError("metrics, statistics or scopes are missing or duplicated")
+        figures: list[Cell | PairwiseTests] = [*self.cells, *self.pairwise_tests]
+        known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
+        if not (known and all(cell.metric in names for cell in self.cells)):
+            raise ValueError("a figure of an unknown metric, statistic or scope")
+        for tests in self.pairwise_tests:
+            for matrix in (tests.p, tests.adjusted, tests.ahead):
+                if [len(row) for row in matrix] != [len(names)] * len(names):
+                    raise ValueError("a matrix without a row and a column for every metric")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Comparison:
+        """Read a file with what `to_json` wrote."""
+        return cls.from_json(read_text(path), file=str(path))
+
+
+def _defined_pairs(tests: PairwiseTests) -> int:
+    return sum(not math.isnan(p) for place, row in enumerate(tests.p) for p in row[place + 1 :])

@@ -1,0 +1,364 @@
+"""Compares several metrics with people: statistics, intervals, and which differences are significant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.records import first_repeated
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
+from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
+from ranker.evaluation.metrics.metric_tests import null_differences, williams_tests
+from ranker.evaluation.metrics.result import (
+    Cell,
+    ComparedMetric,
+    Comparison,
+    ComparisonSettings,
+    PairwiseTests,
+    Scope,
+    Statistic,
+)
+from ranker.evaluation.metrics.statistics import (
+    DEFAULT,
+    FINER,
+    STATISTICS,
+    Basis,
+    DocumentStatistics,
+    SegmentStatistics,
+    StatisticSet,
+)
+from ranker.evaluation.metrics.system_statistics import SystemStatistics
+from ranker.evaluation.resampling.bootstrap import LEVEL, estimate, stream, weights_of_draws
+from ranker.evaluation.resampling.significance import centred, clusters, corrected, resampled_p
+from ranker.signature import make_signature
+from ranker.version import VERSION
+
+ALL = "mean"
+INTO_ENGLISH = "mean into English"
+
+
+@dataclass
+class _Values:
+    """One statistic in one scope, for all metrics."""
+
+    values: FloatArray
+    """Shape (1 + resamples, metrics): first observed, then resampled."""
+    basis: list[Basis]
+    sums: FloatArray | None = None
+    """Numerator and denominator of a pooled mean, shape (1 + resamples, metrics, 2)."""
+    null: FloatArray | None = None
+    """Differences under the null hypothesis, the observed ones first; None for the bootstrap test."""
+    p: FloatArray | None = None
+    """P-values of a test that does not resample, shape (pairs,)."""
+
+
+@dataclass
+class _ScopeValues:
+    scope: Scope
+    statistics: dict[str, _Values] = field(default_factory=dict)
+
+
+def compare(
+    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]],
+    *,
+    kind: str = AUTO,
+    levels: Sequence[Level] = LEVELS,
+    resamples: int = 1000,
+    seed: int = 0,
+    test: Test = "bootstrap",
+    correction: Correction = "westfall-young",
+    alpha: float = 0.05,
+    learnt: Sequence[str] = (),
+    statistics: Collection[str] = DEFAULT,
+    human: Sequence[FloatArray | None] | None = None,
+) -> Comparison:
+    """Compare metrics with people and with each other."""
+    _check(data)
+    metrics = tuple(ComparedMetric(metric.name, metric.type, metric.signature, metric.notes) for metric in data[0][1])
+    settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
+    results: list[_ScopeValues] = []
+    for number, (dataset, scored) in enumerate(data):
+        used = resolve_kind(dataset, kind, learnt=learnt)
+        language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
+        measured = [_measure(pair, scored, used, number, levels, settings, statistics) for pair in language_pairs]
+        results += [*measured, *_means(dataset.name, measured)]
+    results += _overall(results, len(data))
+    computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.statistics for result in results)]
+    names = [metric.name for metric in metrics]
+    cells: list[Cell] = []
+    pairwise_tests: list[PairwiseTests] = []
+    for statistic in computed:
+        for result in results:
+            found = result.statistics.get(statistic.id)
+            if found is not None:
+                tests = _test_pairs(statistic, result.scope, found, settings)
+                pairwise_tests += [tests] if tests else []
+                cells += _cells(statistic, result.scope, names, found, tests)
+    return Comparison(
+        _signature(data, settings, [result.scope.kind for result in results]),
+        settings,
+        metrics,
+        tuple(computed),
+        tuple(result.scope for result in results),
+        tuple(cells),
+        tuple(pairwise_tests),
+    )
+
+
+def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
+    if not data or not data[0][1]:
+        raise OptionError("nothing to compare: give at least one data set and one metric")
+    names = [metric.name for metric in data[0][1]]
+    if (twice := first_repeated(names)) is not None:
+        raise OptionError(f"two metrics are called {twice!r}; names must be unique")
+    if (twice := first_repeated([dataset.name for dataset, _ in data])) is not None:
+        raise OptionError(f"two data sets are called {twice!r}; give each once or rename a file")
+
+
+def _judged_language_pairs(
+    dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
+) -> list[LanguagePairData]:
+    """Return the language pairs, with human scores of `kind` unless others are given."""
+    target = human_scores(dataset, kind) if human is None else human
+    selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
+    language_pairs = by_language_pair(dataset, target, selections)
+    for metric_scores in scored:
+        for language_pair in language_pairs:
+            if np.isnan(metric_scores.scores[language_pair.rows[language_pair.needed]]).any():
+                raise DataError(f"a judged candidate has no score for {metric_scores.name}", file=dataset.name)
+    return language_pairs
+
+
+def _measure(
+    language_pair: LanguagePairData,
+    scored: Sequence[CandidateScores],
+    kind: str,
+    number: int,
+    levels: Sequence[Level],
+    settings: ComparisonSettings,
+    statistics: Collection[str],
+) -> _ScopeValues:
+    """Compute and test all statistics of one language pair, of the data set of that number."""
+    documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
+    scope = Scope(
+        id=f"{language_pair.data}/{language_pair.lp}",
+        type="language-pair",
+        title=f"{language_pair.data} {language_pair.lp}",
+        data=language_pair.data,
+        lp=language_pair.lp,
+        members=(),
+        kind=kind,
+        sources=language_pair.sources,
+        documents=documents,
+        systems=len(language_pair.systems),
+        candidates=int(language_pair.judged.sum()),
+        pairs={name: len(pairs.better) for name, pairs in language_pair.pairs.items()},
+    )
+    groups: list[StatisticSet] = []
+    if "segment" in levels:
+        groups.append(SegmentStatistics(language_pair, statistics))
+    if "document" in levels and documents > 1:
+        groups.append(DocumentStatistics(language_pair))
+    if "system" in levels and len(language_pair.systems) > 1:
+        groups.append(SystemStatistics(language_pair, settings.resamples))
+    # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
+    names: list[str | int] = [language_pair.lp, *([number] if number else [])]
+    parts = [part_of(metric_scores, language_pair) for metric_scores in scored]
+    found: dict[str, _Values] = {}
+    weights: dict[str, FloatArray] = {}
+    for group in groups:
+        if group.stream not in weights:
+            keys = [*names, *([group.stream] if group.stream else [])]
+            weights[group.stream] = weights_of_draws(group.units, settings.resamples, stream(settings.seed, *keys))
+        found |= _resampled(group, parts, weights[group.stream])
+    for group in groups if settings.resamples and len(scored) > 1 else ():
+        if settings.test == "williams":
+            for identity, p in williams_tests(group, parts).items():
+                if identity in found:
+                    found[identity].p = p
+            continue
+        test = "randomisation" if settings.test == "bootstrap" and group.units < FEW_SOURCES else settings.test
+        if test != "bootstrap":
+            generator = stream(settings.seed, *names, test, group.test_stream)
+            for identity, null in null_differences(group, parts, test, settings.resamples, generator).items():
+                if identity in found:
+                    found[identity].null = null
+    return _ScopeValues(scope, found)
+
+
+def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: FloatArray) -> dict[str, _Values]:
+    """Return the statistics of a group for all metrics, observed and for `weights` (resamples, units)."""
+
+    def sums(columns: FloatArray) -> FloatArray:
+        return np.vstack([columns.sum(axis=0), weights @ columns])
+
+    shared = sums(group.shared)
+    values: dict[str, list[FloatArray]] = {}
+    basis: dict[str, list[Basis]] = {}
+    pooled: dict[str, list[FloatArray]] = {}
+    for part in parts:
+        columns, known = group.measure(part)
+        own = sums(columns)
+        for identity, column in group.values(shared, own, part).items():
+            values.setdefault(identity, []).append(column)
+            basis.setdefault(identity, []).append(known.get(identity, Basis()))
+            place = group.pooled(identity)
+            if place is not None:
+                pooled.setdefault(identity, []).append(own[:, place : place + 2])
+    return {
+        identity: _Values(
+            np.stack(columns, axis=1),
+            basis[identity],
+            np.stack(pooled[identity], axis=1) if identity in pooled else None,
+        )
+        for identity, columns in values.items()
+    }
+
+
+def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
+    """Return the means over the language pairs of a data set, if there are several."""
+    if len(members) < 2:
+        return []
+    english = [member for member in members if member.scope.lp.endswith("-en")]
+    some = 0 < len(english) < len(members)
+    means = [_mean(f"{name}/{INTO_ENGLISH}", f"{name} {INTO_ENGLISH}", name, english)] if some else []
+    return [*means, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
+
+
+def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
+    """Return the means over several data sets: of what is into English, unless that is all, and of everything."""
+    if sets < 2:
+        return []
+    widest, english = [], []
+    for name in dict.fromkeys(result.scope.data for result in results):
+        own_results = [result for result in results if result.scope.data == name]
+        widest.append(own_results[-1])
+        if all(result.scope.lp.endswith("-en") for result in own_results if result.scope.lp):
+            english.append(own_results[-1])
+        else:
+            english += [result for result in own_results if result.scope.id == f"{name}/{INTO_ENGLISH}"]
+    some = len(english) == sets and [result.scope.id for result in english] != [result.scope.id for result in widest]
+    chosen = {**({INTO_ENGLISH: english} if some else {}), ALL: widest}
+    return [_mean(title, f"{title}, {sets} data sets", "", members) for title, members in chosen.items()]
+
+
+def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues]) -> _ScopeValues:
+    scopes = [member.scope for member in members]
+    selections = dict.fromkeys(name for scope in scopes for name in scope.pairs)
+    scope = Scope(
+        id=identity,
+        type="mean",
+        title=title,
+        data=data,
+        lp="",
+        members=tuple(scope.id for scope in scopes),
+        kind=scopes[0].kind if data else "",
+        sources=sum(scope.sources for scope in scopes),
+        documents=sum(scope.documents for scope in scopes),
+        systems=sum(scope.systems for scope in scopes),
+        candidates=sum(scope.candidates for scope in scopes),
+        pairs={name: sum(scope.pairs.get(name, 0) for scope in scopes) for name in selections},
+    )
+    result = _ScopeValues(scope)
+    for identity in members[0].statistics:
+        each = [member.statistics[identity] for member in members if identity in member.statistics]
+        if len(each) < len(members):
+            continue
+        values = np.mean([found.values for found in each], axis=0)
+        sums = [found.sums for found in each if found.sums is not None]
+        if sums:
+            with np.errstate(invalid="ignore"):
+                total = np.sum(sums, axis=0)
+                values = total[..., 0] / total[..., 1]
+        nulls = [found.null for found in each if found.null is not None]
+        result.statistics[identity] = _Values(
+            values,
+            [Basis.together(parts) for parts in zip(*(found.basis for found in each), strict=True)],
+            total if sums else None,
+            np.mean(nulls, axis=0) if len(nulls) == len(each) else None,
+        )
+    return result
+
+
+def _test_pairs(
+    statistic: Statistic, scope: Scope, found: _Values, settings: ComparisonSettings
+) -> PairwiseTests | None:
+    """Test all pairs of metrics; None if there is nothing to test."""
+    value, sample = found.values[0], found.values[1:]
+    size = len(value)
+    if size < 2 or not settings.resamples:
+        return None
+    first, second = np.triu_indices(size, 1)
+    if found.null is None:
+        observed, null = value[first] - value[second], centred(sample[:, first] - sample[:, second])
+    else:
+        observed, null = found.null[0], found.null[1:]
+    p = resampled_p(null, observed) if found.p is None else found.p
+    matrices = np.ones((2, size, size))
+    for matrix, values in zip(matrices, (p, corrected(p, null, observed, settings.correction)), strict=True):
+        matrix[first, second] = matrix[second, first] = values
+    with np.errstate(invalid="ignore"):
+        ahead = (matrices[1] < settings.alpha) & (value[:, np.newaxis] > value)
+    test = settings.test
+    if found.null is None and found.p is None:
+        test = "bootstrap"
+    elif test == "bootstrap":
+        test = "randomisation"
+    rows = [tuple(map(tuple, matrix.tolist())) for matrix in (*matrices, ahead)]
+    return PairwiseTests(statistic.id, scope.id, test, *rows)
+
+
+def _cells(
+    statistic: Statistic, scope: Scope, names: Sequence[str], found: _Values, tests: PairwiseTests | None
+) -> list[Cell]:
+    value, sample = found.values[0], found.values[1:]
+    known = ~np.isnan(value)
+    group = clusters(value, tests.ahead) if tests else np.where(known & (len(names) == 1), 1, 0)
+    cells = []
+    for place, name in enumerate(names):
+        resampled = sample[:, place]
+        if statistic.level == "system" and (~np.isnan(resampled)).any():
+            # resampling sources adds noise to people and metric both, so resampled values come out lower
+            resampled = resampled + (value[place] - np.nanmean(resampled))
+            resampled = np.clip(resampled, statistic.low, statistic.high)
+        interval, basis = estimate(value[place], resampled), found.basis[place]
+        detail = dict(basis.detail)
+        if len(basis.values) > 1:
+            detail["variance"] = float(basis.values.var(ddof=1))
+        cells.append(
+            Cell(
+                statistic.id,
+                scope.id,
+                name,
+                interval.value,
+                interval.low,
+                interval.high,
+                int((value[known] > interval.value).sum()) + 1 if known[place] else 0,
+                int(group[place]),
+                basis.count,
+                basis.undefined,
+                detail,
+            )
+        )
+    return cells
+
+
+def _signature(
+    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]], settings: ComparisonSettings, kinds: Sequence[str]
+) -> str:
+    parts = {
+        "ranker": VERSION,
+        "compared on": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset, _ in data),
+        "against": "+".join(dict.fromkeys(filter(None, kinds))),
+        "resamples": settings.resamples,
+    }
+    if settings.resamples:
+        parts |= {"test": settings.test, "correction": settings.correction, "alpha": settings.alpha}
+        parts |= {"seed": settings.seed}
+    return make_signature(parts)

@@ -1,0 +1,362 @@
+"""Statistics of agreement with people as functions of sums over sources or documents.
+
+A `StatisticSet` knows one language pair. It turns the scores of a metric into additive columns, one row a unit, and
+sums of columns into values; so a statistic and all its resampled values come from the same few lines.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from ranker.arrays import FloatArray, offsets_of
+from ranker.errors import DataError
+from ranker.evaluation.choices import Level
+from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
+from ranker.evaluation.correlation.pair_counts import (
+    TauVariant,
+    accuracy_with_ties,
+    consistency_share,
+    count_pairs,
+    distinct,
+    tau,
+    tau_b,
+    tau_c,
+)
+from ranker.evaluation.correlation.segment import tau_counts
+from ranker.evaluation.correlation.tie_calibration import calibrate
+from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
+from ranker.evaluation.metrics.result import Statistic
+from ranker.ranks import average_ranks, group_spearman, merge_ties
+
+StatisticValues = dict[str, FloatArray]
+MOST_PAIRS = 30_000_000
+"""Pairs of judged candidates, all sources together, that are in memory at once."""
+
+
+def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
+    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, of which a coin reaches half."""
+    level = cast("Level", identity.partition(".")[0])
+    return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
+
+
+STATISTICS = (
+    _declared(
+        "segment.tau.official",
+        "tau official",
+        "Kendall's tau, wmt14 variant, over all strict human preferences, including repeated judgements.",
+    ),
+    _declared(
+        "segment.tau.primary",
+        "tau primary",
+        "Kendall's tau, wmt14 variant, over strict human preferences without repeated judgements.",
+    ),
+    _declared(
+        "segment.spearman",
+        "Spearman",
+        "Mean over sources of Spearman's rho (tie-corrected) between the judged candidates of a source.",
+    ),
+    _declared(
+        "segment.pearson", "Pearson", "Pearson's r between scores and human scores of all judged candidates, pooled."
+    ),
+    _declared(
+        "segment.acc-eq",
+        "acc-eq",
+        "Mean over sources of pairwise accuracy with tie calibration (Deutsch et al. 2023).",
+        low=0.0,
+    ),
+    _declared(
+        "segment.consistency",
+        "consistency",
+        "Proportion of strict human preferences, without repeated judgements, that the scores agree with.",
+        low=0.0,
+        shown=False,
+    ),
+    _declared("segment.tau.wmt12", "tau wmt12", "As tau primary, with tied scores counted as discordant.", shown=False),
+    _declared("segment.tau.wmt13", "tau wmt13", "As tau primary, ignoring pairs with tied scores.", shown=False),
+    _declared(
+        "segment.tau.scores",
+        "tau of scores",
+        "Kendall's tau, wmt14 variant, over the pairs of candidates of a source whose human scores differ.",
+        shown=False,
+    ),
+    _declared(
+        "segment.spearman-ye07",
+        "Spearman ye07",
+        "Mean over sources of 1 - 6 sum D^2 / (N (N^2 - 1)) on average ranks.",
+        shown=False,
+    ),
+    _declared(
+        "segment.kendall-b",
+        "tau-b",
+        "Mean over sources of Kendall's tau-b between scores and human scores.",
+        shown=False,
+    ),
+    _declared(
+        "segment.kendall-c",
+        "tau-c",
+        "Mean over sources of Kendall's tau-c (Stuart 1953) between scores and human scores.",
+        shown=False,
+    ),
+    _declared(
+        "document.spearman",
+        "document Spearman",
+        "Mean over documents of Spearman's rho between systems, by mean score and mean human score.",
+    ),
+    _declared(
+        "system.accuracy",
+        "system accuracy",
+        "Proportion of pairs of systems that the scores order like the judges.",
+        low=0.0,
+    ),
+    _declared(
+        "system.spa",
+        "soft accuracy",
+        "Soft pairwise accuracy: 1 - mean over pairs of systems of the difference between human and metric p-values.",
+        low=0.0,
+    ),
+    _declared("system.pearson", "system Pearson", "Pearson's r between metric scores and human scores of systems."),
+)
+"""Everything that a comparison holds unless it is asked for others, in the order of its tables."""
+DEFAULT = tuple(statistic.id for statistic in STATISTICS)
+"""Their ids."""
+FINER = (
+    *(
+        _declared(
+            f"segment.tau.official.{variant}",
+            f"tau official {variant}",
+            f"As tau official, with tied scores {done}.",
+            shown=False,
+        )
+        for variant, done in (("wmt12", "counted as discordant"), ("wmt13", "left out"))
+    ),
+    *(
+        _declared(
+            f"{identity}.pooled",
+            f"{title} pooled",
+            f"As {title}, averaged over all sources of all language pairs.",
+            shown=False,
+        )
+        for identity, title in (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
+    ),
+)
+"""What is made only for who asks for it."""
+TAUS: dict[str, dict[TauVariant, str]] = {
+    "official": {
+        "wmt12": "segment.tau.official.wmt12",
+        "wmt13": "segment.tau.official.wmt13",
+        "wmt14": "segment.tau.official",
+    },
+    "primary": {"wmt12": "segment.tau.wmt12", "wmt13": "segment.tau.wmt13", "wmt14": "segment.tau.primary"},
+}
+"""Statistics that are taus over preferences, by selection of the preferences and by variant."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What one statistic of one metric is taken over."""
+
+    count: int = 0
+    undefined: int = 0
+    """Of `count`'s kind, how many are left out as undefined."""
+    values: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """What a mean over sources is taken over; empty for other statistics."""
+    detail: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_mean(cls, values: FloatArray) -> Basis:
+        """Return the basis of the mean of what is not NaN."""
+        defined = values[~np.isnan(values)]
+        return cls(len(defined), len(values) - len(defined), defined)
+
+    @classmethod
+    def together(cls, parts: Sequence[Basis]) -> Basis:
+        """Return the basis of a mean over several scopes."""
+        values = np.concatenate([part.values for part in parts])
+        return cls(sum(part.count for part in parts), sum(part.undefined for part in parts), values)
+
+
+Measured = tuple[FloatArray, dict[str, Basis]]
+"""Additive columns of one metric, shape (units, k), and by statistic what it is taken over."""
+
+
+class StatisticSet(ABC):
+    """Statistics that share their columns."""
+
+    units: int
+    stream: str = ""
+    """Name of the random stream of its units, besides the language pair."""
+    test_stream: str
+    """Name of the random stream of tests."""
+    shared: FloatArray
+    """Additive columns that all metrics have in common, shape (units, h)."""
+
+    @abstractmethod
+    def measure(self, scored: CandidateScores) -> Measured:
+        """Turn scores of the language pair's candidates into columns."""
+
+    @abstractmethod
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Turn summed columns, shape (..., h) and (..., k), into values by statistic, shape (...)."""
+
+    def pooled(self, identity: str) -> int | None:
+        """Return the column of the sum that a pooled mean divides by the next column, None of other statistics."""
+        return None
+
+
+class SegmentStatistics(StatisticSet):
+    """Agreement inside sources."""
+
+    test_stream = "SegmentFigures"
+
+    def __init__(self, language_pair: LanguagePairData, wanted: Collection[str] = DEFAULT) -> None:
+        self.language_pair, self.units = language_pair, language_pair.sources
+        judged = language_pair.judged
+        self.judged = judged
+        self.offsets = offsets_of(np.bincount(language_pair.source[judged], minlength=self.units))
+        sizes = np.diff(self.offsets)
+        if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
+            what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
+            raise DataError(
+                f"{what} {MOST_PAIRS:,} pairs or fewer in total, use fewer candidates", file=language_pair.where
+            )
+        self.human = merge_ties(language_pair.human, language_pair.offsets)[judged]
+        self.source = language_pair.source[judged]
+        self.classes = distinct(self.human, self.source, self.units)
+        self.ranks = average_ranks(self.human, self.offsets, tie=0.0)
+        self.centre = self.human.mean() if len(self.human) else 0.0
+        self.shared = np.zeros((self.units, 0))
+        self.wanted = frozenset(wanted)
+        self.places: dict[str, int] = {}
+        """First column of every block of columns that is made."""
+        start = 0
+        for block, width in _BLOCKS.items():
+            if block in self.wanted:
+                self.places[block], start = start, start + width
+        for selection in language_pair.pairs:
+            if self.wanted.intersection(_TAU_OF[selection]):
+                self.places[selection], start = start, start + 3
+
+    def pooled(self, identity: str) -> int | None:
+        """Return the column of the summed rho of `identity`."""
+        return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
+
+    def measure(self, scored: CandidateScores) -> Measured:
+        """Return rho, moments, pair counts and the accuracy with calibrated ties of every source."""
+        scores = scored.scores[self.judged]
+        blocks: dict[str, FloatArray] = {}
+        # merged by `part_of`, before they were standardised
+        ranks = average_ranks(scores, self.offsets, tie=0.0)
+        rho = group_pearson(ranks, self.ranks, self.offsets)
+        size = np.diff(self.offsets).astype(np.float64)
+        distance = np.bincount(self.source, weights=(ranks - self.ranks) ** 2, minlength=self.units)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            formula = np.where(np.isnan(rho), np.nan, 1 - 6 * distance / (size * (size**2 - 1)))
+        counts = count_pairs(self.human, scores, self.offsets)
+        classes = np.minimum(self.classes, distinct(scores, self.source, self.units))
+        means = {
+            "segment.spearman": rho,
+            "segment.spearman-ye07": formula,
+            "segment.kendall-b": tau_b(counts),
+            "segment.kendall-c": tau_c(counts, size, classes),
+        }
+        blocks |= {identity: _defined(values) for identity, values in means.items()}
+        basis = {identity: Basis.of_mean(values) for identity, values in means.items()}
+        if "segment.acc-eq" in self.places:
+            calibration = calibrate(self.human, scores, self.offsets)
+            widened = calibration.epsilon * (1 + 1e-12)
+            tied = count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
+            blocks["segment.acc-eq"] = _defined(accuracy_with_ties(tied))
+            basis["segment.acc-eq"] = Basis(
+                calibration.groups, self.units - calibration.groups, detail={"epsilon": float(calibration.epsilon)}
+            )
+        blocks["segment.tau.scores"] = counts[:, :3].astype(np.float64)
+        basis["segment.tau.scores"] = Basis(int(counts[:, :3].sum()))
+        # any constant does, but what is swapped between metrics must be shifted alike
+        mean = 0.0 if scored.standardised or not len(scores) else scores.mean()
+        sums = moments(self.human - self.centre, scores - mean)
+        by_source = [np.bincount(self.source, weights=column, minlength=self.units) for column in sums.T]
+        blocks["segment.pearson"] = np.stack(by_source, axis=1)
+        basis["segment.pearson"] = Basis(len(scores))
+        for selection, pairs in self.language_pair.pairs.items():
+            blocks[selection] = tau_counts(scored.scores, pairs, self.language_pair.source, self.units).astype(float)
+            basis |= dict.fromkeys(_TAU_OF[selection], Basis(len(pairs.better)))
+        return np.concatenate([blocks[block] for block in self.places], axis=1), basis
+
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the segment level."""
+        values: StatisticValues = {}
+        for block, place in self.places.items():
+            if block == "segment.tau.scores":
+                values[block] = tau(own[..., place : place + 3])
+            elif block == "segment.pearson":
+                values[block] = pearson_of_moments(own[..., place : place + 6])
+            elif block in TAUS:
+                counts = own[..., place : place + 3]
+                values |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
+                if block == "primary":
+                    values["segment.consistency"] = consistency_share(counts)
+            else:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    values[block] = values[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
+        return {identity: value for identity, value in values.items() if identity in self.wanted}
+
+
+_BLOCKS = {
+    "segment.spearman": 2,
+    "segment.spearman-ye07": 2,
+    "segment.kendall-b": 2,
+    "segment.kendall-c": 2,
+    "segment.acc-eq": 2,
+    "segment.tau.scores": 3,
+    "segment.pearson": 6,
+}
+"""Columns of the statistics that need no preferences."""
+_TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["primary"].values(), "segment.consistency")}
+
+
+class DocumentStatistics(StatisticSet):
+    """Agreement inside documents: systems by their mean scores."""
+
+    stream = "documents"
+    test_stream = "DocumentFigures"
+
+    def __init__(self, language_pair: LanguagePairData) -> None:
+        self.units = int(language_pair.document.max()) + 1 if len(language_pair.document) else 0
+        known = language_pair.judged & (language_pair.document[language_pair.source] >= 0)
+        self.rows = np.flatnonzero(known)
+        cell = (
+            language_pair.document[language_pair.source[known]] * len(language_pair.systems)
+            + language_pair.system[known]
+        )
+        cells, self.cell = np.unique(cell, return_inverse=True)
+        self.size = np.bincount(self.cell, minlength=len(cells))
+        self.offsets = np.searchsorted(cells // max(len(language_pair.systems), 1), np.arange(self.units + 1)).astype(
+            np.int64
+        )
+        self.human = self._means(language_pair.human)
+        self.shared = np.zeros((self.units, 0))
+
+    def _means(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(self.cell, weights=values[self.rows], minlength=len(self.size)) / self.size)
+
+    def measure(self, scored: CandidateScores) -> Measured:
+        """Return rho of every document."""
+        rho = group_spearman(self._means(scored.system_scores), self.human, self.offsets)
+        defined = int((~np.isnan(rho)).sum())
+        return _defined(rho), {"document.spearman": Basis(defined, self.units - defined)}
+
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistic of the document level."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {"document.spearman": own[..., 0] / own[..., 1]}
+
+
+def _defined(values: FloatArray) -> FloatArray:
+    """Return two columns whose summed ratio is the mean of what is defined."""
+    known = ~np.isnan(values)
+    return np.stack([np.where(known, values, 0.0), known], axis=1)

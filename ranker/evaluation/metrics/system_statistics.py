@@ -1,0 +1,106 @@
+"""Agreement about whole systems, from sums over sources."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.errors import DataError, counted
+from ranker.evaluation.correlation.correlation import pearson_rows
+from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
+from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
+from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, StatisticValues
+from ranker.evaluation.systems.human_ranking import expected_wins
+
+MOST_VALUES = 50_000_000
+"""Differences of two systems, by sources or resamples, that are in memory at once."""
+
+
+class SystemStatistics(StatisticSet):
+    """Agreement about the order of systems.
+
+    By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
+    2013): the mean over opponents of wins / (wins + losses). By a metric it is the score of the summed statistics of
+    all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
+    the limit of many sources; of people, pairs of systems that were never compared are left out.
+    """
+
+    test_stream = "SystemFigures"
+
+    def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:
+        self.language_pair, self.units = language_pair, language_pair.sources
+        self.size = len(language_pair.systems)
+        if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
+            of = f"{counted(self.units, 'source')} and {counted(resamples, 'resample')}"
+            what = f"{self.size:,} systems are too many to compare all pairs, with {of}: use --level segment"
+            raise DataError(f"{what}, fewer --resamples or fewer systems", file=language_pair.where)
+        self.first, self.second = np.triu_indices(self.size, 1)
+        self.rows = np.flatnonzero(language_pair.system >= 0)
+        self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
+        self.preferences = language_pair.pairs.get("primary") or language_pair.pairs.get("official")
+        self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
+
+    def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
+        """Return sums, counts, differences and squared differences of systems for every source."""
+        known = ~np.isnan(scores[self.rows])
+        values, present = np.zeros((2, self.units, self.size))
+        values.flat[self.cell[known]] = scores[self.rows][known]
+        present.flat[self.cell[known]] = 1.0
+        both_present = present[:, self.first] * present[:, self.second]
+        apart = (values[:, self.first] - values[:, self.second]) * both_present
+        return np.concatenate([*([values, present] if means else []), apart, apart * apart], axis=1)
+
+    def _by_preferences(self) -> FloatArray:
+        """Return wins over every other system, net wins and their squares for every source."""
+        assert self.preferences is not None
+        language_pair = self.language_pair
+        winner, loser = language_pair.system[self.preferences.better], language_pair.system[self.preferences.worse]
+        code = (language_pair.source[self.preferences.better] * self.size + winner) * self.size + loser
+        wins = np.bincount(code, minlength=self.units * self.size**2).reshape(self.units, self.size, self.size)
+        net = (wins[:, self.first, self.second] - wins[:, self.second, self.first]).astype(np.float64)
+        return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
+
+    def measure(self, scored: CandidateScores) -> Measured:
+        """Return sums of scores or statistics of every system, and differences of scores for every two."""
+        columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
+        if scored.statistics is not None:
+            width = scored.statistics.shape[1]
+            values = np.zeros((self.units * self.size, width))
+            values[self.cell] = scored.statistics[self.rows]
+            columns.append(values.reshape(self.units, self.size * width))
+        pairs, systems = Basis(len(self.first)), Basis(self.size)
+        basis = {"system.accuracy": pairs, "system.spa": pairs, "system.pearson": systems}
+        return np.concatenate(columns, axis=1), basis
+
+    def human(self, shared: FloatArray) -> FloatArray:
+        """Return the human scores of the systems, shape (..., systems)."""
+        size = self.size
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if self.preferences is None:
+                return np.asarray(shared[..., :size] / shared[..., size : 2 * size])
+        return expected_wins(shared[..., : size * size].reshape(*shared.shape[:-1], size, size))
+
+    def metric(self, own: FloatArray, scored: CandidateScores) -> FloatArray:
+        """Return the metric's scores of the systems, shape (..., systems)."""
+        if scored.statistics is None or scored.system_score is None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(own[..., : self.size] / own[..., self.size : 2 * self.size])
+        totals = own[..., 2 * len(self.first) :]
+        return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
+
+    def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
+        """Return the statistics of the system level."""
+        human, metric = self.human(shared), self.metric(own, scored)
+        pairs = len(self.first)
+        by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)
+        by_metric = self._differences(own, 2 * self.size if scored.statistics is None else 0)
+        compared = np.where(by_people[1] > 0, limit_p_values(*by_people), np.nan)
+        return {
+            "system.accuracy": pairwise_accuracy(human, metric) if pairs else np.full(human.shape[:-1], np.nan),
+            "system.spa": soft_accuracy(compared, limit_p_values(*by_metric)),
+            "system.pearson": pearson_rows(human, metric),
+        }
+
+    def _differences(self, columns: FloatArray, start: int) -> tuple[FloatArray, FloatArray]:
+        pairs = len(self.first)
+        return columns[..., start : start + pairs], columns[..., start + pairs : start + 2 * pairs]

@@ -1,0 +1,1 @@
+"""Extractors made of others, and scores from files."""

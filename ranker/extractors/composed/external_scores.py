@@ -1,0 +1,235 @@
+"""External scores: scores of the candidates that another program computed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from ranker import notation
+from ranker.arrays import FloatArray
+from ranker.corpora.column_names import is_known_metric, is_negated, lower_is_better
+from ranker.corpora.dataset import Dataset, source_place, view
+from ranker.corpora.formats.segment_scores import SegmentScores
+from ranker.corpora.judgements import mean_ratings, rating_names
+from ranker.corpora.records import shown
+from ranker.errors import DataError, OptionError, counted, nearest
+from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
+from ranker.extractors.composed.direction import opposed_to_chrf
+from ranker.files import STDIN, printable
+from ranker.signature import escaped
+
+Direction = Literal["auto", "higher", "lower"]
+KEY = "given"
+_SCORE_FILE = re.compile(r"\.score(\.gz)?\Z")
+_NOT_IN_NAMES = re.compile(r"[\s\[\],=]")
+
+
+@dataclass(frozen=True)
+class ExternalScores(SentenceMean):
+    """Scores of segments that another program computed, as COMET (Rei et al. 2020), MetricX, or a language model.
+
+    They come from a file, or without one from the column or rating of the data set that is called `name`. Documents and
+    systems score the mean of their segments. No text is looked at, so only the candidates of the data set have a score:
+    references as candidates and hypotheses against each other have none.
+
+    Parameters
+    ----------
+    file : str, optional
+        Score file of mt-metrics-eval, JSON of ``comet-score --to_json``, CSV, TSV or JSONL with a score in every row,
+        or one score a line; or a folder with a file of one score a line for each system. Models keep the name, not the
+        file.
+    name : str, default "given"
+        What the scores are called; by default the name of the file up to its first full stop.
+    direction : {"auto", "higher", "lower"}, default "auto"
+        Which scores are better. ``auto`` goes by the name, as for columns of judgements: lower for ``metricx``, ``ter``
+        or ``errors``, unless none is above 0, so that they are negated, as WMT publishes MetricX; else higher, with a
+        note unless it is the name of a known metric. In files called ``.score``, as mt-metrics-eval has them, higher is
+        better unless errors are above 0. Scores that are opposed to chrF are refused until the direction is given.
+    """
+
+    family: ClassVar[FeatureFamily] = "other"
+    needs_references: ClassVar[bool] = False
+    is_fraction: ClassVar[bool] = False
+    knows_new_texts: ClassVar[bool] = False
+    file: str | None = None
+    # of the class it is the key in the registry, of an instance what its scores are called
+    name: str = KEY  # type: ignore[misc]
+    direction: Direction = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse names that the notation cannot hold."""
+        if self.file == STDIN:
+            raise OptionError("given[file=-]: expected a file name, because the file is read more than once")
+        if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
+            what = "expected a name without spaces, brackets, commas or equals signs"
+            raise OptionError(f"given[name={printable(self.name)}]: {what}")
+
+    @classmethod
+    def from_notation(cls, text: str) -> ExternalScores:
+        """Make the extractor that `text` names, such as ``given[file=comet.tsv]``; without a name it is the file's."""
+        options = dict(notation.parse(text).options)
+        if "file" in options and "name" not in options:
+            options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
+        return notation.build(cls, KEY, options)
+
+    def __str__(self) -> str:
+        """Write name and direction; the file is where scores of some data are, and no part of the identity."""
+        options = {"name": (self.name, KEY), "direction": (self.direction, "auto")}
+        changed = ((option, value) for option, (value, default) in options.items() if value != default)
+        return str(notation.Spec(KEY, tuple(changed)))
+
+    def signature(self) -> str:
+        """Return name and direction, and the digest of the file."""
+        digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
+        options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower", **digest}
+        return str(notation.Spec(KEY, tuple(options.items())))
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """True if more is better: as told, else unless the name is that of errors, which negated ones become."""
+        return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
+
+    def check_ready(self) -> None:
+        """Read the file."""
+        self._scores  # noqa: B018 - kept once it is read
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return None: a ranker learns by itself which scores of a feature are better."""
+        return None
+
+    def metric_note(self, dataset: Dataset) -> str | None:
+        """Return which scores are taken to be better, or None; scores opposed to chrF on `dataset` are refused.
+
+        They are accepted, with a note, if the direction was given.
+        """
+        sign, note = (1.0 if self.higher_is_better else -1.0), self.direction_note(dataset)
+        share = opposed_to_chrf(dataset, lambda part, rows: sign * self.sentence_scores(part)[rows])
+        if share is None:
+            return note
+        opposed = f"prefers candidates with lower chrF in {share:.0%} of the sources"
+        if self.direction != "auto":
+            return f"{self}: {opposed}: check the direction"
+        stated = f"given[{f'file={self.file}' if self.file else f'name={self.name}'},direction=higher]"
+        what = f"{self}: {opposed}, so its direction is in doubt: state it, as {stated} or direction=lower"
+        raise DataError(what, file=dataset.name)
+
+    def direction_note(self, dataset: Dataset | None = None) -> str | None:
+        """Return which scores are taken to be better and why, unless it was told or the name says all; else None."""
+        if self.direction != "auto":
+            return None
+        if not lower_is_better(self.name):
+            unknown = "higher is taken to be better, because its name does not say; otherwise add direction=lower"
+            return None if is_known_metric(self.name) or self._is_score_file else f"{self}: {unknown}"
+        values = np.zeros(0)
+        if self._scores is not None:
+            values = self._scores.values
+        elif dataset is not None:
+            values = _rated(dataset, self)["value"].to_numpy(np.float64)
+        if self._sign(values) < 0:
+            what = "no score is above 0" if np.nanmax(values) <= 0.0 else "this is a score file of mt-metrics-eval"
+            return f"{self}: {what}, so errors are negated: their signs are turned; otherwise add direction=lower"
+        return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
+
+    def _sign(self, values: FloatArray) -> float:
+        """Return -1 if `values`, all that there are, are negated errors, else 1."""
+        known = values[~np.isnan(values)]
+        if self.direction != "auto" or not len(known):
+            return 1.0
+        highest = 0.0 if self._is_score_file else known.max()
+        return -1.0 if is_negated(self.name, known.min(), highest) else 1.0
+
+    def with_files(self, files: Mapping[str, str]) -> Self:
+        """Return this extractor with the file that is given for its name, if there is one."""
+        return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
+
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,)."""
+        if self._scores is None:
+            scores = _of_column(dataset, self)
+        elif self._column in dataset.candidates:
+            scores = dataset.candidates[self._column].to_numpy(np.float64)
+        else:
+            scores = _of_candidates(dataset, self, ())
+        lacking = np.flatnonzero(np.isnan(scores))
+        if len(lacking):
+            row = int(lacking[0])
+            where = source_place(dataset, int(dataset.candidate_source[row]))
+            system = shown(dataset.candidates["system"].iloc[row])
+            many = f"{len(lacking):,} of {counted(len(dataset), 'candidate')}"
+            what = f"no score {shown(self.name)} of system {system} for {where} ({many} have none)"
+            raise DataError(
+                f"{what}: expected one for every candidate", file=None if self._scores is None else self._scores.file
+            )
+        return scores
+
+    def in_order(self, number: int, things: str) -> FloatArray:
+        """Return the scores of the file in its order, for `number` of some `things` that are no candidates."""
+        if self._scores is None:
+            raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
+        return self._sign(self._scores.values) * self._scores.in_order(number, things)
+
+    @property
+    def _column(self) -> str:
+        """Column of the candidates that holds the scores of the file, once they are attached."""
+        stated = "" if self.direction == "auto" else f" {self.direction}"
+        return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
+
+    @property
+    def _is_score_file(self) -> bool:
+        return self.file is not None and _SCORE_FILE.search(self.file) is not None
+
+    @functools.cached_property
+    def _scores(self) -> SegmentScores | None:
+        return None if self.file is None else SegmentScores.read(self.file, self.name)
+
+
+def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
+    """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
+    return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, ExternalScores)}
+
+
+def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
+    """Return a data set, not yet cut to language `pairs`, with the scores that `extractors` read from files."""
+    in_files = {
+        part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
+    }
+    new = {
+        column: _of_candidates(dataset, part, tuple(pairs))
+        for column, part in in_files.items()
+        if column not in dataset.candidates
+    }
+    return dataclasses.replace(dataset, candidates=dataset.candidates.assign(**new)) if new else dataset
+
+
+@view
+def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str, ...]) -> FloatArray:
+    scores = extractor._scores
+    assert scores is not None
+    return extractor._sign(scores.values) * scores.of_candidates(dataset, pairs)
+
+
+@view
+def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
+    """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
+    ratings = _rated(dataset, extractor)
+    if not len(ratings):
+        known = rating_names(dataset)
+        listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
+        available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
+        what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
+        raise DataError(f"{what}: give a file, as --given {extractor.name}=FILE", file=dataset.name)
+    values = ratings["value"].to_numpy(np.float64)
+    return extractor._sign(values) * mean_ratings(dataset, ratings, values)
+
+
+def _rated(dataset: Dataset, extractor: ExternalScores) -> pd.DataFrame:
+    """Return the rows of the ratings that are called as the scores are."""
+    return dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]

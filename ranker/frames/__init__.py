@@ -1,1 +1,0 @@
-"""Data frames in and out, and scikit-learn."""

@@ -1,0 +1,342 @@
+"""Feature sets: the named lists of extractors in ``features/*.toml``, and the matrix that they make."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ranker import notation, share
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset, source_place, view
+from ranker.corpora.own_references import references_among_candidates, scored_apart
+from ranker.corpora.source_keys import UInt32Array
+from ranker.errors import DataError, OptionError, nearest, note_logger
+from ranker.extractors import registry
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, join_notes
+from ranker.extractors.composed.external_scores import given_files, with_given_scores
+from ranker.files import display_name, read_text, sha256
+from ranker.ranking.reference_candidates import references_apart
+from ranker.storage.plain_data import parse_toml
+
+_LOG = note_logger(__name__)
+_KEPT_ROWS = 20_000
+"""Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
+_PART = 10_000
+"""Candidates of larger ones whose columns are computed together."""
+
+
+@dataclass(frozen=True)
+class FeatureSetFile:
+    """One file of ``features/``: a named list of extractors and where it comes from."""
+
+    name: str
+    description: str
+    extractors: tuple[str, ...]
+    source: str = ""
+
+
+def feature_set_files() -> dict[str, FeatureSetFile]:
+    """Return the declared feature sets, sorted by name."""
+    sets = {}
+    for path in sorted(share.directory("features").glob("*.toml")):
+        try:
+            sets[path.stem] = _read_file(path.stem, read_text(path), display_name(path))
+        except DataError as error:
+            _LOG.warning("ranker: note: feature set skipped: %s", error)
+    return sets
+
+
+@functools.lru_cache(maxsize=256)
+def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
+    try:
+        return msgspec.convert({**parse_toml(text, file), "name": name}, FeatureSetFile)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{error}: expected description and extractors", file=file) from None
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """A list of extractors whose columns stand side by side."""
+
+    extractors: tuple[Extractor, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> FeatureSet:
+        """Make a feature set from extractors and names of declared sets, separated by commas."""
+        declared = feature_set_files()
+        specs: list[str] = []
+        in_any_case = {name.lower(): name for name in declared}
+        for part in notation.split(text):
+            name = in_any_case.get(part.lower())
+            specs.extend(declared[name].extractors if name else [part])
+        extractors = []
+        for spec in specs:
+            name = spec.partition("[")[0].strip()
+            if name not in registry.BUILT_IN and name in declared:
+                raise OptionError(f"{spec!r}: a feature set has no options; list its extractors instead")
+            unknown = registry.registered(name.partition(".")[0]) not in registry.names()
+            if unknown and (hint := nearest(spec, [*declared, *registry.names()])):
+                raise OptionError(f"unknown metric, feature or feature set {spec!r}{hint}")
+            extractors.append(registry.make_features(spec))
+        feature_set = cls(tuple(extractors))
+        twice = [column for column, count in Counter(feature_set.columns).items() if count > 1]
+        if twice:
+            raise OptionError(f"column {twice[0]!r} is duplicated in {text!r}")
+        return feature_set
+
+    def __str__(self) -> str:
+        """Write the extractors in their notation, separated by commas."""
+        return ",".join(map(str, self.extractors))
+
+    def signature(self) -> str:
+        """Return the signatures of the extractors, or the name of a declared set with a digest of them."""
+        whole = ",".join(extractor.signature() for extractor in self.extractors)
+        for file in feature_set_files().values():
+            if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
+                return f"{file.name}#{sha256(whole.encode())[:8]}"
+        return whole
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(column for extractor in self.extractors for column in extractor.columns)
+
+    @property
+    def families(self) -> tuple[FeatureFamily, ...]:
+        """Family of every column."""
+        return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
+
+    @property
+    def signs(self) -> FloatArray:
+        """1 for every column of which higher values are better, else -1."""
+        lower = {column for extractor in self.extractors for column in extractor.lower_is_better}
+        return np.array([-1.0 if column in lower else 1.0 for column in self.columns])
+
+    @property
+    def names_files(self) -> bool:
+        """Whether it says where scores from elsewhere are, which models must not: they keep the names of scores."""
+        return any(given_files(self.members).values())
+
+    @property
+    def pretraining_sources(self) -> UInt32Array:
+        """The `short_keys` of judged sources that extractors learnt from before training."""
+        keys = (part.pretraining_sources for part in self.members)
+        return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
+
+    def with_files(self, files: Mapping[str, str]) -> FeatureSet:
+        """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""
+        return FeatureSet(tuple(extractor.with_files(files) for extractor in self.extractors))
+
+    def fit(self, dataset: Dataset) -> FeatureSet:
+        """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
+        return FeatureSet(
+            tuple(
+                extractor.fit(dataset) if extractor.fit_scope == "train" else extractor for extractor in self.extractors
+            )
+        )
+
+    def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
+        """Return what `fit` returns, and all columns of `dataset` for a ranker to learn from.
+
+        They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
+        `Extractor.fit_transform`. What is learnt is learnt from the candidates of the mask `rows`, by default from all.
+        """
+        self.check_ready()
+        learnt_from = dataset if rows is None else dataset.select_candidates(rows)
+        self.check_references(learnt_from)
+        results = [
+            extractor.fit_transform(learnt_from) if extractor.fit_scope == "train" else None
+            for extractor in self.extractors
+        ]
+        pairs = zip(self.extractors, results, strict=True)
+        fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
+        return fitted, fitted._matrix(
+            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool), rows
+        )
+
+    def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
+        """Return what the extractors learnt, by their place in the list."""
+        states = {f"extractor{index}": extractor.state() for index, extractor in enumerate(self.extractors)}
+        return {name: state for name, state in states.items() if state}
+
+    def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
+        """Return the feature set as it was when `states` were taken."""
+        return FeatureSet(
+            tuple(
+                extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
+                for index, extractor in enumerate(self.extractors)
+            )
+        )
+
+    def columns_of(self, extractors: npt.ArrayLike) -> BoolArray:
+        """Return the mask of the columns of some extractors, (..., extractors) to (..., columns)."""
+        return np.repeat(
+            np.asarray(extractors, dtype=bool), [len(extractor.columns) for extractor in self.extractors], axis=-1
+        )
+
+    def missing_requirement(self, dataset: Dataset) -> str | None:
+        """Return why some extractors have too few references in `dataset` to learn from, or None."""
+        return join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the extractors are made of."""
+        return tuple(part for extractor in self.extractors for part in extractor.members)
+
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return what a user should know about the columns of `transform`, each thing once, or None."""
+        return join_notes(extractor.note(extractor.computed_on(dataset, rows)[0]) for extractor in self.extractors)
+
+    def transform(
+        self,
+        dataset: Dataset,
+        *,
+        partial: bool = False,
+        used: BoolArray | None = None,
+        rows: BoolArray | None = None,
+    ) -> FloatArray:
+        """Return all columns, shape (candidates, columns).
+
+        Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
+        `missing_requirement`).
+        """
+        if not partial:
+            self.check_references(dataset if rows is None else dataset.select_candidates(rows))
+        is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
+        known = [None] * len(self.extractors)
+        if len(dataset) <= _KEPT_ROWS or not all(extractor.by_shards for extractor in self.extractors):
+            return self._matrix(dataset, known, is_used, rows)
+        # vectors of texts that several extractors use are kept for a part only
+        dataset = with_given_scores(dataset, self.members)
+        selected = np.ones(len(dataset), dtype=bool) if rows is None else rows
+        parts = []
+        for part in np.split(np.arange(len(dataset.sources)), self._cuts(dataset)):
+            chosen = np.isin(np.arange(len(dataset.sources)), part)
+            mask = selected[chosen[dataset.candidate_source]]
+            parts.append(self._matrix(dataset.select_sources(chosen), known, is_used, mask))
+        return np.concatenate(parts)
+
+    @staticmethod
+    def _cuts(dataset: Dataset) -> Int64Array:
+        """Return the sources at which parts of about `_PART` candidates begin, but the first."""
+        return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
+
+    def _matrix(
+        self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None
+    ) -> FloatArray:
+        """Put the columns of the `selected` candidates side by side; those in `known` are made already."""
+        self.check_ready()
+        if selected is not None and not selected.all():
+            # files of scores may list those of all candidates
+            dataset = with_given_scores(dataset, self.members)
+        chosen = dataset if selected is None else dataset.select_candidates(selected)
+        parts = []
+        for extractor, ready, is_used in zip(self.extractors, known, used, strict=True):
+            if not is_used:
+                parts.append(np.zeros((len(chosen), len(extractor.columns))))
+            elif ready is not None:
+                parts.append(_own_columns(extractor, chosen, ready))
+            else:
+                computed_on, rows = extractor.computed_on(dataset, selected)
+                parts.append(_own_columns(extractor, computed_on)[rows])
+        return self._joined(chosen, parts)
+
+    def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
+        """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
+        self.check_ready()
+        check_new_texts(self.extractors, "references")
+        others = references_apart(dataset)
+        together, rows = references_among_candidates(dataset)
+        parts = []
+        for extractor in self.extractors:
+            if extractor.missing_requirement(dataset):
+                parts.append(np.zeros((len(others), len(extractor.columns))))
+            elif exclude_self:
+                parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))
+            else:
+                parts.append(_columns(extractor, together)[rows])
+        return self._joined(others, parts)
+
+    def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:
+        """Put columns side by side, and refuse those that are no finite numbers."""
+        matrix = np.concatenate(parts, axis=1)
+        bad = np.argwhere(~np.isfinite(matrix))
+        if len(bad):
+            row, column = bad[0]
+            raise DataError(
+                f"column {self.columns[column]!r} is {matrix[row, column]} for system "
+                f"{dataset.candidates['system'].iloc[row]!r} of {source_place(dataset, dataset.candidate_source[row])}"
+            )
+        return matrix
+
+    def check_ready(self) -> None:
+        """Raise an error if anything that columns are made with is not installed, before others take their time."""
+        for extractor in self.extractors:
+            extractor.check_ready()
+
+    def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
+        """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any."""
+        needy = [extractor for extractor in self.extractors if extractor.needs_references]
+        empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
+        if sources is not None:
+            empty &= sources
+        if needy and empty.any():
+            source = int(np.argmax(empty))
+            raise DataError(
+                f"{source_place(dataset, source)} has no reference, which column {needy[0].columns[0]!r} requires "
+                f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
+                "choose features that need none, such as consensus"
+            )
+
+
+def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
+    """Return the columns of one extractor, unless `ready`; 0 where it lacks references, which are scored apart."""
+    if not extractor.needs_references:
+        return _columns(extractor, dataset) if ready is None else ready
+    has_reference = np.diff(dataset.reference_offsets) > 0
+    rows = has_reference[dataset.candidate_source]
+    whole = dataset if rows.all() else with_given_scores(dataset, extractor.members)
+    columns = np.zeros((len(dataset), len(extractor.columns)))
+    if ready is None:
+        referenced = _referenced(whole)
+        if not len(referenced) or extractor.missing_requirement(dataset):
+            return columns
+        columns[rows] = _columns(extractor, referenced)
+    else:
+        columns[rows] = ready[rows]
+    apart, own = scored_apart(dataset)
+    if len(apart):
+        columns[apart] = extractor.fit_ranked(dataset).transform_references(dataset, references_apart(dataset))[own]
+    return columns
+
+
+@view
+def _referenced(dataset: Dataset) -> Dataset:
+    """Return the sources with a reference."""
+    return dataset.select_sources(np.diff(dataset.reference_offsets) > 0)
+
+
+def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
+    """Return the columns of one extractor, which learns from `dataset` first if it is of scope ``ranked``."""
+    # what was learnt in training is no part of the value by which a view is found
+    learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
+    if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
+        return _computed(extractor, dataset)
+    return _kept_columns(dataset, extractor)
+
+
+@view
+def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
+    return _computed(extractor, dataset)
+
+
+def _computed(extractor: Extractor, dataset: Dataset) -> FloatArray:
+    columns = extractor.fit_ranked(dataset).transform(dataset)
+    return checked(extractor, "transform", columns, (len(dataset), len(extractor.columns)))

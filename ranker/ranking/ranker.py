@@ -1,0 +1,673 @@
+"""The ranker: a feature set, a standardiser and a ranking SVM, over data sets.
+
+A ranker's scores order the candidates of one source. They are no calibrated quality: scores of different sources are
+not comparable.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import html
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.checks.faults import fault_note, faults, without_votes
+from ranker.corpora.catalogue.candidate_rows import (
+    CandidateRows,
+    Candidates,
+    candidate_rows,
+    labelled,
+    scored_apart_from_itself,
+)
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.own_references import only_references
+from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
+from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
+from ranker.extractors.base import join_notes
+from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
+from ranker.extractors.target_language import ENGLISH, other_language
+from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
+from ranker.ranking.inputs import usable
+from ranker.ranking.reference_candidates import ReferenceCandidates
+from ranker.ranking.scorers import rank_by
+from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
+from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
+from ranker.ranking.weight_sets import LARGEST, WeightSets
+from ranker.signature import make_signature
+from ranker.storage.escapes import markdown_text
+from ranker.storage.model_files import StoredModel, content_digest, read_model, write_model
+from ranker.storage.plain_data import record
+from ranker.version import VERSION
+
+_LOG = note_logger(__name__)
+_SOURCES = "sources"
+_FAR = 3.0
+"""Standard deviations from the mean in training beyond which the median of given scores is far outside."""
+
+
+class Ranker:
+    """A metric learnt from human rankings.
+
+    Parameters
+    ----------
+    features : str, default "auto"
+        Extractors in their notation and names of feature sets, separated by commas; ``auto`` is the standard set for
+        the language of the training data.
+    C : float or "auto", default "auto"
+        Penalty of a misordered pair; ``auto`` is chosen by cross-validation over sources.
+    loss : {"squared_hinge", "hinge"}
+        Loss per pair.
+    kind : str, default "auto"
+        Kind of judgement to learn from: ``preferences``, ``fluency``, ``mqm``, ..., or a rating of the data;
+        ``NAME:lower`` or ``NAME:higher`` sets which values are better.
+    pairs : {"aggregated", "judgements", "balanced"}
+        How preferences become training pairs: one per pair of candidates, one per judgement, or aggregated with the
+        same total weight per language pair.
+    seed : int, default 0
+    references_as_candidates : bool, default False
+        Learn from references as candidates that are better than every output.
+    exclude_self : bool, default False
+        Score references that are candidates without themselves.
+    base : str, optional
+        Model file or included ranker to adapt: its features are kept, its weights change only as far as the judgements
+        require.
+    nonnegative : bool, default False
+        Let no feature count against its direction: weights are at least 0, or at most 0 where lower is better.
+
+    Attributes
+    ----------
+    settings : Settings
+        The parameters.
+    feature_set : FeatureSet
+    mean, scale : float array, shape (columns,)
+    weight_sets : WeightSets
+        A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
+    base : ParentModel or None
+        What it is adapted from.
+    training : Training or None
+        What it was trained on; None before.
+    training_notes : tuple of str
+        What a user should know about the training: what ``auto`` chose, and why.
+    confidence : tuple of Confidence or None
+        What margins mean to people, for every weight set; empty if that was not learnt, see `calibrate`.
+    """
+
+    mean: FloatArray
+    scale: FloatArray
+    weight_sets: WeightSets
+    name = "ranker"
+    """Name in tables: that of the file it was loaded from, or of the included ranker."""
+
+    def __init__(
+        self,
+        features: str = AUTO,
+        *,
+        C: float | Literal["auto"] = "auto",
+        loss: Loss = DEFAULTS.loss,
+        kind: str = DEFAULTS.kind,
+        pairs: PairCounting = DEFAULTS.pairs,
+        seed: int = DEFAULTS.seed,
+        references_as_candidates: bool = False,
+        exclude_self: bool = False,
+        base: str | None = None,
+        nonnegative: bool = False,
+    ) -> None:
+        self.settings = Settings(
+            features, C, loss, kind, pairs, seed, references_as_candidates, exclude_self, base, nonnegative
+        )
+        self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
+        if self.feature_set.names_files:
+            self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
+        self.base: ParentModel | None = None
+        self.training: Training | None = None
+        self.training_notes: tuple[str, ...] = ()
+        self.confidence: tuple[Confidence | None, ...] = ()
+        self._sources: UInt32Array = np.zeros(0, dtype=np.uint32)
+        self._stored: StoredModel | None = None
+        if base is not None:
+            parent, name = Ranker.load(base), Path(base).name
+            self.settings = dataclasses.replace(self.settings, base=name)
+            self.feature_set, self.mean, self.scale = parent.feature_set, parent.mean, parent.scale
+            self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets)
+
+    def __repr__(self) -> str:
+        """Return the features, and what it was trained on."""
+        features = self.settings.features
+        name = features if len(features) <= 60 else f"{features[:57]}..."
+        if self.training is None:
+            return f"<Ranker {name}: not trained>"
+        training = self.training
+        return (
+            f"<Ranker {name}: {counted(len(self.weights), 'feature')}, trained on {training.kind} of {training.data} "
+            f"({counted(training.sources, 'source')}, {counted(training.candidates, 'candidate')})>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what it is, and the features with the largest weights, for a notebook."""
+        summary = f"<p>{html.escape(repr(self))}</p>"
+        weights = self.weights_by_feature()
+        if not weights:
+            return summary
+        table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
+        return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
+
+    def weights_by_feature(self) -> dict[str, float]:
+        """Return the weight of every feature by name; nothing before it is trained."""
+        return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
+
+    def fit(self, candidates: Candidates) -> Ranker:
+        """Learn from those of the `candidates`, in any form that `score` takes, that people judged.
+
+        Raises
+        ------
+        DataError
+            If there are no judgements of the kind, or they order no two candidates of one source.
+        """
+        self.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
+        return self
+
+    def fit_table(self, dataset: Dataset) -> TrainingTable:
+        """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
+        settings, added, notes = self.settings, None, list[str]()
+        if settings.features == AUTO and self.base is None:
+            outputs = dataset.select_candidates(judged(dataset, resolve_kind(dataset, settings.kind)))
+            features, about = standard_features(outputs)
+            self.feature_set = FeatureSet.parse(features)
+            notes.extend(about)
+        seen = self.feature_set.pretraining_sources
+        known = among(dataset, seen)
+        if known.any():
+            # features of what an encoder learnt from look better than those of new data ever will
+            what = f"{int(known.sum()):,} of {counted(len(known), 'source')}"
+            if known.all():
+                raise DataError(f"the encoder was trained on {what}; nothing is left to learn from", file=dataset.name)
+            notes.append(f"{what} left out: the encoder was trained on them")
+            dataset = dataset.select_sources(~known)
+        scored = with_given_scores(dataset, self.feature_set.members)
+        kind = resolve_kind(scored, settings.kind)
+        if settings.references_as_candidates:
+            added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
+        table = TrainingTable.of(scored, kind, settings.pairs, added)
+        self.feature_set, table = table.with_features(self.feature_set, self.base)
+        if self.base is None:
+            self.mean, self.scale = standardiser(table.columns)
+        if settings.nonnegative:
+            given = (part for part in self.feature_set.members if isinstance(part, ExternalScores))
+            notes.extend(note for part in given if (note := part.metric_note(table.dataset)))
+        table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
+        self.weight_sets, self.training, note = learn_weights(
+            table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
+        )
+        self.training_notes = (*notes, *filter(None, [note]))
+        self._sources = np.union1d(short_keys(table.dataset), seen)
+        self.name = type(self).name
+        self.with_confidence(())
+        return table
+
+    def with_confidence(self, confidence: Sequence[Confidence | None]) -> Ranker:
+        """Set what margins mean to people, for every weight set, and return the ranker."""
+        self.confidence, self._stored = tuple(confidence), None
+        return self
+
+    def calibrate(self, *judged_data: Candidates) -> Ranker:
+        """Learn how often people prefer the better candidate, by the margin, from judgements of other sources.
+
+        Afterwards `rank` has the columns ``confidence`` and ``likely_tie``. Scores stay as they are.
+
+        Parameters
+        ----------
+        *judged_data : Dataset, DataFrame, list of dict, str or Path
+            Judged candidates, in any form that `score` takes. Each data set has the same total weight. Sources that the
+            ranker was trained on are left out.
+
+        Returns
+        -------
+        Ranker
+            This ranker.
+
+        Raises
+        ------
+        DataError
+            If there are no judgements, or nothing but sources of the training.
+        """
+        parts = [self.judged_margins(candidate_rows(each).dataset) for each in judged_data]
+        return self.with_confidence(
+            [fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*parts, strict=True)]
+        )
+
+    def judged_margins(self, dataset: Dataset) -> list[FloatArray]:
+        """Return margin, outcome and weight of the judged pairs that were not learnt from, for every weight set.
+
+        Arrays have the shape (3, pairs), and the weights of each add up to 1.
+        """
+        training = self._trained()
+        known = among(dataset, self._sources)
+        if known.all():
+            raise DataError("the ranker was trained on all of its sources", file=dataset.name)
+        dataset = scored_apart_from_itself(dataset.select_sources(~known))
+        kind = resolve_kind(dataset, learnt=[training.kind])
+        rows = judged(dataset, kind)
+        outputs, used = dataset.select_candidates(rows), self.weight_sets.used_by(dataset, rows)
+        columns = (self.feature_set.transform(dataset, partial=True, rows=rows) - self.mean) / self.scale
+        scores, pairs = columns @ self.weight_sets.weights.T, JudgedPairs.of(outputs, kind)
+        margins = []
+        for place, needed in enumerate(self.weight_sets.used):
+            scored = ~(needed & ~used[outputs.candidate_source[pairs.first]]).any(axis=1)
+            margin = (scores[pairs.first, place] - scores[pairs.second, place])[scored]
+            margins.append(np.stack([margin, pairs.outcome[scored], np.full(len(margin), 1 / max(len(margin), 1))]))
+        return margins
+
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins between two candidates mean to people; see `Scorer.certainty`."""
+        if not any(self.confidence):
+            return {}
+        # the last is for sources that no weight set can score
+        sets = [(each.slope, each.lapse, each.tie) if each else (np.nan,) * 3 for each in (*self.confidence, None)]
+        slope, lapse, tie = np.array(sets)[self.weight_sets.choose(dataset, rows)[np.asarray(source)]].T
+        return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
+
+    def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
+        """Return what `score` does as an array: one score per row of a frame, else per candidate.
+
+        With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
+        """
+        return np.asarray(self.contributions(candidates, rows).sum(axis=1))
+
+    def score(self, candidates: Candidates) -> pd.DataFrame:
+        """Score candidate translations.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+            A data set; a frame or records, as `ranker.from_frame` and `ranker.from_records` take them; or the name
+            or path of a corpus.
+
+        Returns
+        -------
+        DataFrame
+            Of a frame its rows, in its order and with its index, else one row per candidate: ``lp``, ``doc`` and
+            ``seg_id`` as far as they are known, ``source``, ``system``, ``text``, and ``score``: a real number, higher
+            is better, comparable inside one source only; NaN of a candidate that is the only reference of its source.
+
+        Raises
+        ------
+        DataError
+            If the candidates are not of the form they should be, or a feature needs a reference that is missing.
+        MissingError
+            If there is no corpus of that name or path.
+
+        Examples
+        --------
+        >>> from ranker import Ranker, from_records
+        >>> learnt = Ranker("bleu", C=0.01).fit(from_records([{"source": "eins", "references": ["number one"],
+        ...     "candidates": [{"system": "A", "text": "number one", "human": {"adequacy": 5}},
+        ...                    {"system": "B", "text": "a number", "human": {"adequacy": 3}}]}]))
+        >>> new = {"source": "zwei", "references": ["number two"], "candidates": ["two two", "number two"]}
+        >>> learnt.score([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score']
+        >>> learnt.rank([new])["text"].tolist()
+        ['number two', 'two two']
+        >>> learnt.explain([new]).columns.tolist()
+        ['seg_id', 'source', 'system', 'text', 'score', 'bleu']
+        """
+        rows = self._read(candidates)
+        scores = self.candidate_scores(rows.dataset)
+        return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
+
+    def rank(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
+        """Rank the candidate translations of every source; candidates and errors are those of `score`.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+        checks : bool, default True
+            Rank what is no translation behind all others of its source, without a vote in their agreement: candidates
+            that are empty, a copy of the source or a part of it, in another language, a refusal, or repeated words. If
+            there are any, a column ``fault`` names what is wrong.
+
+        Returns
+        -------
+        DataFrame
+            Sources in their order, candidates best first: the columns of `score`, and with it ``rank`` (1 best, ties
+            share the better rank), ``tied`` and ``margin`` (to the next score below; NaN where there is none). Of a
+            ranker that was calibrated also ``confidence``, the probability that people who prefer one of two
+            candidates prefer this to the next, and ``likely_tie``, whether they would call these two equal. A
+            candidate of a frame has the index of its first row. Candidates without a score are left out.
+        """
+        rows = self._read(candidates)
+        ranked = ~only_references(rows.dataset)
+        scores = self._rank_scores(rows.dataset) if checks else self.candidate_scores(rows.dataset)
+        wrong = faults(rows.dataset)[ranked] if checks else None
+        ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
+        ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
+        labels = rows.index[rows.first]
+        frame = labelled(rows.dataset).set_axis(labels)[ranked].iloc[ranking["candidate"]]
+        figures = ranking.columns.drop(["source", "candidate", "system"])
+        return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
+
+    def _rank_scores(self, dataset: Dataset) -> FloatArray:
+        """Return scores in which what is no translation has no vote, and log what it is."""
+        if note := fault_note(dataset):
+            _LOG.warning("ranker: note: %s; rank them by score with checks=False", note)
+        return without_votes(dataset, self.feature_set.extractors, self.candidate_scores)
+
+    def explain(self, candidates: Candidates) -> pd.DataFrame:
+        """Say what every feature adds to the scores, which are exactly the sums of these contributions.
+
+        Candidates and errors are those of `score`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `score`, then one for every feature, in the unit of the score.
+        """
+        rows = self._read(candidates)
+        parts = self.contributions(rows.dataset)
+        frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
+        features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
+        return rows.frame_by_row(pd.concat([frame, features], axis=1))
+
+    def _read(self, candidates: Candidates) -> CandidateRows:
+        """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
+        rows = candidate_rows(candidates)
+        note = self.note(scored_apart_from_itself(rows.dataset))
+        if note:
+            _LOG.warning("ranker: note: %s", note)
+        return rows
+
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that were learnt from."""
+        self._trained()
+        return share_among(dataset, self._sources)
+
+    def learnt_from(self, dataset: Dataset) -> BoolArray:
+        """Return the mask of the sources of `dataset` that were learnt from."""
+        self._trained()
+        return among(dataset, self._sources)
+
+    def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
+        """Return what every column adds to the score of every row of a frame, else of every candidate.
+
+        The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
+        candidate that is the only reference of its source.
+        """
+        self._trained()
+        read = candidate_rows(candidates)
+        weights, used = self.weight_sets.of_candidates(read.dataset, rows), self.weight_sets.used_in(read.dataset, rows)
+        columns = self.feature_set.transform(read.dataset, partial=True, used=used, rows=rows)
+        parts = weights * ((columns - self.mean) / self.scale)
+        if rows is not None:
+            return parts
+        parts[only_references(read.dataset)] = np.nan
+        return read.by_row(parts)
+
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
+        """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
+        self._trained()
+        source = dataset.references["source"].to_numpy(np.int64)
+        weights = self.weight_sets.of_sources(dataset)[source]
+        columns = self.feature_set.transform_references(dataset, exclude_self=exclude_self)
+        return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights where nothing is missing, shape (columns,)."""
+        return np.asarray(self.weight_sets.weights[0])
+
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return what a user should know about the scores of `dataset`, in one line, or None.
+
+        Which sources are not ranked by all features, and why; and that the translations are in another language than
+        those learnt from, or else the notes of the extractors.
+        """
+        self._trained()
+        everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
+        used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
+        notes = [self.weight_sets.note(dataset, rows), self._language_note(dataset) or used.note(dataset, rows)]
+        selected = dataset if rows is None else dataset.select_candidates(rows)
+        return join_notes([*notes, *self._given_notes(selected)])
+
+    def _given_notes(self, dataset: Dataset) -> list[str]:
+        """Say which scores from elsewhere are mostly far outside those of the training data."""
+        notes = []
+        places = {column: place for place, column in enumerate(self.feature_set.columns)}
+        for extractor in self.feature_set.extractors if len(dataset) else ():
+            if not isinstance(extractor, ExternalScores):
+                continue
+            (place,) = (places[column] for column in extractor.columns)
+            mean, scale = float(self.mean[place]), float(self.scale[place])
+            median = float(np.median(extractor.sentence_scores(dataset)))
+            if abs(median - mean) > _FAR * scale:
+                trained = f"{mean:.3g} on average in training (standard deviation {scale:.2g})"
+                notes.append(f"{extractor}: the median is {median:.3g} here, but {trained}; expected the same scale")
+        return notes
+
+    def _language_note(self, dataset: Dataset) -> str | None:
+        targets = None if self.training is None else self.training.targets
+        if targets is None and any(part.english_only for part in self.feature_set.members):
+            targets = ENGLISH
+        language = other_language(dataset, targets) if targets and "+" not in targets else None
+        if language is None:
+            return None
+        better = default_model(dataset)
+        # the included ranker that needs no references is the one for all languages
+        advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
+        where = f"this model is for translations into {targets}, but these are in {language}"
+        return f"{where}: {advice}train one on translations in that language"
+
+    def signature(self) -> str:
+        """Return one line with all that changes the scores of this ranker."""
+        training = self._trained()
+        parts = {
+            "ranker": VERSION,
+            "model": self.digest[:8],
+            "features": self.feature_set.signature(),
+            "kind": training.kind,
+            "pairs": training.pairs,
+            "loss": training.loss,
+            "C": f"{training.C:g}",
+            "references_as_candidates": training.references,
+            "exclude_self": "true" if self.settings.exclude_self else None,
+            "nonnegative": "true" if self.settings.nonnegative else None,
+            "base": training.base,
+            "data": f"{training.data}#{training.data_hash[:8]}",
+            "seed": training.seed,
+        }
+        return make_signature(parts)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that scores depend on: features and what they learned, means, scales and weights.
+
+        What else a model file says, as how it was trained and what margins mean, does not count.
+        """
+        content = self._content()
+        return content_digest(
+            {
+                **{key: content.model[key] for key in ("features", "columns", "weights")},
+                "by_language": self.weight_sets.by_language,
+                "arrays": {name: each for name, each in content.array_digests.items() if name != f"{_SOURCES}.npz"},
+            }
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained ranker to a model file; see `ranker.storage.model_files`.
+
+        Raises
+        ------
+        ModelError
+            If it is not trained, or `path` is something else than a model file.
+        """
+        write_model(path, self._content(), self.card())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Ranker:
+        """Read a ranker from a model file, or one of those that ship, as ``full``.
+
+        Raises
+        ------
+        ModelError
+            If the file is no intact model of a format that this version reads, or its extractors make other columns
+            here than where it was trained.
+        """
+        located = locate(path)
+        stored = read_model(located)
+        model = stored.model
+        try:
+            training = record(Training, model["training"])
+            if not isinstance(model["features"], str):
+                raise TypeError
+            columns = model["columns"]
+            # the list: feature sets may have other names now, or hold something else
+            ranker = cls(model["features"])
+            ranker.settings = Settings.read(model["settings"])
+            numbers = {
+                key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
+            }
+            names = tuple(column["name"] for column in columns)
+            same = names == ranker.feature_set.columns
+            sets, base = read_weights(ranker.feature_set, model, training) if same else (None, None)
+            # larger numbers could overflow to infinite scores
+            values = np.concatenate([*numbers.values()])
+            sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
+            known = stored.arrays[_SOURCES][_SOURCES]
+            confidence = tuple(
+                None if each is None else record(Confidence, each) for each in model.get("confidence", ())
+            )
+            sound = sound and len(confidence) in (0, len(model.get("weights", ())))
+            if not sound or known.dtype != np.uint32 or known.ndim != 1:
+                raise ValueError
+        except OptionError as error:
+            raise ModelError(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise ModelError(f"{path}: model.json is incomplete; train the model again") from None
+        if ranker.feature_set.names_files:
+            raise ModelError(f"{path}: refers to a file with scores, which is not allowed in a model: train it again")
+        if sets is None:
+            pairs = itertools.zip_longest(names, ranker.feature_set.columns)
+            then, now = next(pair for pair in pairs if pair[0] != pair[1])
+            what = f"was trained on column {then!r}, but this version has {now!r} instead"
+            raise ModelError(f"{path}: {what}; train it again")
+        try:
+            ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
+        ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
+        ranker.base, ranker.training = base, training
+        ranker._sources, ranker.confidence, ranker._stored = known, confidence, stored
+        ranker.name = located.name or cls.name
+        return ranker
+
+    def with_files(self, files: Mapping[str, str]) -> Ranker:
+        """Return this ranker with the files of scores from elsewhere, by their names, that its features ask for."""
+        ranker = copy.copy(self)
+        ranker.feature_set = self.feature_set.with_files(files)
+        return ranker
+
+    def card(self) -> str:
+        """Return the model card, Markdown."""
+        training = self._trained()
+        lines = [
+            "# A ranker for machine translations",
+            "",
+            f"Scores candidate translations of a source with {counted(len(self.weights), 'feature')}; higher is "
+            "better. Scores of different sources are not comparable.",
+            "",
+            f"- Trained on: {markdown_text(training.data)} ({counted(training.sources, 'source')}, "
+            f"{counted(training.candidates, 'judged candidate')}), judgements of kind {markdown_text(training.kind)}",
+            *([f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}"] if training.base else []),
+            f"- Signature: `{self.signature()}`",
+            f"- Created by ranker {VERSION}",
+            "",
+            f"| column | {' | '.join(['weight', *self.weight_sets.titles])} | mean | scale |",
+            "|---" * (len(self.weight_sets.weights) + 3) + "|",
+            *(
+                f"| `{name}` | {' | '.join(f'{weight:+.4f}' for weight in weights)} | {mean:.4f} | {scale:.4f} |"
+                for name, weights, mean, scale in zip(
+                    self.feature_set.columns, self.weight_sets.weights.T, self.mean, self.scale, strict=True
+                )
+            ),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _content(self) -> StoredModel:
+        """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
+        if self._stored is None:
+            arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
+            self._stored = StoredModel(self._document(), arrays)
+        return self._stored
+
+    def _document(self) -> dict[str, Any]:
+        training = self._trained()
+        return {
+            "version": VERSION,
+            # equal models are equal files: a seed without effect is left out
+            "settings": dataclasses.replace(self.settings, seed=training.seed or 0).document(),
+            "features": str(self.feature_set),
+            "training": dataclasses.asdict(training),
+            "columns": [
+                {"name": name, "mean": float(mean), "scale": float(scale)}
+                for name, mean, scale in zip(self.feature_set.columns, self.mean, self.scale, strict=True)
+            ],
+            "weights": self.weight_sets.document(),
+            **(
+                {"confidence": [each and dataclasses.asdict(each) for each in self.confidence]}
+                if any(self.confidence)
+                else {}
+            ),
+            **({"base": self.base.document()} if self.base else {}),
+        }
+
+    def _trained(self) -> Training:
+        if self.training is None:
+            raise ModelError("the ranker is not trained; call fit or load")
+        return self.training
+
+
+def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
+    """Rank the candidate translations of every source by an included ranker, or by one of yours.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        As of `Ranker.score`.
+    model : str or Path, optional
+        Name of an included ranker, or a model file; by default the one that suits the language of the translations.
+    checks : bool, default True
+        As of `Ranker.rank`.
+
+    Returns
+    -------
+    DataFrame
+        As `Ranker.rank`.
+
+    Raises
+    ------
+    DataError, MissingError
+        As `Ranker.score`.
+    ModelError
+        If `model` is neither a model file nor the name of an included ranker.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
+    >>> ranker.rank([candidates])["text"].tolist()
+    ['It rains.', 'It rain.']
+    """
+    rows = candidate_rows(candidates)
+    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset, checks=checks)
+    return ranking.set_axis(rows.index[rows.first][ranking.index])

@@ -1,0 +1,303 @@
+"""Scorers: metrics and trained rankers behind one interface, which comparisons, tuning and output use.
+
+`MetricScorer` is the metric's side, `ranker.ranking.ranker_scorer.RankerScorer` the ranker's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
+from ranker.corpora.own_references import scored_apart
+from ranker.errors import DataError, OptionError
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, checked
+from ranker.extractors.composed.external_scores import ExternalScores
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.reference_candidates import references_apart
+from ranker.ranks import merge_ties
+from ranker.signature import make_signature
+from ranker.text.tokens import language_tokenizers
+from ranker.version import VERSION
+
+
+class Scorer(ABC):
+    """Scores candidates from additive statistics.
+
+    The score of a candidate is ``score(statistics)`` row by row; that of a document, a system or a choice of
+    hypotheses is ``score`` of the sum of the rows. `score` runs in several threads.
+    """
+
+    name: str
+    """Name in tables."""
+    kind: ClassVar[Literal["metric", "ranker"]]
+    """Type, for readers of results."""
+    higher_is_better: bool = True
+    is_fraction: bool = False
+    """Whether tables may show the score as a percentage."""
+    by_sums: ClassVar[bool] = True
+    """Whether systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
+    needs_references: bool = True
+    learnt: tuple[str, ...] = ()
+    """Kinds of judgement that it was trained on."""
+
+    @abstractmethod
+    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the additive statistics of every candidate, or those of the mask `rows`, shape (candidates, k)."""
+
+    @abstractmethod
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score of statistics of shape (..., k), shape (...)."""
+
+    @abstractmethod
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
+        """Return a score for every reference, higher is better; see `FeatureSet.transform_references`."""
+
+    @abstractmethod
+    def for_systems(self) -> Scorer:
+        """Return the scorer of systems and documents, whose score of one never depends on which others there are."""
+
+    @abstractmethod
+    def signature(self, dataset: Dataset | None = None) -> str:
+        """Return all that changes the scores (of `dataset`), in one line."""
+
+    @abstractmethod
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return what a user should know about the scores of `dataset`, in one line, or None."""
+
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return what a score is made of, by name, of statistics of shape (..., k), each of shape (...)."""
+        return {}
+
+    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return why it scores `dataset` by a part of itself only, or None."""
+        return None
+
+    def seen(self, dataset: Dataset) -> float:
+        """Return the share of the sources of `dataset` that it learnt from."""
+        return 0.0
+
+    def learnt_from(self, dataset: Dataset) -> BoolArray:
+        """Return the mask of the sources of `dataset` that it learnt from."""
+        return np.zeros(len(dataset.sources), dtype=bool)
+
+    def trained_on(self, dataset: Dataset) -> str | None:
+        """Say that it learnt from sources of `dataset`, to come after its name, or None."""
+        share = self.seen(dataset)
+        if not share:
+            return None
+        # 99.6 % are not all
+        part = "all" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the"
+        return f"was trained on {part} sources of {dataset.name}"
+
+    def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
+        """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""
+        return ""
+
+    def head(self, dataset: Dataset | None = None) -> str:
+        """Return the beginning of the signature of a result: the version, and what scored."""
+        return make_signature({"ranker": VERSION}, f"{self.kind}:{self.signature(dataset)}")
+
+    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
+        """Return what every column adds to the score of every candidate."""
+        raise OptionError("--contributions requires --model; a metric has no features")
+
+    def certainty(
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+    ) -> dict[str, FloatArray | BoolArray]:
+        """Return what margins between two scored candidates of sources mean, as columns of a ranking; empty if unknown.
+
+        ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
+        ``likely_tie``: whether people would call them equal.
+        """
+        return {}
+
+    @property
+    def families(self) -> tuple[FeatureFamily, ...]:
+        """Family of every column of `contributions`."""
+        return ()
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """The extractors that it scores by."""
+        return ()
+
+    def with_files(self, files: Mapping[str, str]) -> Scorer:
+        """Return it with the files of scores from elsewhere, by their names, that it asks for."""
+        return self
+
+    def check_new_texts(self, what: str) -> None:
+        """Refuse to score `what`, other texts than the candidates of a data set, if external scores are needed."""
+        check_new_texts(self.members, what)
+
+    @property
+    def sign(self) -> float:
+        """1 if higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def gain(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score, negated where lower is better; what is not a number counts as the worst."""
+        scores = self.sign * self.score(statistics)
+        return np.where(np.isnan(scores), -np.inf, scores)
+
+    def candidate_scores(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the score of every candidate, or those of the mask `rows`, higher is better, shape (candidates,)."""
+        return self.scores_of(dataset, self.statistics(dataset, rows), rows)
+
+    def scores_of(self, dataset: Dataset, statistics: FloatArray, rows: BoolArray | None = None) -> FloatArray:
+        """Return `candidate_scores` from the statistics of `dataset`."""
+        scores = self.sign * self.score(statistics)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            dataset = dataset if rows is None else dataset.select_candidates(rows)
+            raise DataError(
+                f"the score by {self.name} is {self.sign * scores[bad[0]]} for system "
+                f"{dataset.candidates['system'].iloc[bad[0]]!r} of "
+                f"{source_place(dataset, dataset.candidate_source[bad[0]])}"
+            )
+        return scores
+
+
+@dataclass(frozen=True)
+class MetricScorer(Scorer):
+    """A metric as it scores data."""
+
+    metric: Metric
+    kind: ClassVar[Literal["metric"]] = "metric"
+
+    def __post_init__(self) -> None:
+        if self.metric.fit_scope == "train":
+            raise self.metric.unfitted()
+        object.__setattr__(self, "name", str(self.metric))
+        for fact in ("higher_is_better", "is_fraction", "needs_references"):
+            object.__setattr__(self, fact, getattr(self.metric, fact))
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the metric is made of."""
+        return self.metric.members
+
+    def with_files(self, files: Mapping[str, str]) -> MetricScorer:
+        """Return the scorer of the metric with these files."""
+        return dataclasses.replace(self, metric=self.metric.with_files(files))
+
+    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the statistics of the metric; candidates that are references are scored against the others."""
+        self.metric.check_ready()
+        dataset, chosen = self.metric.computed_on(dataset, rows)
+        FeatureSet((self.metric,)).check_references(dataset)
+        fitted = self.metric.fit_ranked(dataset)
+        made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
+        statistics = made.astype(np.float64)
+        apart, own = scored_apart(dataset)
+        if len(apart) and self.metric.needs_references:
+            statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
+        return statistics[chosen]
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the metric's score of statistics."""
+        return checked(self.metric, "score", self.metric.score(statistics), np.shape(statistics)[:-1])
+
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return the details of the metric."""
+        return self.metric.details(statistics)
+
+    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
+        """Return the metric's scores, negated where lower is better."""
+        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, exclude_self=exclude_self)[:, 0]
+
+    def for_systems(self) -> MetricScorer:
+        """Return this scorer, unless the metric compares candidates."""
+        if self.metric.compares_candidates:
+            raise no_evidence(self.name)
+        return self
+
+    def signature(self, dataset: Dataset | None = None) -> str:
+        """Return the signature of the metric, with the tokenizers that it uses on `dataset`."""
+        if dataset is None:
+            return self.metric.signature()
+        signature = self.metric.resolved(dataset).signature()
+        names, _ = language_tokenizers(dataset)
+        return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
+
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return the note of the metric, for scores from elsewhere with their direction."""
+        dataset, _ = self.metric.computed_on(dataset, rows)
+        return (
+            self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
+        )
+
+    def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
+        """Return sacreBLEU's signature, one for each level where they differ.
+
+        A document or a system of one segment is scored as that segment.
+        """
+        signatures = {}
+        for level in levels:
+            single = {True} if level == "segment" else _of_one_segment(dataset, documents=level == "document")
+            for segments in sorted(single):
+                name = f"{level} of one segment" if segments and len(single) > 1 else level
+                signatures[name] = self.metric.sacrebleu(dataset, segments=segments)
+        if len(set(signatures.values())) > 1:
+            return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in signatures.items())
+        return "".join(f"|sacrebleu:{signature}" for signature in set(signatures.values()) - {None})
+
+
+@view
+def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
+    """Return whether what systems, or their documents, consist of is one segment: {True}, {False}, or both."""
+    columns = {
+        "lp": source_language_pairs(dataset),
+        "doc": dataset.sources["doc"].to_numpy(object) if documents else "",
+    }
+    units = pd.DataFrame(columns).iloc[dataset.candidate_source].assign(system=dataset.candidates["system"].to_numpy())
+    sizes = units.groupby([*units], dropna=False).size()
+    return {*(sizes == 1).tolist()} or {False}
+
+
+def no_evidence(what: str) -> OptionError:
+    """Return the error to raise where `what`, a metric or model, would score systems."""
+    return OptionError(
+        f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
+        "document: use a metric or model that compares with references, such as chrf or full; for segments, use ranker "
+        "rank, or --level segment"
+    )
+
+
+def rank_by(dataset: Dataset, scores: npt.ArrayLike, faults: npt.NDArray[np.object_] | None = None) -> pd.DataFrame:
+    """Rank the candidates of every source by their scores, those with one of the `faults` behind those with none.
+
+    Between the two there is no margin. The faults are a column ``fault``, if there are any.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    merged = merge_ties(values, dataset.candidate_offsets)
+    source = dataset.candidate_source
+    faulty = np.zeros(len(values), dtype=bool) if faults is None else faults != ""
+    order = np.lexsort((np.arange(len(values)), -merged, faulty, source))
+    frame = pd.DataFrame(
+        {
+            "source": source[order],
+            "candidate": order,
+            "system": dataset.candidates["system"].to_numpy(object)[order],
+            "score": values[order],
+        }
+    )
+    key, behind = pd.Series(merged[order]), pd.Series(faulty[order])
+    groups = key.groupby([frame["source"], behind])
+    sound = frame["source"].map(frame["source"][~behind].value_counts()).fillna(0)
+    frame["rank"] = (groups.rank(method="min", ascending=False) + sound.where(behind, 0)).astype(np.int64)
+    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
+    frame["margin"] = key - groups.shift(-1)
+    columns = ["source", "candidate", "system", "rank", "tied", "score", "margin"]
+    if faults is not None and faulty.any():
+        frame["fault"] = pd.Series([fault or None for fault in faults[order].tolist()], dtype=object)
+        columns.append("fault")
+    return frame[columns]

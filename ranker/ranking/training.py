@@ -1,0 +1,358 @@
+"""What a ranker is trained on, and the weights it learns: from nothing, or from those of another ranker.
+
+A ranker has several sets of weights, for the columns that there can be (`ranker.ranking.weight_sets`). Those of an
+adapted ranker minimise
+
+    1/2 |w - o|^2 + C * sum over pairs of weight * loss,       o: weights of the base, of the same set
+
+so columns that the judgements say nothing about keep their weights, and C = 0 keeps all of them. Chosen by
+cross-validation, C stays 0 unless another value is better by two standard errors (`ranker.learning.svm.ranksvm`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array, rounded
+from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, judged, preference_pairs
+from ranker.corpora.source_keys import same_source
+from ranker.errors import DataError, counted
+from ranker.extractors.target_language import ENGLISH
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.included import fewer_features
+from ranker.ranking.inputs import usable
+from ranker.ranking.reference_candidates import ReferenceCandidates
+from ranker.ranking.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.ranking.weight_sets import WeightSets
+from ranker.ranks import merge_ties
+
+if TYPE_CHECKING:
+    from ranker.learning.svm.fitting import FittedWeights
+
+SOURCES_PER_FEATURE = 10
+"""With fewer sources than this for each feature, the smallest C is a sign of too many features."""
+FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
+"""Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
+
+_LEAST = 1e-280
+"""Standard deviation from which on a column varies."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """The features of judged candidates, and what people said of them: graded scores, or strict preferences."""
+
+    whole: Dataset
+    """All candidates, also those that are only there to be compared with."""
+    rows: BoolArray
+    """Which of them are learnt from: the candidates of this table."""
+    kind: str
+    target: FloatArray | None
+    """Graded scores, shape (candidates,); None for preferences."""
+    pairs: PreferencePairs | None = None
+    counting: PairCounting = "judgements"
+    columns: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Feature columns, shape (candidates, columns)."""
+    added: ReferenceCandidates | None = None
+    """The references among the candidates, if they are learnt from too."""
+    place: int = 0
+    """The set of weights that most sources are scored by."""
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Dataset,
+        kind: str,
+        counting: PairCounting = "judgements",
+        added: ReferenceCandidates | None = None,
+    ) -> TrainingTable:
+        """Take the judgements of `kind`, without features."""
+        if added:
+            together = added.together
+            human = added.human(human_scores(added.outputs, kind))
+            return cls(
+                together, np.ones(len(together), bool), kind, merge_ties(human, together.candidate_offsets), added=added
+            )
+        rows = judged(dataset, kind)
+        outputs = dataset.select_candidates(rows)
+        if kind == PREFERENCES:
+            preferences = preference_pairs(outputs, aggregated=counting != "judgements")
+            table = cls(dataset, rows, kind, None, preferences, counting)._balanced()
+            orders = len(preferences.better) > 0
+        else:
+            group, target = outputs.candidate_source, merge_ties(human_scores(outputs, kind), outputs.candidate_offsets)
+            table = cls(dataset, rows, kind, target)
+            orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
+        if not orders:
+            raise DataError(
+                f"judgements of kind {kind!r} do not order any two candidates of a source; nothing can be learnt",
+                file=dataset.name,
+            )
+        return table
+
+    def with_features(
+        self, features: FeatureSet, parent: ParentModel | None = None
+    ) -> tuple[FeatureSet, TrainingTable]:
+        """Fit `features`, unless they are those of a `parent`, and return them and the table with their columns."""
+        added = self.added
+        dataset, rows = (added.whole, added.rows) if added else (self.whole, self.rows)
+        place = 0
+        if parent is None:
+            outputs = dataset.select_candidates(rows)
+            features.check_references(outputs)
+            reason = features.missing_requirement(outputs)
+            if reason:
+                raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
+            features, matrix = features.fit_transform(dataset, rows)
+            known = usable(features.extractors, dataset)
+        else:
+            start = parent.weight_sets
+            known, place = start.used_by(dataset, rows), start.commonest(dataset, self.sources, rows)
+            matrix = features.transform(dataset, partial=True, used=start.used_in(dataset, rows), rows=rows)
+        if added:
+            matrix = added.merge(matrix, features.transform_references(dataset, exclude_self=added.exclude_self))
+        matrix = _filled(matrix, features.columns_of(known)[self.group])
+        return features, replace(self, columns=matrix, place=place)
+
+    @functools.cached_property
+    def dataset(self) -> Dataset:
+        """The candidates that are learnt from."""
+        return self.whole.select_candidates(self.rows)
+
+    @property
+    def group(self) -> Int64Array:
+        """The source of every candidate."""
+        return self.dataset.candidate_source
+
+    @functools.cached_property
+    def block(self) -> Int64Array:
+        """The text of every candidate's source, which other sources may have too: held out together."""
+        return same_source(self.dataset)[self.group]
+
+    @property
+    def references(self) -> int | None:
+        """Number of references among the candidates."""
+        return int(self.added.is_reference.sum()) if self.added else None
+
+    @property
+    def pair_weight(self) -> float:
+        """Summed weight of the pairs that there are to learn from."""
+        if self.pairs is not None:
+            return float(self.pairs.weight.sum())
+        assert self.target is not None
+        sizes = np.unique(self.group, return_counts=True)[1]
+        equal = np.unique(np.stack([self.group, self.target], axis=1), axis=0, return_counts=True)[1]
+        return float((sizes * (sizes - 1) // 2).sum() - (equal * (equal - 1) // 2).sum())
+
+    @property
+    def sources(self) -> Int64Array:
+        """Sources that hold a pair, sorted."""
+        if self.pairs is not None:
+            return np.unique(self.group[self.pairs.better])
+        assert self.target is not None
+        graded = np.unique(np.stack([self.group, self.target], axis=1), axis=0)[:, 0]
+        sources, grades = np.unique(graded.astype(np.int64), return_counts=True)
+        return sources[grades > 1]
+
+    @property
+    def blocks(self) -> Int64Array:
+        """Texts of the sources that hold a pair, sorted."""
+        return np.unique(self.block[np.isin(self.group, self.sources)])
+
+    def take(self, rows: BoolArray) -> TrainingTable:
+        """Return the table of the candidates where the mask `rows` is true, whole sources of them."""
+        chosen = self.rows.copy()
+        chosen[chosen] = rows
+        pairs = self.pairs
+        if pairs is not None:
+            code, mask = np.cumsum(rows) - 1, rows[pairs.better] & rows[pairs.worse]
+            pairs = PreferencePairs(code[pairs.better[mask]], code[pairs.worse[mask]], pairs.weight[mask])
+        target = None if self.target is None else self.target[rows]
+        columns = self.columns[rows] if len(self.columns) else self.columns
+        return replace(self, rows=chosen, target=target, pairs=pairs, columns=columns)._balanced()
+
+    def _balanced(self) -> TrainingTable:
+        """Return the table with the same total weight for the pairs of every language pair, if that is asked for."""
+        if self.counting != "balanced" or self.pairs is None:
+            return self
+        language_pair = source_language_pairs(self.dataset)[self.group[self.pairs.better]]
+        return replace(self, pairs=balanced(self.pairs, language_pair))
+
+    def learn(
+        self,
+        columns: FloatArray | None = None,
+        *,
+        C: float | Literal["auto"],
+        loss: Loss,
+        seed: int = 0,
+        origin: FloatArray | None = None,
+        signs: FloatArray | None = None,
+    ) -> FittedWeights:
+        """Fit the ranking SVM to the standardised columns, or others, near the weights `origin` or with `signs`."""
+        from ranker.learning.svm.fitting import Fitting
+        from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
+
+        matrix = self.columns if columns is None else columns
+        fitting = Fitting(C, loss, cv=FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT, signs=signs)
+        random_state = np.random.RandomState(seed)
+        if self.pairs is None:
+            assert self.target is not None
+            grades = Grades(matrix, self.target, group_codes(self.group, len(matrix)), self.block)
+            return fitting.fit(grades, origin, random_state)
+        rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
+        preferences = checked_preferences(matrix, rows, self.pairs.weight, self.group, self.block)
+        return fitting.fit(preferences, origin, random_state)
+
+
+def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
+    """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
+    if known.all():
+        return matrix
+    mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, matrix, mean)
+
+
+@dataclass(frozen=True, eq=False)
+class ParentModel:
+    """What an adapted ranker keeps of the one that it comes from, besides features, means and scales."""
+
+    name: str
+    weight_sets: WeightSets
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of every set, shape (sets, columns)."""
+        return self.weight_sets.weights
+
+    def document(self) -> dict[str, Any]:
+        """Return JSON values of which `read` makes the base again."""
+        sets = self.weight_sets
+        return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
+
+    @classmethod
+    def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> ParentModel:
+        """Take the base from the model of a file."""
+        name, by_language = document["name"], document["by_language"]
+        if not (isinstance(name, str) and isinstance(by_language, bool)):
+            raise ValueError("base")
+        return cls(name, WeightSets.read(features, document["weights"], by_language=by_language))
+
+
+def read_weights(
+    features: FeatureSet, model: Mapping[str, Any], training: Training
+) -> tuple[WeightSets, ParentModel | None]:
+    """Take the weights of a ranker and its base from the model of a file."""
+    if training.base is None:
+        return WeightSets.read(features, model["weights"], by_language=training.targets == ENGLISH), None
+    base = ParentModel.read(features, model["base"])
+    sets = WeightSets.read(features, model["weights"], by_language=base.weight_sets.by_language)
+    if base.name != training.base or not np.array_equal(sets.used, base.weight_sets.used):
+        raise ValueError("base")
+    return sets, base
+
+
+def learn_weights(
+    table: TrainingTable, features: FeatureSet, settings: Settings, parent: ParentModel | None = None, *, data_hash: str
+) -> tuple[WeightSets, Training, str | None]:
+    """Learn the weights of every set, near those of a `parent`; also the record of the training, and a note."""
+    languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
+    sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
+    base = parent.name if parent else None
+    C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
+    if C == AUTO and len(table.blocks) < 2:
+        C, chosen_by = (0.0 if base else 1.0 / table.pair_weight), ONE_SOURCE
+        consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
+        note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
+
+    def learn(place: int, C: float | Literal["auto"]) -> FittedWeights:
+        used = sets.columns[place]
+        columns = table.columns if used.all() else table.columns[:, used]
+        origin = sets.weights[place, used] if base else None
+        signs = features.signs[used] if settings.nonnegative else None
+        return table.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin, signs=signs)
+
+    fitted = learn(table.place, C)
+    learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
+    if chosen_by == SEARCHED:
+        gain, note = _chosen(table, fitted, base) if base else (None, _few_sources(table, fitted))
+    # to as many digits as are the same on all processors
+    objective, gap = rounded([fitted.objective, fitted.duality_gap], fitted.objective or 1.0).tolist()
+    training = Training(
+        data=table.dataset.name,
+        data_hash=data_hash,
+        kind=table.kind,
+        pairs=settings.pairs if table.pairs else GRADED,
+        sources=len(np.unique(table.group)),
+        candidates=len(table.dataset) - (table.references or 0),
+        preferences=len(table.pairs.better) if table.pairs else None,
+        C=fitted.C,
+        chosen_by=chosen_by,
+        loss=settings.loss,
+        objective=objective,
+        duality_gap=gap,
+        seed=settings.seed if chosen_by == SEARCHED else None,
+        targets=languages,
+        references=table.references,
+        base=base,
+        gain=gain,
+    )
+    return learnt, training, note
+
+
+def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
+    """Say that there are many features for few sources, if cross-validation chose the smallest C for that reason."""
+    sources, features = len(table.blocks), len(fitted.coef)
+    if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
+        return None
+    smaller = " or ".join(f"--features {name}" for name in fewer_features(table.dataset, features))
+    return (
+        f"{counted(sources, 'source')}: too few to weight {counted(features, 'feature')} against each other, so each "
+        f"weight depends on little but its own feature (C = {fitted.C:.2g}, the smallest value tried)"
+        f"{f'; compare with fewer features: {smaller}' if smaller else ''}"
+    )
+
+
+def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[float, str]:
+    """Return what the chosen C gained in cross-validation, and a note that says so."""
+    agreement = fitted.cv_results["mean_test_score"]
+    before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
+    held_out = f"the held-out judgements of {counted(len(table.sources), 'source')}"
+    if not fitted.C:
+        note = (
+            f"the weights of {base} are kept: no change improves the agreement with {held_out} by two standard errors"
+        )
+    else:
+        of = "tau of preferences" if table.pairs else "mean Spearman"
+        note = (
+            f"adapted from {base} with C = {fitted.C:g}, which increased the agreement with {held_out} "
+            f"from {before:.3f} to {after:.3f} ({of})"
+        )
+    return after - before, note
+
+
+def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of every column, rounded as weights are; the deviation of a constant column is 1."""
+    mean = matrix.sum(axis=0) / len(matrix)
+    spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
+    varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST)
+    spread = np.where(varies, spread, 1.0)
+    return rounded(mean, spread), rounded(spread, spread)
+
+
+def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
+    """Deal units to parts at random, as evenly as can be, and those of every stratum too."""
+    labels = np.asarray(strata)
+    if together is not None:
+        _, first, place = np.unique(together, return_index=True, return_inverse=True)
+        return stratified_folds(labels[first], parts, seed)[place.reshape(-1)]
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    part = np.empty(len(labels), dtype=np.int64)
+    part[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % parts
+    return part

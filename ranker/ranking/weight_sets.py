@@ -1,0 +1,230 @@
+"""Weights for every set of extractors that can be missing, for want of references or of candidates."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, counted
+from ranker.extractors.base import Extractor, join_notes
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.inputs import AvailableInputs, available_inputs, usable_sets
+
+NONE = -1
+"""Number of the set of a source that nothing can rank."""
+LARGEST = 1e100
+"""Weights in a model file are no larger, as their scores could overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSets:
+    """Weights of the same columns, learnt with all extractors and without those that can be missing."""
+
+    extractors: tuple[Extractor, ...]
+    used: BoolArray
+    weights: FloatArray
+    by_language: bool
+
+    @classmethod
+    def of(cls, features: FeatureSet, *, by_language: bool) -> WeightSets:
+        """Return the sets that the features make possible, with all weights 0."""
+        used = usable_sets(features.extractors, by_language=by_language)
+        return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
+
+    def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
+        """Return the same sets with other weights."""
+        weights = np.zeros(self.weights.shape)
+        for place, columns in enumerate(self.columns):
+            weights[place, columns] = learn(place)
+        return replace(self, weights=weights)
+
+    def apart(self, chosen: BoolArray) -> WeightSets | None:
+        """Return the sets of the `chosen` extractors alone, None if none has evidence, as fluency and length."""
+        evidence = chosen & self._evidence
+        sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
+        if not sets.any():
+            return None
+        columns = FeatureSet(self.extractors).columns_of(chosen)
+        extractors = tuple(itertools.compress(self.extractors, chosen))
+        return replace(
+            self, extractors=extractors, used=self.used[sets][:, chosen], weights=self.weights[sets][:, columns]
+        )
+
+    @property
+    def _evidence(self) -> BoolArray:
+        """Which extractors compare a candidate with something, instead of looking at its own text alone."""
+        return np.array([extractor.family not in ("fluency", "length") for extractor in self.extractors])
+
+    @property
+    def columns(self) -> BoolArray:
+        """Which columns the weights are for, shape (sets, columns)."""
+        return FeatureSet(self.extractors).columns_of(self.used)
+
+    def without(self, place: int) -> tuple[Extractor, ...]:
+        """Return the extractors that are missing in one set."""
+        return tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if not used)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What every set but the first is called, by the extractors that it does without or that are left."""
+        short = [self._title(place) for place in range(1, len(self.used))]
+        return tuple(
+            f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
+            for place, title in enumerate(short, 1)
+        )
+
+    def choose(self, dataset: Dataset, rows: BoolArray | None = None) -> Int64Array:
+        """Return the first set whose extractors have what they need, for each source with a candidate of `rows`."""
+        inputs = available_inputs(dataset)
+        fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
+        anywhere = self._fits(inputs.suffices(self.extractors))
+        fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
+        lost = ~np.asarray(fits.any(axis=1))
+        scorable = _scored(dataset, rows)
+        if (lost & scorable).any():
+            FeatureSet(self.extractors).check_references(dataset, lost & scorable)
+            if lost[scorable].all():
+                fewest = max(extractor.fewest_candidates for extractor in self.extractors)
+                reason = join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
+                reason = reason or f"no source has {fewest} candidates to compare"
+                what = "and the model has nothing else to compare candidates with: add the missing data or references"
+                what += ", or choose another model or a metric, such as perp[model=shipped]"
+                raise DataError(f"{reason}, {what}", file=dataset.name)
+        return np.where(lost, NONE, fits.argmax(axis=1))
+
+    def _fits(self, enough: BoolArray) -> BoolArray:
+        """Return which sets have all they need, given that of the extractors: (sources, sets).
+
+        Sets without evidence count only in a model that has none.
+        """
+        evident = self.used[:, self._evidence].any(axis=1) | (not self._evidence.any())
+        return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
+
+    def used_by(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
+        """Return which extractors each source is scored by, shape (sources, extractors); raises as `choose`."""
+        place = self.choose(dataset, rows)
+        return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
+
+    def used_in(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
+        """Return which extractors have a part in the scores of `dataset`, shape (extractors,); raises as `choose`."""
+        return np.asarray(self.used_by(dataset, rows).any(axis=0))
+
+    def commonest(self, dataset: Dataset, sources: Int64Array, rows: BoolArray | None = None) -> int:
+        """Return the set that most of the `sources`, by number, are scored by; raises as `choose`."""
+        place = self.choose(dataset, rows)[sources]
+        return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
+
+    def of_candidates(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the weights that every candidate of the mask `rows` is scored by, shape (candidates, columns)."""
+        source = dataset.candidate_source
+        return self.of_sources(dataset, rows)[source if rows is None else source[rows]]
+
+    def of_sources(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+        """Return the weights that every source is scored by, shape (sources, columns); raises as `choose`."""
+        place = self.choose(dataset, rows)
+        return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
+
+    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+        """Return which sources are not scored by all extractors, and why, in one line, or None."""
+        scorable = _scored(dataset, rows)
+        place = np.where(scorable, self.choose(dataset, rows), 0)
+        inputs = available_inputs(dataset)
+        notes = []
+        for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
+            sources = place == number
+            missing = self.extractors if number == NONE else self.without(number)
+            reasons = _reasons(dataset, inputs, missing, sources, int(scorable.sum()))
+            what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
+            notes.append(f"{' and '.join(reasons)}; {what}")
+        return join_notes(notes)
+
+    @property
+    def need_references(self) -> bool:
+        """Whether every set has an extractor that needs a reference."""
+        needy = np.array([extractor.needs_references for extractor in self.extractors])
+        return bool((self.used & needy).any(axis=1).all())
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return JSON values of which `read` makes the sets again."""
+        return [
+            {"without": [str(extractor) for extractor in self.without(place)], "weights": weights.tolist()}
+            for place, weights in enumerate(self.weights)
+        ]
+
+    @classmethod
+    def read(cls, features: FeatureSet, sets: Sequence[Mapping[str, Any]], *, by_language: bool) -> WeightSets:
+        """Take the sets from the model of a file, the largest first.
+
+        Each has ``without``, the notations of the extractors that are missing, none in the first, and ``weights``, a
+        number for each column, 0 for theirs.
+        """
+        names = [str(extractor) for extractor in features.extractors]
+        used = np.array([[name not in entry["without"] for name in names] for entry in sets])
+        weights = np.array([entry["weights"] for entry in sets], dtype=np.float64)
+        sizes = used.sum(axis=1)
+        sound = (
+            all(isinstance(entry["without"], list) and set(entry["without"]) <= set(names) for entry in sets)
+            and weights.shape == (len(sets), len(features.columns))
+            and (np.abs(weights) <= LARGEST).all()
+            and used[0].all()
+            and (sizes > 0).all()
+            and (np.diff(sizes) <= 0).all()
+            and len(np.unique(used, axis=0)) == len(used)
+            and not weights[~features.columns_of(used)].any()
+        )
+        if not sound:
+            raise ValueError("weights")
+        return cls(features.extractors, used, weights, by_language)
+
+    def _title(self, place: int) -> str:
+        missing = self.without(place)
+        left = tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if used)
+        without, by = short_names(missing, left), short_names(left, missing)
+        return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
+
+
+def _reasons(
+    dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
+) -> list[str]:
+    """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
+    referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
+    fewest = max(extractor.fewest_candidates for extractor in missing)
+    lacking = []
+    if not referenced and any(extractor.needs_references for extractor in missing):
+        lacking.append("without a reference")
+    if (inputs.candidates[rows] < fewest).all():
+        lacking.append(f"with fewer than {fewest} candidates")
+    if not english and any(part.english_only for extractor in missing for part in extractor.members):
+        lacking.append("not in English")
+    number = int(rows.sum())
+    whole = counted(size, "source")
+    share = f"{number:,} of {whole}" if number < size else whole if size == 1 else f"all {whole}"
+    few = [extractor.missing_requirement(dataset) for extractor in missing] if referenced else []
+    return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
+
+
+def _scored(dataset: Dataset, rows: BoolArray | None) -> BoolArray:
+    """Return which sources have candidates of the mask `rows`; all of them if they are still to come."""
+    if not len(dataset):
+        return np.ones(len(dataset.sources), bool)
+    source = dataset.candidate_source if rows is None else dataset.candidate_source[rows]
+    return np.asarray(np.bincount(source, minlength=len(dataset.sources)) > 0)
+
+
+def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
+    """Return the names of extractors, each once, or the notations of those whose names some of the `others` share."""
+    shared = {_name(extractor) for extractor in others}
+    return list(
+        dict.fromkeys(str(extractor) if _name(extractor) in shared else _name(extractor) for extractor in extractors)
+    )
+
+
+def _name(extractor: Extractor) -> str:
+    """Return the name of an extractor, for a column that of the extractor that makes it."""
+    return extractor.name.partition(".")[0]

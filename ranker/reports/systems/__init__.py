@@ -1,1 +1,0 @@
-"""Reports on systems: comparisons of several systems, and contrasts of two."""

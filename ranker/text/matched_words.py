@@ -1,0 +1,80 @@
+"""Words of single candidates that their references have, as stretches of text for people to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ranker.corpora.dataset import Dataset
+from ranker.text.tokens import TokenBatch, missing_tokenizer, token_batch
+
+
+def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
+    """Return the words of `dataset`, split as suits the language as far as that is installed."""
+    return token_batch(dataset, "any" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
+
+
+def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
+    """Count the words of one candidate that its references have, each at most as often as one reference has it."""
+    known: Counter[str] = Counter()
+    for reference in batch.references_of(candidate):
+        known |= Counter(batch.segments.words(reference))
+    return Counter(batch.segments.words(int(batch.candidate[candidate]))) & known
+
+
+def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the stretches of two candidates of one source that match a reference where the other lacks the words."""
+    matches = matched_words(batch, first), matched_words(batch, second)
+    return (
+        stretches_of(batch, first, matches[0] - matches[1]),
+        stretches_of(batch, second, matches[1] - matches[0]),
+    )
+
+
+def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[str, ...]:
+    """Return the stretches of the first reference whose words neither of two candidates of its source has."""
+    references = batch.references_of(first)
+    if not references:
+        return ()
+    words = batch.segments.words(references[0])
+    missed = Counter(words) - (matched_words(batch, first) | matched_words(batch, second))
+    return stretches(batch.texts[references[0]], words, flags(words, missed))
+
+
+def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tuple[str, ...]:
+    """Return the stretches of one candidate that are made of the words `wanted`, each used as often as it counts."""
+    sentence = int(batch.candidate[candidate])
+    words = batch.segments.words(sentence)
+    return stretches(batch.texts[sentence], words, flags(words, wanted))
+
+
+def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
+    """Tell which of `words` are among those `wanted`, from the left, each as often as it counts."""
+    left = Counter(wanted)
+    values = []
+    for word in words:
+        values.append(left[word] > 0)
+        left[word] -= 1
+    return values
+
+
+def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple[str, ...]:
+    """Return the stretches of lower-cased `text` between flagged neighbours; changed words are joined by spaces."""
+    lower = text.lower()
+    texts: list[str] = []
+    start = end = at = 0
+    open_words: list[str] = []
+    whole = True
+    for word, flag in [*zip(words, flagged, strict=True), ("", False)]:
+        if not flag and open_words:
+            texts.append(lower[start:end] if whole else " ".join(open_words))
+            open_words = []
+        place = lower.find(word, at)
+        if flag:
+            if not open_words:
+                start, whole = place, True
+            whole = whole and place >= 0
+            open_words.append(word)
+        if place >= 0:
+            at = end = place + len(word)
+    return tuple(texts)

@@ -1,0 +1,46 @@
+"""Notes about references in scripts without spaces, and tokenizers that take them for one long word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.languages import is_language, language_name, target_language
+from ranker.corpora.scripts import HAN, HANGUL, KANA, reference_scripts
+from ranker.text.tokens import Tokenizer, language_tokenizers
+
+_SPACED: frozenset[Tokenizer] = frozenset({"13a", "none", "intl", "chrf-words", "terp", "tercom"})
+_JOINING: dict[str, frozenset[Tokenizer]] = {
+    HAN: _SPACED | {"meteor-words"},
+    KANA: _SPACED | {"meteor-words", "zh"},
+    HANGUL: frozenset(),
+}
+_JOINING_OTHERS = _SPACED | {"meteor-words", "meteor", "zh", "tercom-asian"}
+_BETTER = {HAN: "zh", KANA: "ja-mecab or char"}
+_BETTER_FOR_OTHERS = "char or flores200"
+
+
+def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
+    """Return one line if `tokenizer` is chosen by the script of the references, or cannot split them into words.
+
+    The line names a better one: for Chinese and Japanese `asian`, if the metric has one of its own.
+    """
+    names, source_language = language_tokenizers(dataset)
+    for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():
+        if language is None:
+            continue
+        first = int(np.argmax(source_language_pairs(dataset) == pair))
+        used = names[source_language[first]] if tokenizer == "auto" else tokenizer
+        of_pair = "" if pair == "?" else f" of {pair}"
+        if used in _JOINING.get(language, _JOINING_OTHERS):
+            better = (language in _BETTER and asian) or _BETTER.get(language, _BETTER_FOR_OTHERS)
+            return (
+                f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
+                f"treats each clause as one word; better use tokenizer={better}"
+            )
+        if tokenizer == "auto" and not is_language(target_language(pair) or ""):
+            return (
+                f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
+                "state their language with --lp if it is another"
+            )
+    return None

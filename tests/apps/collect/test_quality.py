@@ -1,0 +1,193 @@
+"""Checks of judges: who is careful, who clicks, and who is left out."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from ranker.apps.collect import assigning
+from ranker.apps.collect.campaign import connect, output_texts, settings_of, transaction
+from ranker.apps.collect.degrading import degraded, pieces_of
+from ranker.apps.collect.exporting import dataset_of
+from ranker.apps.collect.figures import figures_of
+from ranker.apps.collect.quality import JudgeQuality, Thresholds, left_out
+from ranker.apps.collect.tasks import KINDS
+from ranker.corpora.judgements import human_scores
+from tests.apps.collect.conftest import small
+from tests.datasets import dataset_of as made
+from tests.effort import thorough
+
+
+def judge_in_file(path, judges, count):
+    """Let simulated judges answer without a server: each a function of the texts of an item, with its seconds."""
+    connection = connect(path)
+    settings = settings_of(connection)
+    ids = {row["code"]: row["id"] for row in connection.execute("SELECT id, code FROM person WHERE role = 'judge'")}
+    now = 0.0
+    with transaction(connection):
+        for _ in range(count):
+            for code, (choose, seconds) in judges.items():
+                key = assigning.next_assignment(connection, settings, ids[code], now)
+                if key is None:
+                    continue
+                item = connection.execute(
+                    "SELECT item.* FROM item JOIN assignment ON item.id = item WHERE assignment.id = ?", (key,)
+                ).fetchone()
+                answer = choose(output_texts(connection, item))
+                assigning.save(connection, ids[code], key, answer, int(now), now + seconds)
+                now += 60
+    return connection, settings
+
+
+def qualities(connection, settings):
+    return [JudgeQuality(**judge) for judge in figures_of(connection, settings)["judges"]]
+
+
+@pytest.fixture(scope="module")
+def quality(sample):
+    return dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
+
+
+def careful(quality, kind, noise=0.0, seed=0):
+    generator = np.random.default_rng(seed)
+
+    def choose(texts):
+        values = np.array([quality.get(text, -4.0) for text in texts]) + noise * generator.normal(size=len(texts))
+        if len(texts) > 1:
+            return [int(1 + (values > value).sum()) for value in values]
+        low, high = KINDS[kind].lowest, KINDS[kind].highest
+        return [int(np.clip(round((low + high) / 2 + values[0] * (high - low) / 4), low, high))]
+
+    return choose
+
+
+def careless(kind, seed=1):
+    generator = np.random.default_rng(seed)
+    kinds = KINDS[kind]
+
+    def choose(texts):
+        highest = len(texts) if len(texts) > 1 else kinds.highest
+        return [int(value) for value in generator.integers(kinds.lowest, highest + 1, size=len(texts))]
+
+    return choose
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@thorough
+def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaign, quality, kind, tmp_path, command):
+    path, _ = campaign(kind, judges=3, judges_per_item=3, next="overlap", overlap=1.0, degraded=0.15, repeat=0.15)
+    judges = {
+        "judge1": (careful(quality, kind, 0.2), 20),
+        "judge2": (careful(quality, kind, 0.2, seed=3), 15),
+        "judge3": (careless(kind), 1.0),
+    }
+    connection, settings = judge_in_file(path, judges, 120)
+    result = {judge.code: judge for judge in qualities(connection, settings)}
+    connection.close()
+    for code in ("judge1", "judge2"):
+        assert result[code].checks > 0.85, result[code]
+        assert result[code].self_agreement > 0.6
+        assert result[code].fast == 0
+        assert not result[code].flags
+    assert result["judge3"].checks < 0.75
+    assert result["judge3"].kappa < 0.15 < 0.3 < result["judge1"].kappa
+    assert result["judge3"].fast == 1
+    assert result["judge3"].flags
+    words = ("--output", str(tmp_path / "x.jsonl"), "--min-kappa", "0.2", "--max-fast", "0.5", "-f", "json")
+    messages = json.loads(command("collect", "export", str(path), *words).out)
+    assert [item["judge"] for item in messages["left_out"]] == ["judge3"]
+    assert "kappa" in messages["left_out"][0]["reason"]
+    assert "100% judged too fast, expected at most 50%" in messages["left_out"][0]["reason"]
+    files = "".join((tmp_path / name).read_text() for name in ("x.jsonl", "x.pairs.tsv") if (tmp_path / name).exists())
+    assert "judge1" in files
+    assert "judge3" not in files
+
+
+def test_gold_items_are_scored_and_not_exported(campaign):
+    gold = made(
+        [(["reference"], [f"good {number}", f"bad {number}"]) for number in range(10)], lp="de-en", kind="fluency"
+    )
+    path, created = campaign("pairwise", data=small(sources=40), gold=0.3, gold_data=gold)
+    assert created.gold == 10
+
+    def right(texts):
+        return [1 if text.startswith("good") else 2 for text in texts]
+
+    def wrong(texts):
+        return [2 if text.startswith("good") else 1 for text in texts]
+
+    connection, settings = judge_in_file(path, {"judge1": (right, 9), "judge2": (wrong, 9)}, 30)
+    result = {judge.code: judge for judge in qualities(connection, settings)}
+    assert result["judge1"].gold >= 5
+    assert result["judge1"].checks == 1
+    assert result["judge2"].checks == 0
+    assert any("checks answered correctly" in flag for flag in result["judge2"].flags)
+    assert {"s0", "s1"}.isdisjoint(dataset_of(connection, settings).candidates["system"])
+    connection.close()
+
+
+def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
+    path, _ = campaign("fluency", data=small(sources=20), repeat=0.3)
+    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [len(texts[0]) % 5 + 1], 9)}, 30)
+    result = qualities(connection, settings)[0]
+    assert result.repeats >= 5
+    assert result.self_agreement == 1
+    dataset = dataset_of(connection, settings)
+    assert len(dataset.ratings) == result.judged - result.repeats
+    assert not dataset.ratings.duplicated(["candidate", "judge"]).any()
+    connection.close()
+
+
+def test_too_few_observations_leave_nobody_out():
+    new = JudgeQuality("a", 4, checks=0.0, gold=4, fast=1.0, kappa=-1.0, units=3)
+    assert left_out([new], Thresholds(checks=1, kappa=1, fast=0)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "a b", "the cat sat on the mat .", "这座桥以最初设计它的工程师命名。", "مرحبا بالعالم الجميل", "x " * 200],
+)
+def test_a_degraded_copy_differs_from_its_text(text):
+    for seed in range(20):
+        copy = degraded(text, "nobody knows what this is about", random.Random(seed))
+        assert copy.split() != text.split()
+        assert copy == degraded(text, "nobody knows what this is about", random.Random(seed))
+    assert degraded(text, text, random.Random(0)).strip()
+
+
+@pytest.mark.parametrize("text", ["", "a", " a  b\n", "这座桥 is 长", "ภาษาไทย", "é́ x"])
+def test_pieces_add_up_to_the_text(text):
+    assert "".join(pieces_of(text)) == text
+
+
+def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign):
+    data = made([(["r"], [f"same {n}", f"other {n}", f"same {n}"]) for n in range(3)], lp="de-en")
+    path, created = campaign("ranking", data=data, judges=1)
+    assert created.items == 3
+    shown = []
+
+    def choose(texts):
+        shown.append(len(texts))
+        return [1 if text.startswith("same") else 2 for text in texts]
+
+    connection, settings = judge_in_file(path, {"judge1": (choose, 9)}, 5)
+    assert shown == [2, 2, 2]
+    dataset = dataset_of(connection, settings)
+    connection.close()
+    systems = dataset.candidates["system"]
+    rows = dataset.preferences
+    got = {
+        (systems[row["first"]], systems[row["second"]]): (row["relation"], row["primary"])
+        for row in rows[rows["first"] < 3].to_dict("records")
+    }
+    assert got == {("s0", "s1"): (">", True), ("s0", "s2"): ("=", False), ("s1", "s2"): ("<", False)}
+
+
+def test_one_answer_for_everything_is_flagged(campaign):
+    path, _ = campaign("fluency", data=small(sources=20))
+    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
+    assert qualities(connection, settings)[0].flags == ("100% of the answers are identical",)
+    connection.close()

@@ -1,0 +1,140 @@
+"""Campaign files whose values were changed: refused before anything reads them, or read without harm."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+
+import pytest
+
+from ranker.apps.collect import assigning
+from ranker.apps.collect.campaign import settings_of
+from ranker.apps.collect.exporting import dataset_of
+from ranker.apps.collect.making import make_campaign
+from ranker.apps.collect.quality import judge_qualities
+from ranker.apps.collect.tables import TABLES, check_rows, check_schema
+from ranker.apps.collect.tasks import KINDS
+from ranker.apps.collect.web.pages import task_page
+from ranker.corpora.records import Candidate, Record, assemble
+from tests.apps.collect.conftest import settings, small
+from tests.apps.collect.test_quality import judge_in_file
+
+OTHER = (
+    None,
+    7,
+    -1,
+    1.5,
+    9e999,
+    "x",
+    "",
+    "7",
+    "null",
+    "[]",
+    "[7]",
+    '["a"]',
+    "{}",
+    '{"a": [1]}',
+    "[[]]",
+    "a\0b",
+    b"\xff",
+)
+PARTS = (None, 7, -1, 1.5, True, "x", "a\0b", "\ud800", [], [7], ["a"], {}, {"a": 1})
+
+
+@pytest.fixture(scope="module", params=["ranking", "score"])
+def judged(request, tmp_path_factory):
+    """A judged campaign with items of every role."""
+    kind = request.param
+    outputs = [Candidate(name, f"{name} known", [("score", None, value)]) for name, value in (("A", 90.0), ("B", 9.0))]
+    gold = assemble([Record(f"known {number}", ["right"], outputs, lp="de-en") for number in range(3)], "gold")
+    path = tmp_path_factory.mktemp("judged") / "test.campaign"
+    chosen = settings(kind, gold=0.3, degraded=0.3, repeat=0.3)
+    make_campaign(path, small(sources=5), chosen, ["judge1", "judge2"], gold=gold)
+
+    def choose(texts):
+        return [90] if kind == "score" else [1 + (len(text) % 2) for text in texts]
+
+    connection, _ = judge_in_file(path, {"judge1": (choose, 9.0), "judge2": (choose, 1.0)}, 14)
+    roles = {row[0] for row in connection.execute("SELECT role FROM item JOIN assignment ON item = item.id")}
+    assert roles == {"plain", "gold", "degraded"}
+    assert is_accepted(connection)
+    yield connection
+    connection.close()
+
+
+def is_accepted(connection):
+    try:
+        check_schema(connection)
+        check_rows(connection, KINDS[settings_of(connection).kind])
+    except (sqlite3.DatabaseError, UnicodeError):
+        return False
+    return True
+
+
+def read_all(connection):
+    """Read everything that commands and pages read."""
+    chosen = settings_of(connection)
+    dataset_of(connection, chosen)
+    judge_qualities(connection, chosen, None)
+    for row in connection.execute("SELECT max(id) AS id, judge FROM assignment GROUP BY judge").fetchall():
+        assert task_page(connection, chosen, row["judge"], row["id"]) is not None
+    for (judge,) in connection.execute("SELECT id FROM person").fetchall():
+        assigning.next_assignment(connection, chosen, judge, 1e9)
+
+
+def change(connection, table, column, values, where=""):
+    """Put other values into one row, each in turn; return how many were accepted, after the last of them was read."""
+    query = f"UPDATE {table} SET {column} = ? WHERE rowid = (SELECT max(rowid) FROM {table} {where})"
+    connection.executescript("PRAGMA foreign_keys = OFF; BEGIN")
+    accepted = []
+    for value in values:
+        connection.execute("SAVEPOINT one")
+        with contextlib.suppress(sqlite3.IntegrityError):
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            assert connection.execute(query, (value,)).rowcount == 1
+            connection.execute("PRAGMA ignore_check_constraints = OFF")
+            accepted += [value] * is_accepted(connection)
+        connection.execute("ROLLBACK TO one")
+    for value in accepted[-1:]:
+        connection.execute(query, (value,))
+        read_all(connection)
+    connection.execute("ROLLBACK")
+    return len(accepted)
+
+
+def parts(value, path=()):
+    """Yield the path of every part of a JSON document."""
+    yield path
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from parts(part, (*path, key))
+
+
+def with_part(value, path, part):
+    """Return a JSON document with another part."""
+    if not path:
+        return part
+    example = dict(value) if isinstance(value, dict) else list(value)
+    example[path[0]] = with_part(value[path[0]], path[1:], part)
+    return example
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_any_other_value_of_a_column_is_refused_or_read(judged, table):
+    columns = {row["name"] for row in judged.execute(f"PRAGMA table_info({table})")}
+    assert all(change(judged, table, column, OTHER) < len(OTHER) for column in columns)
+
+
+DOCUMENTS = [("item", "outputs", f"WHERE role = '{role}'") for role in ("plain", "gold", "degraded")]
+DOCUMENTS += [("item", "known", "WHERE role = 'gold'")]
+DOCUMENTS += [("assignment", "shown", ""), ("assignment", "answer", "WHERE answer IS NOT NULL")]
+DOCUMENTS += [("judgement", "answer", "WHERE answer IS NOT NULL")]
+
+
+@pytest.mark.parametrize(("table", "column", "where"), DOCUMENTS)
+def test_any_other_part_of_a_document_is_refused_or_read(judged, table, column, where):
+    query = f"SELECT {column} FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table} {where})"
+    document = json.loads(judged.execute(query).fetchone()[0])
+    others = [json.dumps(with_part(document, path, part)) for path in parts(document) for part in PARTS]
+    assert change(judged, table, column, [json.dumps(document)], where) == 1
+    assert change(judged, table, column, others, where) < len(others)

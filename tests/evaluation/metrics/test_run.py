@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ranker.corpora.dataset import concatenate
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.correlation.tie_calibration import calibrate
+from ranker.evaluation.metrics.candidates import CandidateScores
+from ranker.evaluation.metrics.evaluation import EVALUATED, evaluate, main_scope, named_scopes
+from ranker.evaluation.metrics.result import Comparison
+from ranker.evaluation.metrics.run import compare
+from ranker.evaluation.resampling.significance import williams
+from tests.evaluation.correlation.plain import correlate
+from tests.evaluation.made import graded, preferred
+
+
+def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35, 3.0)) -> list[CandidateScores]:
+    generator = np.random.default_rng(seed)
+    values = np.where(np.isnan(human), 0.0, human).ravel()
+    return [
+        CandidateScores(f"m{index}", values + generator.normal(size=values.size) * item)
+        for index, item in enumerate(noise)
+    ]
+
+
+@pytest.fixture(scope="module")
+def human():
+    generator = np.random.default_rng(0)
+    return np.round(generator.normal(size=(60, 5)) + np.linspace(0, 1, 5), 1)
+
+
+@pytest.fixture(scope="module")
+def found(human):
+    return compare([(graded(human, documents=6), metrics(human, 1))], resamples=200)
+
+
+def test_figures_equal_those_of_the_plain_functions(found, human):
+    for metric in metrics(human, 1):
+        table = metric.scores.reshape(human.shape)
+        scope = "test/xx-en"
+        for identity, name, average in (
+            ("segment.spearman", "spearman", "item"),
+            ("segment.spearman-ye07", "spearman-ye07", "item"),
+            ("segment.pearson", "pearson", "none"),
+            ("segment.kendall-b", "kendall-b", "item"),
+            ("segment.kendall-c", "kendall-c", "item"),
+        ):
+            cell = found.cell(identity, scope, metric.name)
+            wanted = correlate(human.T, table.T, name, average)
+            assert cell.value == pytest.approx(wanted.value, abs=1e-9)
+            assert cell.low < cell.value < cell.high
+            if average == "item":
+                assert (cell.count, cell.undefined) == (wanted.groups, wanted.undefined)
+        calibrated = calibrate(human.ravel(), np.round(metric.scores, 10), np.arange(0, 301, 5))
+        cell = found.cell("segment.acc-eq", scope, metric.name)
+        assert cell.value == pytest.approx(calibrated.accuracy, abs=1e-9)
+        assert cell.detail["epsilon"] == pytest.approx(calibrated.epsilon, abs=1e-9)
+        documents = human.reshape(10, 6, 5).mean(axis=1), table.reshape(10, 6, 5).mean(axis=1)
+        wanted = np.mean([stats.spearmanr(a, b).statistic for a, b in zip(*documents, strict=True)])
+        assert found.cell("document.spearman", scope, metric.name).value == pytest.approx(wanted, abs=1e-9)
+        wanted = stats.pearsonr(human.mean(axis=0), table.mean(axis=0)).statistic
+        assert found.cell("system.pearson", scope, metric.name).value == pytest.approx(wanted, abs=1e-9)
+
+
+def test_every_figure_lies_in_its_interval_and_every_interval_in_the_range(found):
+    for cell in found.cells:
+        statistic = found.statistic(cell.statistic)
+        assert statistic.low <= cell.low <= cell.value <= cell.high <= statistic.high, cell
+
+
+def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
+    dataset = concatenate([preferred(human[:25], "a-en"), preferred(human[25:], "b-xx", repeated=9)])
+    scored = metrics(human, 2)[:2]
+    comparison = compare([(dataset, scored)], resamples=100, seed=5)
+    assert [entry.id for entry in comparison.scopes] == [
+        *("test+test/a-en", "test+test/b-xx", "test+test/mean into English", "test+test/mean"),
+    ]
+    assert comparison.main_scope.members == ("test+test/a-en", "test+test/b-xx")
+    for item in scored:
+        alone = evaluate(dataset, item.scores, resamples=100, seed=5)
+        assert [scope.id for scope in named_scopes(alone).values()] == [scope.id for scope in alone.scopes]
+        assert main_scope(alone)[0] == "mean into English"
+        for scope, own in zip(comparison.scopes, alone.scopes, strict=True):
+            assert (own.id, own.pairs) == (scope.id, scope.pairs)
+            for identity in ("tau.official", "tau.primary", "tau.wmt12", "tau.wmt13", "spearman", "spearman-ye07"):
+                figure = alone.estimate(f"segment.{identity}", scope.id)
+                assert figure == comparison.estimate(f"segment.{identity}", scope.id, item.name)
+                assert figure.low < figure.value < figure.high
+        assert {cell.statistic for cell in alone.cells} == set(EVALUATED)
+
+
+def test_expected_wins_and_soft_accuracy_of_preferences(human):
+    (scored,) = metrics(human, 3)[:1]
+    comparison = compare([(preferred(human), [scored])], resamples=0)
+    wins = (human[:, :, np.newaxis] > human[:, np.newaxis, :]).sum(axis=0)
+    share = (wins / np.maximum(wins + wins.T, 1)).sum(axis=1) / 4
+    table = scored.scores.reshape(human.shape)
+    wanted = stats.pearsonr(share, table.mean(axis=0)).statistic
+    assert comparison.cell("system.pearson", "test/xx-en", "m0").value == pytest.approx(wanted)
+    i, j = np.triu_indices(5, 1)
+    p = []
+    for apart in (np.sign(human[:, i] - human[:, j]), table[:, i] - table[:, j]):
+        p.append(stats.norm.sf(apart.sum(axis=0) / np.sqrt((apart**2).sum(axis=0))))
+    wanted = 1 - np.abs(p[0] - p[1]).mean()
+    assert comparison.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
+    assert not comparison.pairwise_tests
+    assert np.isnan(comparison.cells[0].low)
+
+
+def test_systems_may_be_scored_by_their_summed_statistics(human):
+    (scored,) = metrics(human, 3)[:1]
+    rows = np.stack([scored.scores, np.random.default_rng(0).uniform(1, 2, size=300)], axis=1)
+
+    def ratio(statistics):
+        return statistics[..., 0] / statistics[..., 1]
+
+    by_sums = CandidateScores("sums", ratio(rows), rows, ratio)
+    comparison = compare([(graded(human), [by_sums, scored])], resamples=50, test="randomisation")
+    totals = ratio(rows.reshape(60, 5, 2).sum(axis=0))
+    wanted = stats.pearsonr(human.mean(axis=0), totals).statistic
+    assert comparison.cell("system.pearson", "test/xx-en", "sums").value == pytest.approx(wanted)
+    assert {tests.statistic: tests.test for tests in comparison.pairwise_tests}["system.pearson"] == "bootstrap"
+    assert {tests.statistic: tests.test for tests in comparison.pairwise_tests}["segment.pearson"] == "randomisation"
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
+def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
+    scored = metrics(human, 1)
+    same = CandidateScores("same", scored[0].scores * 2 - 1)
+    comparison = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
+    tests = comparison.tests_of("segment.tau.primary", "test/xx-en")
+    assert tests.test == test
+    assert tests.p[0][3] == 1
+    assert tests.p[0][2] < 0.02
+    assert tests.p[0][2] == tests.p[2][0]
+    assert tests.ahead[0] == (False, False, True, False)
+    clusters = [
+        comparison.cell("segment.tau.primary", "test/xx-en", item).cluster for item in ("m0", "m1", "m2", "same")
+    ]
+    assert clusters[2] == max(clusters) > clusters[0] == clusters[3] == 1
+    again = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
+    assert again.to_json() == comparison.to_json()
+    # Spearman has no shortcut under perm-both, and the result says what stood in
+    expected = "bootstrap" if test == "perm-both" else test
+    assert comparison.tests_of("segment.spearman", "test/xx-en").test == expected
+
+
+@pytest.fixture(scope="module")
+def twelve(human):
+    """Twelve metrics, four good, four middling and four bad, by correction."""
+    scored = metrics(human, 7, (0.5,) * 4 + (1.5,) * 4 + (6.0,) * 4)
+    return {
+        correction: compare([(preferred(human), scored)], levels=["segment"], correction=correction)
+        for correction in ("westfall-young", "holm", "none")
+    }
+
+
+def significant(found: Comparison, identity: str) -> int:
+    return sum(map(sum, found.tests_of(identity, "test/xx-en").ahead))
+
+
+def test_twelve_metrics_are_told_apart_by_default(twelve, human):
+    holm, default = twelve["holm"], twelve["westfall-young"]
+    assert default.settings.correction == compare([(preferred(human), metrics(human, 1))]).settings.correction
+    for identity in ("segment.tau.primary", "segment.spearman"):
+        result = {name: item.tests_of(identity, "test/xx-en") for name, item in twelve.items()}
+        assert significant(holm, identity) == 0
+        assert significant(twelve["none"], identity) >= significant(default, identity) >= 32
+        # all of the good are ahead of all others
+        assert np.array(result["westfall-young"].ahead)[:4, 4:].all()
+        assert result["westfall-young"].p == result["holm"].p == result["none"].p == result["none"].adjusted
+        assert (np.array(result["westfall-young"].adjusted) >= result["none"].p).all()
+
+
+def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
+    assert twelve["westfall-young"].notes == twelve["none"].notes == ()
+    assert twelve["holm"].notes == (
+        "no difference can be significant: with 1,000 resamples the smallest p-value is 0.001, times 66 pairs (Holm) "
+        "0.066, not below 0.05; raise --resamples to at least 1,320 or use --correction westfall-young",
+    )
+    data = [(preferred(human), metrics(human, 1))]
+    few = compare(data, levels=["segment"], resamples=19, correction="holm")
+    assert few.notes == (
+        "no difference can be significant: with 19 resamples the smallest p-value is 0.05, times 3 pairs (Holm) "
+        "0.15, not below 0.05; raise --resamples to at least 60, or to 20 with --correction westfall-young",
+    )
+    (note,) = compare(data, levels=["segment"], resamples=19).notes
+    assert note == (
+        "no difference can be significant: with 19 resamples the smallest p-value is 0.05, not below 0.05; "
+        "raise --resamples to at least 20"
+    )
+    assert compare(data, levels=["segment"], resamples=20).notes == ()
+    assert compare(data, levels=["segment"], resamples=0).notes == ()
+    constant = [*data[0][1], CandidateScores("constant", np.zeros(human.size))]
+    (note,) = compare([(preferred(human), constant)], resamples=100, correction="holm").notes
+    # where the constant metric is undefined, three pairs are left, and 3/101 is below .05
+    assert re.match(r"no difference can be significant for \d+ of \d+ combinations of statistic and data: ", note)
+
+
+def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
+    scored = metrics(human, 1)
+    data = [(concatenate([graded(human[:30]), graded(human[30:], "yy-en")]), scored)]
+    comparison = compare(data, resamples=50, test="williams", correction="holm")
+    selected = human[:30].ravel(), *(item.scores[:150] for item in scored)
+    r = np.corrcoef(selected)
+    tests = comparison.tests_of("segment.pearson", "test+test/xx-en")
+    assert tests.test == "williams"
+    assert tests.p[0][2] == tests.p[2][0] == pytest.approx(float(williams(r[0, 1], r[0, 3], r[1, 3], 150)))
+    assert tests.adjusted[0][2] == pytest.approx(3 * tests.p[0][2])
+    assert tests.ahead[0][2]
+    # systems, too, but not a mean over language pairs and no other statistic
+    people, left, right = (values.reshape(30, 5).mean(axis=0) for values in (selected[0], selected[1], selected[3]))
+    r = np.corrcoef([people, left, right])
+    systems = comparison.tests_of("system.pearson", "test+test/xx-en")
+    assert systems.p[0][2] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], 5)))
+    assert comparison.tests_of("segment.pearson", "test+test/mean").test == "bootstrap"
+    assert comparison.tests_of("segment.spearman", "test+test/xx-en").test == "bootstrap"
+    with pytest.raises(OptionError, match=r"--test williams does not resample, .*: use --correction holm or none"):
+        compare(data, test="williams")
+
+
+def test_several_data_sets_are_averaged(human):
+    sets = [(preferred(human[:30], name="one"), human[:30]), (preferred(human[30:], "en-yy", name="two"), human[30:])]
+    scored = [(dataset, metrics(values, 4)[:2]) for dataset, values in sets]
+    comparison = compare(scored, resamples=50)
+    assert [scope.id for scope in comparison.scopes] == ["one/xx-en", "two/en-yy", "mean"]
+    values = [comparison.values("segment.spearman", scope.id) for scope in comparison.scopes]
+    assert values[2] == pytest.approx((values[0] + values[1]) / 2)
+    assert comparison.main_scope.sources == 60
+    alone = compare(scored[:1], resamples=50)
+    assert [cell for cell in comparison.cells if cell.scope == "one/xx-en"] == list(alone.cells)
+
+
+def test_json_holds_everything_and_is_read_back(found, twelve, tmp_path):
+    text = found.to_json()
+    again = Comparison.from_json(text)
+    assert again.to_json() == text
+    assert again.settings == found.settings
+    assert again.scopes == found.scopes
+    assert again.pairwise_tests == found.pairwise_tests
+    assert list(json.loads(text)) == [
+        *("format", "signature", "settings", "notes", "metrics", "statistics", "scopes", "cells", "contests"),
+    ]
+    # files of before there were notes say the same
+    older = json.loads(twelve["holm"].to_json())
+    assert older.pop("notes")
+    assert Comparison.from_json(json.dumps(older)).notes == twelve["holm"].notes
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    assert Comparison.read(tmp_path / "x.json").cells == found.cells
+    (tmp_path / "x.json").write_text("nothing")
+    with pytest.raises(DataError, match=r"x\.json:1:1: not JSON"):
+        Comparison.read(tmp_path / "x.json")
+    with pytest.raises(DataError, match="expected a comparison of format 'ranker-comparison/1', found None"):
+        Comparison.from_json("{}")
+    broken = json.loads(text)
+    del broken["cells"][0]["value"]
+    with pytest.raises(DataError, match="not a complete comparison"):
+        Comparison.from_json(json.dumps(broken))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda item: item["contests"][0]["ahead"].pop(),
+        lambda item: item["contests"][0]["p"][1].pop(),
+        lambda item: item["contests"][0].update(scope="nowhere"),
+        lambda item: item["cells"][0].update(metric="none"),
+        lambda item: item["cells"][0].update(rank=1.5),
+        lambda item: item["metrics"].append(item["metrics"][0]),
+        lambda item: item["statistics"].append(item["statistics"][0]),
+        lambda item: item["scopes"].append(item["scopes"][0]),
+        lambda item: item["statistics"][0].update(title=None),
+        lambda item: item["scopes"][0].update(sources=True),
+        lambda item: item["settings"].update(seed="x"),
+        lambda item: item.update(scopes=[], cells=[], contests=[]),
+        lambda item: item.update(cells={"a": 1}),
+    ],
+)
+def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
+    broken = json.loads(found.to_json())
+    change(broken)
+    with pytest.raises(DataError, match=r"x: not a complete comparison"):
+        Comparison.from_json(json.dumps(broken), file="x")
+
+
+def test_levels_and_mistakes(human):
+    scored = metrics(human, 1)[:1]
+    comparison = compare([(graded(human), scored)], levels=["system"], resamples=0)
+    assert {statistic.level for statistic in comparison.statistics} == {"system"}
+    with pytest.raises(OptionError, match="two metrics are called 'm0'"):
+        compare([(graded(human), scored * 2)])
+    with pytest.raises(OptionError, match="one of bootstrap, randomisation, perm-both, williams, found 't'"):
+        compare([(graded(human), scored)], test="t")
+    with pytest.raises(OptionError, match="expected one of westfall-young, holm, none, found 'bonferroni'"):
+        compare([(graded(human), scored)], correction="bonferroni")
+    for alpha in (0.0, 1.0, float("nan")):
+        with pytest.raises(OptionError, match=f"alpha: expected a number between 0 and 1, found {alpha}"):
+            compare([(graded(human), scored)], alpha=alpha)
+    with pytest.raises(OptionError, match="nothing to compare"):
+        compare([])
+    lacking = CandidateScores("m", np.full(300, np.nan))
+    with pytest.raises(DataError, match="test: a judged candidate has no score for m"):
+        compare([(graded(human), [lacking])])
+
+
+@pytest.mark.parametrize(
+    ("shape", "level", "says"),
+    [
+        ((1, 8000), "segment", "up to 8,000 judged candidates per source are too many to compare all pairs"),
+        ((3, 300), "system", "300 systems are too many to compare all pairs, with 3 sources and 1,000 resamples"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused_in_one_line(shape, level, says):
+    human = np.random.default_rng(0).normal(size=shape)
+    with pytest.raises(DataError, match=f"test xx-en: {re.escape(says)}") as error:
+        compare([(graded(human), metrics(human, 1))], levels=[level])
+    assert "\n" not in str(error.value)
+
+
+def test_few_sources_are_tested_by_randomisation_and_a_note_says_so():
+    generator = np.random.default_rng(3)
+    human = generator.normal(size=(4, 6))
+    dataset = graded(human)
+    good, bad = (CandidateScores(name, human.ravel() * sign) for name, sign in (("good", 1), ("bad", -1)))
+    comparison = compare([(dataset, [good, bad])], levels=("segment",), resamples=400)
+    tests = comparison.tests_of("segment.spearman", comparison.main_scope.id)
+    assert tests.test == "randomisation"
+    # two of the sixteen ways to swap are as extreme
+    assert tests.p[0][1] == pytest.approx(2 / 16, abs=0.05)
+    assert comparison.notes[-1] == "test xx-en: 4 sources, fewer than 30: intervals are too narrow"
+    many = compare([(graded(np.tile(human, (8, 1))), [CandidateScores("a", np.tile(good.scores, 8))])], resamples=20)
+    assert not [note for note in many.notes if "fewer than 30" in note]

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker import load_dataset
+from ranker.corpora.selection import without_references
+from ranker.errors import ModelError
+from ranker.ranking import included as included_models
+from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.ranker import Ranker
+from tests.datasets import dataset_of, part_of_corpus, shuffled
+from tests.effort import further, thorough
+
+ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
+GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
+
+
+def dataset(references: list[str], lp: str | None = None):
+    return dataset_of([([reference], [reference, reference[::-1]]) for reference in references], lp=lp)
+
+
+@pytest.mark.parametrize(
+    ("references", "lp", "name"),
+    [
+        (ENGLISH, None, "full"),
+        (GERMAN, None, "full-any"),
+        (GERMAN, "zh-en", "full"),
+        (ENGLISH, "en-de", "full-any"),
+        ([""], None, "full-any"),
+    ],
+)
+def test_the_ranker_suits_the_language(references, lp, name):
+    data = dataset(references, lp)
+    assert included_models.default_model(data) == name
+    assert included_models.default_model(without_references(data)) == "consensus"
+
+
+def test_smaller_feature_sets_are_named_as_far_as_the_data_have_what_they_need():
+    sample = load_dataset("sample")
+    assert included_models.fewer_features(sample, 41) == ["ye07", "ye07-order"]
+    assert included_models.fewer_features(sample, 40) == ["ye07", "bleu1-4"]
+    assert included_models.fewer_features(sample, 8) == []
+    assert included_models.fewer_features(dataset(ENGLISH), 73) == ["bleu1-4"], (
+        "too few references for a language model"
+    )
+    assert included_models.fewer_features(dataset(GERMAN * 60, "en-de"), 73) == ["bleu1-4"], "no parser"
+    assert included_models.fewer_features(without_references(sample), 73) == []
+
+
+@pytest.mark.parametrize("name", included_models.names())
+def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
+    ranker = Ranker.load(name)
+    assert str(ranker.feature_set) == str(FeatureSet.parse({"consensus": "reference-free"}.get(name, name)))
+    assert len(ranker.weight_sets.weights) > 1
+    assert not ranker.weight_sets.need_references
+    assert ranker.training is not None
+    assert ranker.training.data == ("wmt12+wmt13+wmt14" if name in ("full-any", "full-lexical") else "wmt12+wmt14")
+    card = (included_models.locate(name) / "CARD.md").read_text(encoding="utf-8")
+    assert f"model:{ranker.digest[:8]}|" in card
+    assert "wmt15" in card
+
+
+@pytest.mark.parametrize("name", included_models.names())
+def test_agreement_is_never_a_reason_against_a_candidate(name):
+    ranker = Ranker.load(name)
+    agreement = [column.startswith("consensus") for column in map(str, ranker.feature_set.columns)]
+    assert (ranker.weight_sets.weights[:, agreement] >= 0).all()
+    assert (ranker.weight_sets.weights[0, agreement] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["full", "full-any", "full-lexical"])
+def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
+    sample = load_dataset("sample")
+    some = np.arange(len(sample.sources)) < 8
+    part = some & (np.arange(len(sample.sources)) % 4 == 0)
+    together, ranker = sample.select_sources(some), Ranker.load(name)
+    apart = ranker.candidate_scores(sample.select_sources(part))
+    np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
+
+
+@pytest.mark.parametrize("name", [name if name == "consensus" else further(name) for name in included_models.names()])
+def test_scores_are_the_same_to_the_last_bit_in_whatever_order_candidates_and_sources_come(name):
+    sample, ranker = load_dataset("sample"), Ranker.load(name)
+    dataset = sample.select_sources(np.arange(len(sample.sources)) < 60)
+    scores = ranker.candidate_scores(dataset)
+    for seed in (0, 1):
+        reordered, order = shuffled(dataset, seed)
+        np.testing.assert_array_equal(ranker.candidate_scores(reordered), scores[order])
+
+
+@pytest.mark.parametrize("name", ["full", "full-any"])
+def test_a_ranker_that_ships_prefers_the_reference(name):
+    data = dataset(ENGLISH if name == "full" else GERMAN)
+    scores = Ranker.load(name).candidate_scores(data)
+    assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("reference", "better", "worse"),
+    [
+        ("我很喜欢那只坐在垫子上的猫。", "我喜欢坐在垫子上的那只猫。", "他不去北京买一本很贵的书。"),
+        ("私はマットの上の猫が好きです。", "マットの上の猫が好きです。", "彼は東京で本を買いません。"),
+        ("ฉันชอบแมวที่นั่งอยู่บนเสื่อ", "ฉันชอบแมวที่อยู่บนเสื่อ", "เขาไม่ซื้อหนังสือในกรุงเทพ"),
+    ],
+)
+def test_full_any_sees_words_where_there_are_no_spaces(reference, better, worse):
+    data, ranker = dataset_of([([reference], [better, worse])]), Ranker.load("full-any")
+    columns = ranker.feature_set.transform(data)
+    words = [str(column).startswith("ngrams[tokenizer=any].2.f1") for column in ranker.feature_set.columns]
+    assert columns[0, words] > 0.2
+    assert columns[1, words] < 0.1
+    assert np.diff(ranker.candidate_scores(data)) < 0
+    assert not ranker.note(data) or "written without spaces" not in ranker.note(data)
+
+
+def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert included_models.locate("full").is_dir()
+    (tmp_path / "full").write_text("mine")
+    with pytest.raises(ModelError, match="is not a model file"):
+        Ranker.load("full")
+
+
+@pytest.mark.parametrize("name", included_models.names())
+@thorough
+def test_included_rankers_know_their_training_sources_by_content(name, shared, tmp_path):
+    ranker = Ranker.load(name)
+    for corpus, seen in (("wmt14-rr", 1.0), ("wmt21-mqm", 0.0)):
+        path = part_of_corpus(shared / "data" / f"{corpus}.jsonl.gz", tmp_path, most=30, judged=seen == 1.0)
+        assert ranker.seen(load_dataset(path)) == seen
+    assert ranker.seen(load_dataset("sample")) == 0.0
