@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def escaped(text: str) -> str:
@@ -83,3 +83,8 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
 def counted(number: int, thing: str) -> str:
     """Write a number and the name of what it counts, in the plural unless it is one."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Write names as a list in a sentence: ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

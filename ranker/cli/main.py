@@ -27,10 +27,12 @@ from ranker.cli import (
     experiment,
     explain,
     features,
+    gate,
     help,
     lm,
     nbest,
     parser,
+    plan,
     rank,
     report,
     rerank,
@@ -49,7 +51,7 @@ from ranker.version import VERSION
 app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
 for _heading, _commands in {
     "Score and rank translations": {"score": score, "rank": rank, "explain": explain, "check": check},
-    "Compare systems": {"systems": systems, "contrast": contrast},
+    "Compare systems": {"systems": systems, "contrast": contrast, "plan": plan, "gate": gate},
     "Train and evaluate against human judgements": {
         "train": train,
         "evaluate": evaluate,

@@ -174,12 +174,18 @@ def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
 
 
 def given_scorers(
-    metrics: list[str] | None, model: Path | None, data: Input, *, systems: bool = False, preferences: bool = False
+    metrics: list[str] | None,
+    model: Path | None,
+    data: Input,
+    *,
+    systems: bool = False,
+    preferences: bool = False,
+    by_default: bool = True,
 ) -> tuple[dict[str, Scorer], Dataset]:
     """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
 
     What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
-    preferences need no scorers by default if `preferences` will do.
+    preferences need no scorers by default if `preferences` will do. Without `by_default`, options must name scorers.
     """
     from ranker.ranking.ranker_scorer import make_scorer
 
@@ -193,6 +199,8 @@ def given_scorers(
     members = [part for scorer in chosen_scorers.values() for part in scorer.members]
     dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
     if not chosen_scorers and not (preferences and len(dataset.preferences)):
+        if not by_default:
+            raise OptionError("name what the systems are compared by: --metric NAME or --model FILE|NAME")
         default = [name for name in DEFAULT_METRICS if len(dataset.references) and _is_ready(name, dataset)]
         chosen_scorers = named(default, suited_model(dataset, default), [])
     return chosen_scorers, dataset

@@ -1,4 +1,4 @@
-"""``ranker systems`` as a user runs it."""
+"""``ranker systems``, ``plan`` and ``gate`` as a user runs them."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_report_holds_what_the_tables_hold(printed: Printed, capsys: pytest.
     assert err == "ranker: note: written: report.html\n"
 
 
-GATE = ("sample", "--baseline", "sys4", "-m", "chrf,ter", "--resamples", "100", "--fail-if-worse")
+GATE = ("gate", "sample", "--baseline", "sys4", "--resamples", "100", "-m")
 
 
 @pytest.mark.parametrize(
@@ -148,23 +148,34 @@ GATE = ("sample", "--baseline", "sys4", "-m", "chrf,ter", "--resamples", "100", 
 def test_a_gate_fails_if_a_system_is_significantly_worse(
     written: Path, capsys: pytest.CaptureFixture[str], options: list[str], failing: list[str]
 ) -> None:
-    form = [] if "--percent" in options else ["-o", "result.json"]
+    form = [] if "--percent" in options else ["-o", "result.csv"]
     with pytest.raises(SystemExit) as exit_info:
-        run(["systems", *GATE, *options, *form, "-q"])
-    _, err = capsys.readouterr()
+        run([*GATE, *options, *form, "-q"])
+    out, err = capsys.readouterr()
     assert exit_info.value.code == (3 if failing else 0)
     assert re.findall(r"(\w+) is significantly worse than sys4", err) == failing
     assert len(err.splitlines()) == bool(failing)
     if form:
-        document = json.loads((written / "result.json").read_text(encoding="utf-8"))
-        (comparison,) = (each for each in document["comparisons"] if each["metric"] == options[0])
-        worse = {pair["worse"] for pair in comparison["pairs"] if pair["better"] == "sys4" and pair["adjusted"] < 0.05}
-        assert worse >= {*failing}
+        rows = rows_of((written / "result.csv").read_text(encoding="utf-8"))
+        assert [row["system"] for row in rows if row["passes"] == "False"] == failing
+    else:
+        assert re.findall(r"(\w+) .* fails$", out, re.MULTILINE) == failing
+        assert out.startswith("The gate fails: ")
+
+
+def test_a_gate_compares_by_preferences_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        run(["gate", "arena.csv", "--baseline", "birch", "--resamples", "100", "--level", "segment"])
+    out, _ = capsys.readouterr()
+    assert exit_info.value.code in (0, 3)
+    assert "preferences, arena" in out
 
 
 def test_a_plan_holds_the_power_and_what_is_needed(printed: Printed) -> None:
     def plan(*options: str) -> dict[str, dict[str, str]]:
-        return {row["system"]: row for row in rows_of(printed(*SAMPLE[:2], "chrf", "--plan", "-f", "csv", *options))}
+        return {
+            row["system"]: row for row in rows_of(printed(*SAMPLE[:2], "chrf", "-f", "csv", *options, command="plan"))
+        }
 
     observed, given = plan("--resamples", "200"), plan("--resamples", "200", "--difference", "0.02")
     compared = rows_of(printed(*SAMPLE[:2], "chrf", "--resamples", "200", "-f", "csv"))
@@ -174,7 +185,7 @@ def test_a_plan_holds_the_power_and_what_is_needed(printed: Printed) -> None:
         assert (float(row["power"]) >= 0.8) == (int(row["needed"]) <= 120) == (float(row["detectable"]) <= 0.02)
     documents = plan("--resamples", "200", "--level", "document")
     assert {row["documents"] for row in documents.values()} == {"12"}
-    table = printed(*SAMPLE[:2], "chrf", "--plan", "--pairs", "--percent")
+    table = printed(*SAMPLE[:2], "chrf", "--pairs", "--percent", command="plan")
     assert len(re.findall(r"chrf %", table)) == 21
 
 

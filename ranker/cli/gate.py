@@ -1,0 +1,102 @@
+"""``ranker gate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from typer import Option
+
+from ranker.cli.options import JobsOption, PercentOption, TextInput
+from ranker.cli.output import emit, estimate_columns, print_note, print_table, say, say_signatures, show
+from ranker.cli.pages import HtmlOption, show_page
+from ranker.cli.system_options import SystemOptions, check_percent, figures, titled
+from ranker.errors import joined
+
+if TYPE_CHECKING:
+    from ranker.evaluation.systems.result import SystemsResult
+
+
+def command(
+    inputs: TextInput,
+    options: SystemOptions,
+    max_drop: Annotated[float, Option(help="Largest significant drop that passes, in the units shown.", min=0)] = 0.0,
+    percent: PercentOption = False,
+    jobs: JobsOption = None,
+    form: Literal["table", "json", "jsonl", "csv"] = "table",
+    html: HtmlOption = None,
+) -> int:
+    """Exit with code 3 if a system is significantly worse than the baseline.
+
+    For continuous integration. Systems are compared by one metric or model, or by preferences, as in ranker systems. A
+    drop that is not significant passes, so the test set must be large enough (ranker plan).
+
+    Example: ranker gate sample --metric chrf --baseline sys2
+    """
+    check_percent(percent, form, html)
+    result, _ = options.compare(inputs, html=html, percent=percent, gate=True)
+    scale = result.metrics[0].scale(percent=percent)
+    rows = _rows(result, max_drop / scale)
+    emit(form, None, rows, lambda: _print(result, rows, percent, max_drop), signature=result.signature)
+    if form != "table":
+        for note in result.notes:
+            print_note(note)
+    show_page(html)
+    allowed = f", allowed {max_drop:g}" if max_drop else ""
+    worse = [
+        f"{row['system']} is significantly worse than {row['baseline']} by {row['metric']}"
+        f"{' (' + row['lp'] + ')' if row['lp'] else ''}: {_difference(result, row, percent)}, "
+        f"adjusted p {show(row['adjusted'])}{allowed}"
+        for row in rows
+        if not row["passes"]
+    ]
+    if worse:
+        say(f"ranker: {'; '.join(worse)}", err=True)
+    return 3 if worse else 0
+
+
+def _rows(result: SystemsResult, largest: float) -> list[dict[str, Any]]:
+    """Return one row per language pair and system other than the baseline."""
+    sign = 1 if result.metrics[0].higher_is_better else -1
+    return [
+        {
+            "lp": None if comparison.lp == "?" else comparison.lp,
+            "metric": comparison.metric,
+            "system": each.system,
+            "baseline": comparison.baseline,
+            **estimate_columns("difference", each.difference),
+            "p": each.p,
+            "adjusted": each.adjusted,
+            "max_drop": largest,
+            "passes": each.adjusted >= result.settings.alpha or -sign * each.difference.value <= largest,
+        }
+        for comparison in result.comparisons
+        for each in comparison.systems
+        if each.difference is not None and each.adjusted is not None
+    ]
+
+
+def _difference(result: SystemsResult, row: dict[str, Any], percent: bool) -> str:
+    from ranker.evaluation.resampling.bootstrap import Estimate
+
+    estimate = (row[f"difference{part}"] for part in ("", ".low", ".high"))
+    return figures(result.metrics[0], percent)(Estimate(*estimate), "+")
+
+
+def _print(result: SystemsResult, rows: list[dict[str, Any]], percent: bool, max_drop: float) -> None:
+    failing = joined([row["system"] for row in rows if not row["passes"]])
+    first = result.comparisons[0]
+    more = f" by more than {max_drop:g}" if max_drop else ""
+    say(f"The gate fails: {failing}." if failing else f"The gate passes: no system is significantly worse{more}.", "")
+    shown = [
+        {
+            **({"lp": row["lp"]} if len(result.language_pairs) > 1 else {}),
+            "system": row["system"],
+            "difference": _difference(result, row, percent),
+            "adjusted": row["adjusted"],
+            "gate": "passes" if row["passes"] else "fails",
+        }
+        for row in rows
+    ]
+    print_table(shown, titled(result, first, percent))
+    say("", *result.notes)
+    say_signatures(f"{first.metric}: {result.metrics[0].signature}", result.signature)

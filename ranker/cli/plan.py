@@ -1,0 +1,96 @@
+"""``ranker plan``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer import Option
+
+from ranker.cli.options import JobsOption, PercentOption, TextInput
+from ranker.cli.output import emit, print_note, print_table, say, say_signatures
+from ranker.cli.system_options import PairsOption, SystemOptions, check_percent
+
+if TYPE_CHECKING:
+    from ranker.evaluation.systems.result import SystemsResult
+
+
+def command(
+    inputs: TextInput,
+    options: SystemOptions,
+    difference: Annotated[
+        float | None,
+        Option(help="Difference to plan for, in the units shown.", min=0, show_default="the observed one"),
+    ] = None,
+    pairs: PairsOption = False,
+    percent: PercentOption = False,
+    jobs: JobsOption = None,
+    form: Literal["table", "json", "jsonl", "csv"] = "table",
+) -> None:
+    """Plan a test set: how many sources show that a difference between systems is significant.
+
+    The data are a pilot. Printed are the power of a test set of this size, the smallest difference that it detects, and
+    the sources (documents with --level document) needed for a power of .8.
+
+    Example: ranker plan sample --metric chrf --percent --difference 1
+    """
+    check_percent(percent, form)
+    result, dataset = options.compare(inputs)
+    rows = _rows(result, pairs, difference, percent)
+    emit(form, None, rows, lambda: _print(result, rows, difference), signature=result.signature)
+    if form != "table":
+        for note in result.notes:
+            print_note(note)
+    if options.level == "segment" and len(dataset.sources) and dataset.sources["doc"].notna().all():
+        print_note("the documents are known: --level document plans for a number of documents")
+
+
+def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent: bool) -> list[dict[str, Any]]:
+    """Return one row a pair of systems, or system and baseline, in the units shown."""
+    from ranker.evaluation.systems.pair_tests import power_of, smallest_found, sources_needed
+
+    settings, rows = result.settings, []
+    wanted = {"alpha": settings.alpha, "power": settings.power}
+    for comparison in result.comparisons:
+        scale = result.metric(comparison.metric).scale(percent=percent)
+        tested = [(pair.better, pair.worse, pair.difference, pair.error) for pair in comparison.pairs]
+        if not pairs:
+            tested = [
+                (each.system, comparison.baseline, each.difference, each.error)
+                for each in comparison.systems
+                if each.difference is not None and each.error is not None
+            ]
+        for system, other, observed, standard_error in tested:
+            error = scale * standard_error
+            apart = scale * observed.value if difference is None else difference
+            needed = float(sources_needed(apart, error, comparison.units, **wanted))
+            rows.append(
+                {
+                    "lp": None if comparison.lp == "?" else comparison.lp,
+                    "metric": f"{comparison.metric} %" if scale > 1 else comparison.metric,
+                    "system": system,
+                    "other": other,
+                    f"{settings.unit}s": comparison.units,
+                    "difference": apart,
+                    "error": error,
+                    "detectable": smallest_found(error, **wanted),
+                    "power": power_of(apart, error, settings.alpha),
+                    "needed": int(needed) if math.isfinite(needed) else None,
+                }
+            )
+    return rows
+
+
+def _print(result: SystemsResult, rows: list[dict[str, Any]], difference: float | None) -> None:
+    settings = result.settings
+    print_table(rows, f"plan, {result.data}, difference {'observed' if difference is None else 'given'}")
+    typer.echo(
+        f"\nerror: bootstrap standard error of the difference, over {settings.unit}s\n"
+        f"detectable: smallest difference that is significant with a probability of {settings.power:g}\n"
+        f"power: probability that the difference is significant at {settings.alpha:g}, for this pair alone\n"
+        f"needed: {settings.unit}s required for a power of {settings.power:g}\n"
+    )
+    for note in result.notes:
+        say(note)
+    say_signatures(result.signature)

@@ -1,0 +1,126 @@
+"""What the commands that compare systems have in common: ``systems``, ``plan`` and ``gate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from ranker.cli.options import MOST_RESAMPLES, Input, ModelOption, SeedOption, working
+from ranker.cli.output import ModelScore
+from ranker.cli.pages import check_page, write_html
+from ranker.cli.scorer import MetricsOption, given_scorers, print_each
+from ranker.errors import OptionError, counted
+from ranker.evaluation.choices import ResamplingLevel
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.resampling.bootstrap import Estimate
+    from ranker.evaluation.systems.result import SystemComparison, SystemsMetric, SystemsResult
+
+PairsOption = Annotated[bool, Option("--pairs", help="Print one row per pair of systems instead.")]
+_FOR_PEOPLE = ("table", "latex", "markdown")
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """How systems are scored and compared; `Commands` makes the fields options of the command."""
+
+    metric: MetricsOption = None
+    model: ModelOption = None
+    baseline: Annotated[
+        str | None, Option(help="System that the others are compared with (default: the first).", metavar="SYSTEM")
+    ] = None
+    resamples: Annotated[
+        int | None, Option(help="Number of bootstrap samples.", min=1, max=MOST_RESAMPLES, show_default="1000")
+    ] = None
+    level: Annotated[
+        ResamplingLevel, Option(help="Resample segments, or whole documents, which every source must name in doc.")
+    ] = "segment"
+    seed: SeedOption = 0
+
+    def compare(
+        self,
+        inputs: Input,
+        *,
+        html: Path | None = None,
+        percent: bool = False,
+        kind: str = "auto",
+        gate: bool = False,
+        **settings: Any,
+    ) -> tuple[SystemsResult, Dataset]:
+        """Compare the systems of the data, tell the user the notes, and write the HTML report.
+
+        With `gate`, systems are compared by one metric or model, or by preferences, and too few sources for any
+        significant difference are an error.
+        """
+        check_page(html)
+        scorers, dataset = given_scorers(
+            self.metric, self.model, inputs, systems=True, preferences=html is None, by_default=not gate
+        )
+        if gate and len(scorers) > 1:
+            raise OptionError(f"expected one metric or model, found {len(scorers)}: {', '.join(scorers)}")
+        from ranker.evaluation.systems.run import can_differ, compare_systems
+
+        with working("scoring and resampling"):
+            # the report needs them too
+            statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if html else None
+            result = compare_systems(
+                dataset,
+                scorers or None,
+                baseline=None if self.baseline is None else inputs.system(self.baseline),
+                resamples=self.resamples,
+                seed=self.seed,
+                level=self.level,
+                kind=kind,
+                statistics=statistics,
+                **settings,
+            )
+        for comparison in result.comparisons if gate else ():
+            if not can_differ(comparison, result.settings):
+                few = f"with {counted(comparison.sources, 'source')} no difference can be significant"
+                raise OptionError(f"{few}, so the gate would never fail: use more sources")
+        if html is not None and statistics is not None:
+            from ranker.reports.systems_page import SystemsFindings, systems_report
+
+            with working("writing"):
+                findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)
+                write_html(html, systems_report(findings, percent=percent)[0])
+        print_each(((each.name, note) for each in result.metrics for note in each.notes), len(result.metrics))
+        return result, dataset
+
+
+def check_percent(percent: bool, form: str, html: Path | None = None) -> None:
+    """Refuse ``--percent`` where nothing is written for people."""
+    if percent and form not in _FOR_PEOPLE and html is None:
+        raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
+
+
+def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:
+    """Return the heading of a comparison: metric, data and baseline."""
+    metric = result.metric(comparison.metric)
+    lp = "" if comparison.lp == "?" else f" {comparison.lp}"
+    lower = "" if metric.higher_is_better else " (lower is better)"
+    name = f"{comparison.metric}{' in %' if metric.scale(percent=percent) > 1 else ''}{lower}"
+    documents = "" if comparison.documents is None else f" in {counted(comparison.documents, 'document')}"
+    sources = f"{counted(comparison.sources, 'source')}{documents}"
+    return f"{name}, {result.data}{lp}, {sources}, baseline {comparison.baseline}"
+
+
+def figures(metric: SystemsMetric, percent: bool) -> Callable[..., str]:
+    """Choose scale and decimals of the figures of a metric."""
+    scale = metric.scale(percent=percent)
+    decimals = 2 if scale > 1 else ModelScore.decimals if metric.type == "ranker" else 4
+    return partial(figure, scale=scale, decimals=decimals)
+
+
+def figure(estimate: Estimate, sign: str = "", *, scale: float = 1.0, decimals: int = 4) -> str:
+    """Write an estimate with its interval."""
+    value, low, high = (
+        f"{scale * value + 0.0:{sign}.{decimals}f}" for value in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low} {high}]"
