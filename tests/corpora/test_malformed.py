@@ -11,7 +11,6 @@ import io
 import json
 import os
 import pickle
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -140,10 +139,13 @@ def test_deep_nesting(place: str, depth: int, tmp_path: Path) -> None:
         line = f'{{"source": {nested}, "candidates": {{"A": "a"}}}}'
     path = tmp_path / "x.jsonl"
     path.write_text(f"{LINES[0]}\n{line}\n", encoding="utf-8")
-    # Python 3.13 and later read deeper ones
-    if place == "meta" and depth <= (400 if sys.version_info < (3, 13) else 5000):
+    try:
         assert len(read_dataset(path).sources) == 2
-    else:
+        # some versions of Python read deeper ones than others
+        assert place == "meta"
+        assert depth <= 5000
+    except DataError:
+        assert place != "meta" or depth > 400
         refusal(lambda: read_dataset(path), path, 2, "nested|expected")
 
 
