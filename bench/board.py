@@ -152,7 +152,7 @@ class KeptColumns(FeatureSet):
         ):
             if not kept:
                 parts.append(np.zeros((len(part), len(one.columns))))
-            elif one.compares_candidates and rows is None:
+            elif one.needs.other_candidates and rows is None:
                 parts.append(one.fit_ranked(dataset).transform(dataset))
             else:
                 parts.append(self._columns(one, whole)[places])
@@ -270,7 +270,7 @@ def corpora_of(ranker: Ranker) -> tuple[str, ...]:
 
 def needs_references(ranker: Ranker) -> bool:
     """Tell whether a feature of a ranker needs references."""
-    return any(one.needs_references for one in ranker.feature_set.extractors)
+    return ranker.feature_set.needs.references > 0
 
 
 def training_data(ranker: Ranker, corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:

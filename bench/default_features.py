@@ -62,7 +62,7 @@ class Table:
         for extractor in extractors:
             if str(extractor) not in self.made:
                 columns = np.zeros((len(self.dataset), len(extractor.columns)))
-                if extractor.missing_requirement(self.dataset) is None:
+                if extractor.needs.missing(self.dataset) is None:
                     columns = extractor.fit_ranked(self.dataset).transform(self.dataset)
                 self.made[str(extractor)] = columns
         return np.concatenate([self.made[str(item)] for item in extractors], axis=1)

@@ -46,7 +46,7 @@ def main_statistic(corpus: Dataset) -> str:
 
 
 def uses_consensus(ranker: Ranker) -> bool:
-    return any(extractor.compares_candidates for extractor in ranker.feature_set.extractors)
+    return ranker.feature_set.needs.other_candidates
 
 
 def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> Iterator[tuple[str, FloatArray]]:
@@ -54,9 +54,9 @@ def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> It
     sets = ranker.weight_sets
     yield "", sets.of_candidates(dataset, selected)
     parts = ranker.feature_set.extractors
-    if not any(part.needs_references for part in parts):
+    if not any(part.needs.references for part in parts):
         return
-    alone = np.array([not part.compares_candidates for part in parts])
+    alone = np.array([not part.needs.other_candidates for part in parts])
     rows = np.flatnonzero((sets.used == alone).all(axis=1))
     if len(rows) and not alone.all():
         yield ALONE, sets.weights[rows[0]]

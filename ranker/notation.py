@@ -201,6 +201,11 @@ def learnt() -> Any:
     return dataclasses.field(default=None, kw_only=True, repr=False, compare=False, metadata={"option": False})
 
 
+def settle(instance: Any, option: str, value: object) -> None:
+    """Put an option of a frozen value into its one way of writing, while the value is made."""
+    object.__setattr__(instance, option, value)
+
+
 def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
     """Return the fields of a dataclass that are its options, by name."""
     return {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("option", True)}

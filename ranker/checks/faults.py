@@ -62,7 +62,7 @@ def without_votes(
     Sound candidates of a source that are too few to be compared, and have no reference, get 0.
     """
     values, out = compute(dataset), outranked(dataset)
-    if not out.any() or not any(part.compares_candidates for extractor in extractors for part in extractor.members):
+    if not out.any() or not any(extractor.needs.other_candidates for extractor in extractors):
         return values
     source = dataset.candidate_source
     affected = np.bincount(source[out], minlength=len(dataset.sources)) > 0

@@ -214,7 +214,7 @@ def _expected(
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
     assert isinstance(gain, RankerScorer)
-    if not gain.needs_references:
+    if not gain.needs.references:
         raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
     alone = gain.for_systems()
     _print_language_note(alone.ranker, nbest)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
+ENGLISH = "en"
+
 # ISO 639-1, ISO 639-2 (both codes where there are two), English name
 _LANGUAGES = """
 af afr afrikaans

@@ -21,9 +21,11 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.needs import Needs
 from ranker.extractors.text_scores import TextScores
 from ranker.signature import escaped
 from ranker.text.scripts import tokenizer_note
@@ -46,22 +48,6 @@ class Extractor(ABC):
 
     name: ClassVar[str]
     """Name in the registry."""
-    family: ClassVar[FeatureFamily] = "other"
-    """Group of its features."""
-    needs_references: ClassVar[bool] = True
-    """Whether a source must have a reference."""
-    fewest_references: ClassVar[int] = 0
-    """Minimum number of references for training it."""
-    fewest_candidates: ClassVar[int] = 1
-    """Minimum number of candidates of a source for it to distinguish them."""
-    knows_new_texts: ClassVar[bool] = True
-    """Whether it can score any text, such as hypotheses against each other; otherwise only candidates of the data set
-    that its scores were computed for."""
-    fit_scope: ClassVar[FitScope] = "none"
-    """Data for `fit`: none; ``train``, the training data, stored with the model; ``ranked``, the data being
-    ranked, fitted again each time."""
-    by_shards: ClassVar[bool] = True
-    """Whether the columns of a shard are the same as in the whole data set."""
 
     @classmethod
     def from_notation(cls, text: str) -> Extractor:
@@ -88,6 +74,21 @@ class Extractor(ABC):
     def __repr__(self) -> str:
         """Write the notation."""
         return str(self)
+
+    @property
+    def family(self) -> FeatureFamily:
+        """Group of its features."""
+        return "other"
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of the data."""
+        return Needs(language=ENGLISH if self.english_options else None)
+
+    @property
+    def fit_scope(self) -> FitScope:
+        """Data for `fit`: none; ``train``, kept with the model; ``ranked``, what is ranked, learnt from each time."""
+        return "none"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -173,7 +174,7 @@ class Extractor(ABC):
         return isinstance(self, FittedExtractor)
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """Options whose values are for English alone and do not follow the language of the data."""
         return ()
 
@@ -182,25 +183,11 @@ class Extractor(ABC):
         """What this extractor is made of: itself, unless it combines others."""
         return (self,)
 
-    @property
-    def compares_candidates(self) -> bool:
-        """Whether the columns of a candidate depend on the other candidates, so that they say nothing of a system."""
-        return any(part.compares_candidates for part in self.members if part is not self)
-
     def computed_on(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
         """Return the data set that columns of masked candidates are computed on, and their rows there."""
-        if rows is None or not self.compares_candidates:
+        if rows is None or not self.needs.other_candidates:
             return dataset if rows is None else dataset.select_candidates(rows), slice(None)
         return dataset, rows
-
-    def missing_requirement(self, dataset: Dataset) -> str | None:
-        """Return why there are too few references in `dataset` to learn from, or None."""
-        references = len(dataset.references)
-        if references >= self.fewest_references:
-            return None
-        return (
-            f"{references} reference sentences are too few for a language model, which needs {self.fewest_references}"
-        )
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, in one line, or None."""
@@ -261,7 +248,7 @@ class FittedExtractor(Extractor):
         the references of `dataset` leaves out the reference that it scores, if it can. What compares candidates takes
         every reference as one of its source.
         """
-        if self.compares_candidates:
+        if self.needs.other_candidates:
             together, rows = references_among_candidates(dataset)
             return self.transform(together)[rows]
         return self.transform(others)
@@ -275,14 +262,23 @@ class Metric(FittedExtractor):
     statistics before it is fitted.
     """
 
-    width: ClassVar[int]
-    """Number of statistics of a candidate."""
-
     tokenizer: Tokenizer
     lowercase: bool
-    higher_is_better: ClassVar[bool] = True
-    is_fraction: ClassVar[bool] = True
-    """Whether tables may show the score as a percentage."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of statistics of a candidate."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """True if higher scores are better."""
+        return True
+
+    @property
+    def is_fraction(self) -> bool:
+        """True if tables may show the score as a percentage."""
+        return True
 
     def __call__(
         self,
@@ -331,7 +327,7 @@ class Metric(FittedExtractor):
 
         dataset = from_texts(translations, references, sources, lp=lp)
         bare = np.flatnonzero(np.diff(dataset.reference_offsets) == 0)
-        if self.needs_references and len(bare):
+        if self.needs.references and len(bare):
             what = "references are missing" if references is None else f"references[{bare[0]}] is empty"
             raise DataError(f"{what}; {self} requires one per translation", file=dataset.name)
         self.check_ready()
@@ -439,7 +435,7 @@ class Metric(FittedExtractor):
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
     """Refuse extractors that know scores of the candidates of a data set only."""
     for extractor in extractors:
-        if any(not part.knows_new_texts for part in extractor.members):
+        if any(part.needs.known_texts for part in extractor.members):
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 

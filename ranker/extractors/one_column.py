@@ -13,7 +13,8 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, ModelError, OptionError, nearest
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor, SentenceMean, checked
+from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean, checked
+from ranker.extractors.needs import Needs
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,6 @@ class ColumnMetric(SentenceMean):
     extractor: Extractor
     column: str
     is_fraction: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Need what the extractor needs."""
-        for need in ("family", "needs_references", "fewest_references", "fewest_candidates", "by_shards"):
-            object.__setattr__(self, need, getattr(self.extractor, need))
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
@@ -58,12 +54,22 @@ class ColumnMetric(SentenceMean):
         return self.extractor.signature() + self.column.removeprefix(str(self.extractor))
 
     @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]
+    def family(self) -> FeatureFamily:
+        """As of the extractor."""
+        return self.extractor.family
+
+    @property
+    def needs(self) -> Needs:
+        """As of the extractor."""
+        return self.extractor.needs
+
+    @property
+    def higher_is_better(self) -> bool:
         """Whether more is better in the column."""
         return self.column not in self.extractor.lower_is_better
 
     @property
-    def fit_scope(self) -> FitScope:  # type: ignore[override]
+    def fit_scope(self) -> FitScope:
         """As of the extractor; nothing if it has learnt in training, or can do without."""
         scope = self.extractor.fit_scope
         return "none" if scope == "train" and self.extractor.is_fitted else scope
@@ -74,7 +80,7 @@ class ColumnMetric(SentenceMean):
 
     def fit(self, dataset: Dataset) -> ColumnMetric:
         """Return the column of the fitted extractor."""
-        reason = self.missing_requirement(dataset) if self.fit_scope == "ranked" else None
+        reason = self.needs.missing(dataset) if self.fit_scope == "ranked" else None
         if reason is not None:
             raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)
         return dataclasses.replace(self, extractor=self.extractor.fit(dataset))

@@ -21,6 +21,7 @@ from ranker.errors import DataError, OptionError, nearest, note_logger
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, join_notes
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
+from ranker.extractors.needs import Needs
 from ranker.files import display_name, read_text, sha256
 from ranker.ranking.reference_candidates import references_apart
 from ranker.storage.plain_data import parse_toml
@@ -104,6 +105,11 @@ class FeatureSet:
         return whole
 
     @property
+    def needs(self) -> Needs:
+        """What all columns need."""
+        return Needs.union(*(extractor.needs for extractor in self.extractors))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns."""
         return tuple(column for extractor in self.extractors for column in extractor.columns)
@@ -183,7 +189,7 @@ class FeatureSet:
 
     def missing_requirement(self, dataset: Dataset) -> str | None:
         """Return why some extractors have too few references in `dataset` to learn from, or None."""
-        return join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
+        return join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -211,7 +217,7 @@ class FeatureSet:
             self.check_references(dataset if rows is None else dataset.select_candidates(rows))
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
         known = [None] * len(self.extractors)
-        if len(dataset) <= _KEPT_ROWS or not all(extractor.by_shards for extractor in self.extractors):
+        if len(dataset) <= _KEPT_ROWS or self.needs.other_sources:
             return self._matrix(dataset, known, is_used, rows)
         # vectors of texts that several extractors use are kept for a part only
         dataset = with_given_scores(dataset, self.members)
@@ -256,7 +262,7 @@ class FeatureSet:
         together, rows = references_among_candidates(dataset)
         parts = []
         for extractor in self.extractors:
-            if extractor.missing_requirement(dataset):
+            if extractor.needs.missing(dataset):
                 parts.append(np.zeros((len(others), len(extractor.columns))))
             elif exclude_self:
                 parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))
@@ -283,7 +289,7 @@ class FeatureSet:
 
     def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
         """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any."""
-        needy = [extractor for extractor in self.extractors if extractor.needs_references]
+        needy = [extractor for extractor in self.extractors if extractor.needs.references]
         empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
         if sources is not None:
             empty &= sources
@@ -298,7 +304,7 @@ class FeatureSet:
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
     """Return the columns of one extractor, unless `ready`; 0 where it lacks references, which are scored apart."""
-    if not extractor.needs_references:
+    if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0
     rows = has_reference[dataset.candidate_source]
@@ -306,7 +312,7 @@ def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | Non
     columns = np.zeros((len(dataset), len(extractor.columns)))
     if ready is None:
         referenced = _referenced(whole)
-        if not len(referenced) or extractor.missing_requirement(dataset):
+        if not len(referenced) or extractor.needs.missing(dataset):
             return columns
         columns[rows] = _columns(extractor, referenced)
     else:

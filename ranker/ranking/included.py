@@ -76,9 +76,9 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
     reason = features.missing_requirement(outputs)
     if not reason:
         return name, tuple(notes)
-    left_out = dict.fromkeys(each.name for each in features.extractors if each.missing_requirement(outputs))
+    left_out = dict.fromkeys(each.name for each in features.extractors if each.needs.missing(outputs))
     notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
-    return ",".join(str(each) for each in features.extractors if not each.missing_requirement(outputs)), tuple(notes)
+    return ",".join(str(each) for each in features.extractors if not each.needs.missing(outputs)), tuple(notes)
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:

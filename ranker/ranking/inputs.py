@@ -1,7 +1,6 @@
 """Requirements of extractors: references, enough of them to learn from, candidates to compare, a language.
 
-Every extractor declares it in `needs_references`, `fewest_references`, `fewest_candidates` and `english_only`. A source
-that lacks something can still be ranked by the extractors that do without.
+Every extractor declares them in `Extractor.needs`.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ class AvailableInputs:
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
         """Return which extractors have what they need, (sources, extractors), in any language unless `by_language`."""
         masks = [
-            (self.has_reference | (not extractor.needs_references))
-            & (self.candidates >= extractor.fewest_candidates)
-            & (self.references >= extractor.fewest_references)
-            & (self.english | (not (by_language and any(part.english_only for part in extractor.members))))
-            for extractor in extractors
+            (self.has_reference | (needs.references == 0))
+            & (self.candidates >= needs.candidates)
+            & (self.references >= needs.references)
+            & (self.english | (not (by_language and needs.language is not None)))
+            for needs in (extractor.needs for extractor in extractors)
         ]
         return np.stack(masks, axis=1)
 
@@ -58,13 +57,10 @@ def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
     """Return the sets of extractors usable in some source, all and larger ones first, shape (sets, extractors)."""
-    plenty = 1 + max(max(extractor.fewest_references, extractor.fewest_candidates) for extractor in extractors)
-    references = {
-        plenty,
-        0,
-        *(extractor.fewest_references - 1 for extractor in extractors if extractor.fewest_references),
-    }
-    candidates = sorted({plenty, *(extractor.fewest_candidates - 1 for extractor in extractors)})
+    needs = [extractor.needs for extractor in extractors]
+    plenty = 1 + max(max(each.references, each.candidates) for each in needs)
+    references = {plenty, 0, *(each.references - 1 for each in needs if each.references)}
+    candidates = sorted({plenty, *(each.candidates - 1 for each in needs)})
     cases = [
         AvailableInputs(
             np.full(len(candidates), has_reference), np.array(candidates), np.full(len(candidates), english), number
@@ -74,7 +70,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
         for english in ([True, False] if by_language else [True])
     ]
     # systems are scored without what compares candidates
-    apart = [not extractor.compares_candidates for extractor in extractors]
+    apart = [not each.other_candidates for each in needs]
     sets = np.unique(np.concatenate([*cases, *(case & apart for case in cases)]), axis=0)
     sets = sets[sets.any(axis=1)]
     # the place of the first extractor that is missing decides between sets of one size

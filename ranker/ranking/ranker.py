@@ -29,12 +29,13 @@ from ranker.corpora.catalogue.candidate_rows import (
 )
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
-from ranker.extractors.target_language import ENGLISH, other_language
+from ranker.extractors.target_language import other_language
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
@@ -457,7 +458,7 @@ class Ranker:
 
     def _language_note(self, dataset: Dataset) -> str | None:
         targets = None if self.training is None else self.training.targets
-        if targets is None and any(part.english_only for part in self.feature_set.members):
+        if targets is None and self.feature_set.needs.language:
             targets = ENGLISH
         language = other_language(dataset, targets) if targets and "+" not in targets else None
         if language is None:

@@ -19,6 +19,7 @@ from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.corpora.records import joined_texts, shown
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
+from ranker.extractors.needs import Needs
 from ranker.extractors.registry import make_metric
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import names
@@ -44,14 +45,14 @@ class RankerScorer(Scorer):
     by_sums = False
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """The name of the ranker."""
         return self.ranker.name
 
     def for_systems(self) -> RankerScorer:
         """Return the scorer by the weights that were learnt without features that compare candidates."""
         ranker = self.ranker
-        apart = np.array([not extractor.compares_candidates for extractor in ranker.feature_set.extractors])
+        apart = np.array([not extractor.needs.other_candidates for extractor in ranker.feature_set.extractors])
         if apart.all():
             return self
         sets = ranker.weight_sets.apart(apart)
@@ -66,16 +67,16 @@ class RankerScorer(Scorer):
     def _left_out(self) -> str:
         """The features that are left out for systems, by name; empty if there are none."""
         whole = self.whole.feature_set.extractors if self.whole else ()
-        missing = tuple(extractor for extractor in whole if extractor.compares_candidates)
+        missing = tuple(extractor for extractor in whole if extractor.needs.other_candidates)
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
     @property
-    def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether a column needs a reference."""
-        return any(extractor.needs_references for extractor in self.ranker.feature_set.extractors)
+    def needs(self) -> Needs:
+        """What all columns need."""
+        return self.ranker.feature_set.needs
 
     @property
-    def learnt(self) -> tuple[str, ...]:  # type: ignore[override]
+    def learnt(self) -> tuple[str, ...]:
         """The kind of judgement that the ranker learnt from."""
         return (self.ranker.training.kind,) if self.ranker.training else ()
 
@@ -239,7 +240,7 @@ class _Reward:
             what = f"{self.references}[{listed.index(None)}]: expected a reference, or a list of them, found null"
             raise DataError(what, file="reward")
         dataset = from_texts([text or "" for text in texts], by_translation(references), sources, lp=self.lp)
-        if scorer.needs_references and not len(dataset.references):
+        if scorer.needs.references and not len(dataset.references):
             what = f"no references: {scorer.name} requires a list of them in {self.references!r}"
             raise DataError(what, file="reward")
         scores = scorer.score(scorer.statistics(dataset))

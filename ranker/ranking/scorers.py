@@ -21,6 +21,7 @@ from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, checked
 from ranker.extractors.composed.external_scores import ExternalScores
+from ranker.extractors.needs import Needs
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.reference_candidates import references_apart
 from ranker.ranks import merge_ties
@@ -36,18 +37,35 @@ class Scorer(ABC):
     hypotheses is ``score`` of the sum of the rows. `score` runs in several threads.
     """
 
-    name: str
-    """Name in tables."""
     kind: ClassVar[Literal["metric", "ranker"]]
     """Type, for readers of results."""
-    higher_is_better: bool = True
-    is_fraction: bool = False
-    """Whether tables may show the score as a percentage."""
     by_sums: ClassVar[bool] = True
     """Whether systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
-    needs_references: bool = True
-    learnt: tuple[str, ...] = ()
-    """Kinds of judgement that it was trained on."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name in tables."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> Needs:
+        """What it needs of the data."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """True if higher scores are better."""
+        return True
+
+    @property
+    def is_fraction(self) -> bool:
+        """True if tables may show the score as a percentage."""
+        return False
+
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """Kinds of judgement that it was trained on."""
+        return ()
 
     @abstractmethod
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
@@ -176,9 +194,26 @@ class MetricScorer(Scorer):
     def __post_init__(self) -> None:
         if self.metric.fit_scope == "train":
             raise self.metric.unfitted()
-        object.__setattr__(self, "name", str(self.metric))
-        for fact in ("higher_is_better", "is_fraction", "needs_references"):
-            object.__setattr__(self, fact, getattr(self.metric, fact))
+
+    @property
+    def name(self) -> str:
+        """The notation of the metric."""
+        return str(self.metric)
+
+    @property
+    def needs(self) -> Needs:
+        """What the metric needs."""
+        return self.metric.needs
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As of the metric."""
+        return self.metric.higher_is_better
+
+    @property
+    def is_fraction(self) -> bool:
+        """As of the metric."""
+        return self.metric.is_fraction
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -198,7 +233,7 @@ class MetricScorer(Scorer):
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
         statistics = made.astype(np.float64)
         apart, own = scored_apart(dataset)
-        if len(apart) and self.metric.needs_references:
+        if len(apart) and self.metric.needs.references:
             statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
         return statistics[chosen]
 
@@ -216,7 +251,7 @@ class MetricScorer(Scorer):
 
     def for_systems(self) -> MetricScorer:
         """Return this scorer, unless the metric compares candidates."""
-        if self.metric.compares_candidates:
+        if self.metric.needs.other_candidates:
             raise no_evidence(self.name)
         return self
 

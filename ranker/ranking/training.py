@@ -22,9 +22,9 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array, rounded
 from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, judged, preference_pairs
+from ranker.corpora.languages import ENGLISH
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
-from ranker.extractors.target_language import ENGLISH
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import fewer_features
 from ranker.ranking.inputs import usable

@@ -90,8 +90,8 @@ class WeightSets:
         if (lost & scorable).any():
             FeatureSet(self.extractors).check_references(dataset, lost & scorable)
             if lost[scorable].all():
-                fewest = max(extractor.fewest_candidates for extractor in self.extractors)
-                reason = join_notes(extractor.missing_requirement(dataset) for extractor in self.extractors)
+                fewest = max(extractor.needs.candidates for extractor in self.extractors)
+                reason = join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
                 what = "and the model has nothing else to compare candidates with: add the missing data or references"
                 what += ", or choose another model or a metric, such as perp[model=shipped]"
@@ -147,7 +147,7 @@ class WeightSets:
     @property
     def need_references(self) -> bool:
         """Whether every set has an extractor that needs a reference."""
-        needy = np.array([extractor.needs_references for extractor in self.extractors])
+        needy = np.array([extractor.needs.references > 0 for extractor in self.extractors])
         return bool((self.used & needy).any(axis=1).all())
 
     def document(self) -> list[dict[str, Any]]:
@@ -194,18 +194,18 @@ def _reasons(
 ) -> list[str]:
     """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
     referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
-    fewest = max(extractor.fewest_candidates for extractor in missing)
+    fewest = max(extractor.needs.candidates for extractor in missing)
     lacking = []
-    if not referenced and any(extractor.needs_references for extractor in missing):
+    if not referenced and any(extractor.needs.references > 0 for extractor in missing):
         lacking.append("without a reference")
     if (inputs.candidates[rows] < fewest).all():
         lacking.append(f"with fewer than {fewest} candidates")
-    if not english and any(part.english_only for extractor in missing for part in extractor.members):
+    if not english and any(extractor.needs.language for extractor in missing):
         lacking.append("not in English")
     number = int(rows.sum())
     whole = counted(size, "source")
     share = f"{number:,} of {whole}" if number < size else whole if size == 1 else f"all {whole}"
-    few = [extractor.missing_requirement(dataset) for extractor in missing] if referenced else []
+    few = [extractor.needs.missing(dataset) for extractor in missing] if referenced else []
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 

@@ -160,7 +160,7 @@ def test_lengths_against_the_other_candidates():
     """Three, one and five words: against the mean of the others, 3, 4 and 2; references do not count."""
     dataset = dataset_of([([], ["a b c", "a", "a b c d e"]), ([], ["a b"])])
     length = make("length[against=candidates]")
-    assert (length.needs_references, length.fewest_candidates) == (False, 3)
+    assert (length.needs.references, length.needs.candidates) == (0, 3)
     expected = [[0, 0], [np.log(5 / 2), 0], [0, np.log(6 / 3)], [0, 0]]
     np.testing.assert_allclose(length.transform(dataset), expected, atol=1e-12)
     some = FeatureSet((length,)).transform(dataset, rows=np.array([True, False, True, False]))

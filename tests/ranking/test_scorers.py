@@ -6,7 +6,7 @@ import pytest
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from ranker.extractors.fluency.features import Perplexity
+from ranker.extractors.needs import Needs
 from ranker.extractors.registry import make_metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
@@ -72,9 +72,9 @@ def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
     requested, messages = [], ""
-    inner = Perplexity.missing_requirement
+    inner = Needs.missing
     monkeypatch.setattr(
-        Perplexity, "missing_requirement", lambda self, data: requested.append(len(data)) or inner(self, data)
+        Needs, "missing", lambda self, data: (self.references > 1 and requested.append(len(data))) or inner(self, data)
     )
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
         requested.clear()

@@ -140,7 +140,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
     kind = resolve_kind(dataset, settings.kind)
     outputs = _judged(dataset, kind)
-    reasons = {str(extractor): extractor.missing_requirement(outputs) for extractor in _USED.extractors}
+    reasons = {str(extractor): extractor.needs.missing(outputs) for extractor in _USED.extractors}
     missing = {name: f"{dataset.name}: {reason}" for name, reason in reasons.items() if reason}
     if not _with_references(dataset, kind):
         table = TrainingTable.of(outputs, kind)

@@ -90,7 +90,7 @@ class NamedScorers:
         unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
-            if by_language and any(extractor.english_only for extractor in scorer.members):
+            if by_language and scorer.needs.language:
                 what = "has no language pair, by which the model scores: name it in a column or key lp"
                 raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or choose --model full-any")
         return part, about
@@ -109,11 +109,11 @@ def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:
     """Refuse what would have other scores shard by shard."""
-    if extractor.fit_scope != "ranked" and extractor.by_shards and extractor.knows_new_texts:
+    if extractor.fit_scope != "ranked" and not (extractor.needs.other_sources or extractor.needs.known_texts):
         return
     part = what if what.startswith(str(extractor)) else f"{extractor} in {what}"
     remedy = "choose another metric or model, or give a file that fits into memory"
-    if extractor.fit_scope == "ranked" and extractor.fewest_references:
+    if extractor.fit_scope == "ranked" and extractor.needs.references > 1:
         remedy = "train a language model once (ranker lm train, or KenLM's lmplz), and name it in perp[model=FILE]"
     raise OptionError(f"{part} would have other scores shard by shard than for the whole data set: {remedy}")
 

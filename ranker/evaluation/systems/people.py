@@ -11,9 +11,10 @@ import numpy as np
 
 from ranker import share
 from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.languages import ENGLISH
 from ranker.corpora.scripts import written_languages
 from ranker.evaluation.resampling.bootstrap import Estimate
-from ranker.extractors.target_language import ENGLISH, in_english
+from ranker.extractors.target_language import in_english
 from ranker.ranking.scorers import Scorer
 from ranker.storage.plain_data import record
 

@@ -15,7 +15,8 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, FitScope, Metric, join_notes
+from ranker.extractors.needs import Needs
 
 
 @dataclass(frozen=True)
@@ -63,19 +64,28 @@ class Combination(Metric):
         # scores from elsewhere have files, which the notation leaves out
         self.__dict__["metrics"] = tuple(metrics)
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
-        families = {metric.family for metric in metrics}
-        facts = {
-            "terms": notation.write_sum(written),
-            "width": sum(metric.width for metric in metrics),
-            "family": families.pop() if len(families) == 1 else "other",
-            "is_fraction": all(metric.is_fraction for metric in metrics),
-            "needs_references": any(metric.needs_references for metric in metrics),
-            "fewest_references": max(metric.fewest_references for metric in metrics),
-            "fewest_candidates": max(metric.fewest_candidates for metric in metrics),
-            "by_shards": all(metric.by_shards for metric in metrics),
-        }
-        for name, value in facts.items():
-            object.__setattr__(self, name, value)
+        notation.settle(self, "terms", notation.write_sum(written))
+
+    @property
+    def family(self) -> FeatureFamily:
+        """Group of the metrics, if they are of one."""
+        families = {metric.family for metric in self.metrics}
+        return families.pop() if len(families) == 1 else "other"
+
+    @property
+    def needs(self) -> Needs:
+        """What the metrics need."""
+        return Needs.union(*(metric.needs for metric in self.metrics))
+
+    @property
+    def width(self) -> int:
+        """Number of statistics of all metrics."""
+        return sum(metric.width for metric in self.metrics)
+
+    @property
+    def is_fraction(self) -> bool:
+        """True if all metrics are fractions."""
+        return all(metric.is_fraction for metric in self.metrics)
 
     @classmethod
     def from_notation(cls, text: str) -> Combination:
@@ -107,7 +117,7 @@ class Combination(Metric):
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
-    def fit_scope(self) -> FitScope:  # type: ignore[override]
+    def fit_scope(self) -> FitScope:
         """What the metrics learn from."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
 

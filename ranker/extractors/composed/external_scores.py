@@ -23,6 +23,7 @@ from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
 from ranker.extractors.composed.direction import opposed_to_chrf
+from ranker.extractors.needs import Needs
 from ranker.files import STDIN, printable
 from ranker.signature import escaped
 
@@ -56,9 +57,7 @@ class ExternalScores(SentenceMean):
     """
 
     family: ClassVar[FeatureFamily] = "other"
-    needs_references: ClassVar[bool] = False
     is_fraction: ClassVar[bool] = False
-    knows_new_texts: ClassVar[bool] = False
     file: str | None = None
     # of the class it is the key in the registry, of an instance what its scores are called
     name: str = KEY  # type: ignore[misc]
@@ -71,6 +70,11 @@ class ExternalScores(SentenceMean):
         if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
             what = "expected a name without spaces, brackets, commas or equals signs"
             raise OptionError(f"given[name={printable(self.name)}]: {what}")
+
+    @property
+    def needs(self) -> Needs:
+        """Candidates that the file has scores of."""
+        return Needs(references=0, known_texts=True)
 
     @classmethod
     def from_notation(cls, text: str) -> ExternalScores:
@@ -93,7 +97,7 @@ class ExternalScores(SentenceMean):
         return str(notation.Spec(KEY, tuple(options.items())))
 
     @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]
+    def higher_is_better(self) -> bool:
         """True if more is better: as told, else unless the name is that of errors, which negated ones become."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 

@@ -21,6 +21,7 @@ from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
 from ranker.extractors.consensus.texts import Block, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
+from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.features import Semantic
 
 _MOST_SYSTEMS = 500
@@ -108,9 +109,6 @@ class Consensus(FittedExtractor):
 
     name: ClassVar[str] = "consensus"
     family = "agreement"
-    needs_references: ClassVar[bool] = False
-    fewest_candidates: ClassVar[int] = 3
-    compares_candidates: ClassVar[bool] = True
     metric: str = "chrf"
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
@@ -129,17 +127,24 @@ class Consensus(FittedExtractor):
         elif not isinstance(compared, Metric) or compared.fit_scope == "train":
             raise OptionError(f"{self}: expected a metric without training, or semantic")
         check_new_texts([compared], "pairs of candidates")
-        object.__setattr__(self, "metric", str(compared))
+        notation.settle(self, "metric", str(compared))
 
     @property
-    def fit_scope(self) -> FitScope:  # type: ignore[override]
+    def fit_scope(self) -> FitScope:
         """Relatives are learnt from whatever is ranked, unless they are looked for in each source."""
         return "ranked" if self.trust == "data" else "none"
 
     @property
-    def by_shards(self) -> bool:  # type: ignore[override]
-        """Not if relatives, or the metric that compares, are learnt from the candidates of all sources."""
-        return self.trust == "source" and self._compared.by_shards and self._compared.fit_scope != "ranked"
+    def needs(self) -> Needs:
+        """Three candidates, and other sources if relatives or the metric that compares are learnt from all of them."""
+        compared = self._compared
+        return Needs(
+            references=0,
+            candidates=3,
+            language=compared.needs.language,
+            other_candidates=True,
+            other_sources=self.trust == "data" or compared.needs.other_sources or compared.fit_scope == "ranked",
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -151,9 +156,9 @@ class Consensus(FittedExtractor):
         return {"metric": self._compared.signature()}
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The metric, if it is for English only."""
-        return ("metric",) if self._compared.english_only else ()
+        return ("metric",) if self._compared.needs.language else ()
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:

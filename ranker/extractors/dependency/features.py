@@ -61,7 +61,7 @@ class DependencyStructure(FittedExtractor):
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The parser, if it is the one that ships."""
         return ("parser",) if self.parser == SHIPPED else ()
 

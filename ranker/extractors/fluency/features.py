@@ -16,6 +16,7 @@ from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
+from ranker.extractors.needs import Needs
 from ranker.files import display_name
 from ranker.learning.lm import kenlm_files
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
@@ -79,8 +80,6 @@ class Perplexity(FittedExtractor):
 
     name: ClassVar[str] = "perp"
     family = "fluency"
-    fewest_references: ClassVar[int] = ENOUGH_REFERENCES
-    fit_scope: ClassVar[FitScope] = "ranked"
     order: int = 3
     leave_out: bool = False
     oov: bool = False
@@ -104,9 +103,16 @@ class Perplexity(FittedExtractor):
             if self.model == SHIPPED and self.unit == "words" and choices != (TOKENIZER, True):
                 what = f"perp[model={SHIPPED}]: the included model uses lowercased words of tokenizer {TOKENIZER}"
                 raise OptionError(f"{what}; remove tokenizer and lowercase, or give another model file")
-            object.__setattr__(self, "needs_references", False)
-            object.__setattr__(self, "fewest_references", 0)
-            object.__setattr__(self, "fit_scope", "none")
+
+    @property
+    def needs(self) -> Needs:
+        """Enough references to learn from, or none for a model of a file."""
+        return dataclasses.replace(super().needs, references=ENOUGH_REFERENCES if self.model is None else 0)
+
+    @property
+    def fit_scope(self) -> FitScope:
+        """``ranked``, unless the model is that of a file."""
+        return "ranked" if self.model is None else "none"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,7 +126,7 @@ class Perplexity(FittedExtractor):
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The language model, and the parser that parts of speech come from, if they are those that ship."""
         parser = self.unit == "tags" and self.parser == SHIPPED
         return (*(("model",) if self.model == SHIPPED else ()), *(("parser",) if parser else ()))

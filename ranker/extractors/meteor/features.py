@@ -67,9 +67,9 @@ class MeteorParts(FittedExtractor):
         return self._metric.signature().replace(Meteor.name, self.name, 1)
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """As of `meteor`."""
-        return self._metric.english_only
+        return self._metric.english_options
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the note of `meteor` with these options."""

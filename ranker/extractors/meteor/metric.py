@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, target_languages, view
-from ranker.corpora.languages import language_code
+from ranker.corpora.languages import ENGLISH, language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align_pairs, alignment_statistics
@@ -36,7 +36,7 @@ from ranker.extractors.meteor.parameters import (
 )
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
-from ranker.extractors.target_language import ENGLISH, english_note, other_language
+from ranker.extractors.target_language import english_note, other_language
 from ranker.text.lexical.function_words import function_words, is_among
 from ranker.text.lexical.phrases import table_digest
 from ranker.text.lexical.stems import stemmer_of
@@ -204,7 +204,7 @@ class Meteor(Metric):
         return signed
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The stemmer and the function words, where they were named and are those of English."""
         named = {"stemmer": MODULES[STEM] in self.modules, "function_words": True}
         return tuple(option for option, used in named.items() if used and getattr(self, option) == "english")

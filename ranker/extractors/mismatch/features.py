@@ -61,7 +61,7 @@ class Mismatch(FittedExtractor):
         return self.columns
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The lists of words."""
         return ("words",)
 

@@ -96,7 +96,7 @@ class Bleu(Metric):
         return sacrebleu_signature("BLEU", dataset, case=case, eff=effective, tok=tokenizer, smooth=smoothing)
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Matches and totals of every order, two lengths and 1."""
         return 2 * self.order + 3
 

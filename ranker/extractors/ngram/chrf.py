@@ -86,7 +86,7 @@ class Chrf(Metric):
         )
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Three counts of every order."""
         return 3 * (self.order + self.word_order)
 

@@ -13,6 +13,7 @@ from ranker.errors import OptionError
 from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
+from ranker.extractors.needs import Needs
 from ranker.text.lexical.word_classes import WordClass, class_batch
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
 from ranker.text.ratios import f_score, ratio
@@ -82,7 +83,7 @@ class NgramAgreement(FittedExtractor):
             raise OptionError(f"{self}: the options words, match and tokenizer do not apply to {self.unit}s")
 
     @property
-    def family(self) -> FeatureFamily:  # type: ignore[override]
+    def family(self) -> FeatureFamily:
         """Words, or syntax where parts of speech are compared."""
         return "syntax" if self.unit == "tag" else "words"
 
@@ -98,7 +99,7 @@ class NgramAgreement(FittedExtractor):
         return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The parser, the stemmer or the function words, as far as they are used and those of English."""
         used = {
             "parser": self.unit == "tag" and self.parser == SHIPPED,
@@ -172,14 +173,11 @@ class LengthRatio(FittedExtractor):
         """Refuse options that mean nothing together."""
         if self.unit == "character" and self.tokenizer != "13a":
             raise OptionError(f"{self}: the option tokenizer does not apply to characters")
-        if self.against == "candidates":
-            object.__setattr__(self, "needs_references", False)
-            object.__setattr__(self, "fewest_candidates", 3)
 
     @property
-    def compares_candidates(self) -> bool:
-        """Whether lengths are compared with those of the other candidates."""
-        return self.against == "candidates"
+    def needs(self) -> Needs:
+        """A reference, or three candidates if lengths are compared with those of the others."""
+        return Needs() if self.against == "references" else Needs(references=0, candidates=3, other_candidates=True)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class Nist(Metric):
             raise OptionError(f"nist[order={self.order}]: expected 1 to {MAX_ORDER}")
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Information and n-grams of every order, and two lengths."""
         return 2 * self.order + 2
 

@@ -17,6 +17,7 @@ from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
+from ranker.extractors.needs import Needs
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, word_permutations
 from ranker.extractors.order.scores import permutation_scores
@@ -100,7 +101,7 @@ class LRscore(Metric):
             )
         if self.aligner is not None and self.alignment != "bilingual":
             raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
-        if not all(part.knows_new_texts for part in self._lexical_metric.members):
+        if any(part.needs.known_texts for part in self._lexical_metric.members):
             raise OptionError(
                 f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected one such as "
                 "bleu[order=1]; use combine to add metrics"
@@ -126,14 +127,15 @@ class LRscore(Metric):
         return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
 
     @property
-    def fit_scope(self) -> FitScope:  # type: ignore[override]
+    def fit_scope(self) -> FitScope:
         """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
         return self._lexical_metric.fit_scope if self.theta is None else "ranked"
 
     @property
-    def by_shards(self) -> bool:  # type: ignore[override]
-        """Not if alpha is learnt from the order of all references."""
-        return self.theta is None and self._lexical_metric.by_shards
+    def needs(self) -> Needs:
+        """What the lexical metric needs, and all sources if alpha is learnt from the order of all references."""
+        needs = super().needs.union(self._lexical_metric.needs)
+        return dataclasses.replace(needs, other_sources=needs.other_sources or self.theta is not None)
 
     @functools.cached_property
     def _lexical_metric(self) -> Metric:
@@ -144,7 +146,7 @@ class LRscore(Metric):
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Three of the order, and those of the lexical metric."""
         return 3 + self._lexical_metric.width
 

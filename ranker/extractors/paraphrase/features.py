@@ -149,7 +149,7 @@ class Paraphrase(Extractor):
         return {"function_words": function_words(self.function_words)[1]}
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The stemmer and the function words, if they are those of English."""
         return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
 

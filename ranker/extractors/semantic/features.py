@@ -18,6 +18,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
+from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
@@ -75,12 +76,15 @@ class Semantic(FittedExtractor):
 
     def __post_init__(self) -> None:
         """Refuse a layer that no encoder has."""
-        if self.against == "source":
-            object.__setattr__(self, "needs_references", False)
         if self.layer is not None and self.layer < 1:
             raise OptionError(
                 f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last layer"
             )
+
+    @property
+    def needs(self) -> Needs:
+        """A reference, unless candidates are compared with the source."""
+        return dataclasses.replace(super().needs, references=int(self.against == "references"))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ class Semantic(FittedExtractor):
         return (f"{self}.f", f"{self}.cosine") if self.against == "references" else ()
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The encoder, if it is one that was trained on English."""
         return ("encoder",) if self.encoder in (INCLUDED, SMALL) else ()
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
@@ -113,7 +114,7 @@ class TranslationEditRatePlus(Metric):
         if self.paraphrases is not None and not self.edit_costs.paraphrases:
             raise OptionError(f"terp[paraphrases={self.paraphrases}]: costs={self.costs} does not use paraphrases")
         if self.parity is not None and self.costs == "terp" and self.tokenizer == type(self).tokenizer:
-            object.__setattr__(self, "tokenizer", "none")
+            notation.settle(self, "tokenizer", "none")
 
     @property
     def edit_costs(self) -> EditCosts:
@@ -144,7 +145,7 @@ class TranslationEditRatePlus(Metric):
         return parity_note("TERp", missing)
 
     @property
-    def english_only(self) -> tuple[str, ...]:
+    def english_options(self) -> tuple[str, ...]:
         """The stop words, and the costs where stems match."""
         used = {
             "costs": self.edit_costs.stems,

@@ -108,11 +108,12 @@ def serving(path: Path, hosts: tuple[str, ...] = ("127.0.0.1",)) -> Iterator[str
     """Serve a campaign from a thread; yields its address."""
     pytest.importorskip("starlette", reason="mt-ranker[collect] is not installed")
     uvicorn = pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
+    from ranker.apps.collect.campaign import connect
     from ranker.apps.collect.web import server
 
     ready = threading.Event()
-    with server.listening("127.0.0.1", free_port()) as listener:
-        app = server.Site(path).app(hosts, listener, ready.set)
+    with server.listening("127.0.0.1", free_port()) as listener, closing(connect(path)) as connection:
+        app = server.Site(path, connection).app(hosts, listener, ready.set)
         running = uvicorn.Server(server.configuration(app))
         thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
         thread.start()

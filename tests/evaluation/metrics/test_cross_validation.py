@@ -20,6 +20,7 @@ from ranker.evaluation.metrics.cross_validation import (
     held_out_scores,
 )
 from ranker.evaluation.metrics.evaluation import evaluate
+from ranker.extractors.needs import Needs
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking.feature_set import FeatureSet
@@ -216,7 +217,7 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
 
 def test_data_without_references_is_compared_with_rankers_that_need_none_only(monkeypatch):
     data = planted("bleu")
-    monkeypatch.setattr(Bleu, "needs_references", False)
+    monkeypatch.setattr(Bleu, "needs", Needs(references=0))
     no_references = dataclasses.replace(data, references=data.references.iloc[:0])
     ranker = Ranker("bleu", C=1.0)
     table = ranker.fit_table(no_references)

@@ -57,7 +57,7 @@ def test_scores_are_those_of_the_file_and_their_means(data: Dataset) -> None:
     rows = metric.statistics(data)
     np.testing.assert_array_equal(metric.score(rows), SCORES)
     assert metric.score(rows[::3].sum(axis=0)) == pytest.approx(SCORES[::3].mean())
-    assert not metric.needs_references
+    assert not metric.needs.references
 
 
 def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:

@@ -229,7 +229,7 @@ def test_the_metric_is_part_of_the_signature():
     )
     assert make("consensus").fit_scope == "ranked"
     assert make("consensus[trust=source]").fit_scope == "none"
-    assert not make("consensus").needs_references
+    assert not make("consensus").needs.references
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_usual_english_is_told_from_other_text_without_references_or_kenlm(monke
     assert tag_match[0] > tag_match[1]
     assert features.note(data) is None
     assert {extractor.fit_scope for extractor in features.extractors} == {"none"}
-    assert not any(extractor.needs_references for extractor in features.extractors)
+    assert not any(extractor.needs.references for extractor in features.extractors)
 
 
 def test_a_score_depends_on_nothing_but_the_candidate():
@@ -52,7 +52,7 @@ def test_its_content_is_in_the_signature():
 def test_options_that_do_not_suit_it():
     with pytest.raises(DataError, match=r"shipped: is a model of order 3, but perp\[order=4\] requests another"):
         Perplexity(model="shipped", order=4).transform(dataset_of([([], [GOOD])]))
-    assert registry.make("perp[model=shipped,unit=tags]").english_only == ("model", "parser")
+    assert registry.make("perp[model=shipped,unit=tags]").english_options == ("model", "parser")
 
 
 def test_other_languages_are_noted_and_a_lack_of_it_is_said(monkeypatch, tmp_path):

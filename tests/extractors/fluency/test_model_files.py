@@ -39,7 +39,7 @@ def test_equals_kenlm_without_a_reference(arpa, unreferenced, form):
     path = arpa if form == "arpa" else write_binary_file(arpa.with_suffix(".klm"))
     perp = registry.make(f"perp[model={path},oov=true,match=true]")
     assert perp.fit_scope == "none"
-    assert not perp.needs_references
+    assert not perp.needs.references
     assert FeatureSet((perp,)).missing_requirement(unreferenced) is None
     columns = FeatureSet((perp,)).transform(unreferenced)
     reader = kenlm.Model(str(path))

@@ -124,7 +124,7 @@ def test_small_blocks_and_another_order_change_nothing(made, monkeypatch, tmp_pa
 
 def test_the_source_can_stand_in_for_references(made):
     extractor = Semantic(against="source")
-    assert not extractor.needs_references
+    assert not extractor.needs.references
     sources = dataset_of([([], CANDIDATES)], sources=REFERENCES)
     columns = FeatureSet((extractor,)).transform(sources)
     np.testing.assert_allclose(columns, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)

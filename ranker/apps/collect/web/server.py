@@ -76,8 +76,8 @@ _LINES = access.Limiter(rate=0.1, burst=10)
 class Site:
     """The pages of one campaign. One connection, in the thread of the event loop, reads and writes the file."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.connection = connect(path)
+    def __init__(self, path: str | Path, connection: sqlite3.Connection) -> None:
+        self.connection = connection
         self.settings = settings_of(self.connection)
         self._path, self._turn, self._files = path, asyncio.Lock(), files_of(path)
         self.by_person = access.Limiter(rate=20, burst=120)
@@ -328,7 +328,6 @@ class Site:
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
             ready()
             yield
-            self.connection.close()
 
         routes = [
             Route("/", self.start),
@@ -443,10 +442,10 @@ def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready:
 
     `ready` is called when it begins, with the addresses at which it answers; personal links lead to the first.
     """
-    with listening(host, port) as listener:
+    with listening(host, port) as listener, closing(connect(path)) as connection:
         addresses = addresses_of(listener, host, hosts)
         try:
-            site = Site(path)
+            site = Site(path, connection)
             site.served_at(addresses[0])
         except (sqlite3.Error, OSError) as error:
             raise DataError(f"cannot be used: {error}", file=display_name(path)) from None

@@ -1,0 +1,48 @@
+"""Requirements of extractors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from ranker.corpora.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Requirements of an extractor on the data that it makes columns of.
+
+    A source that lacks something can still be ranked by the extractors that do without.
+    """
+
+    references: int = 1
+    """References that the data must have in all; a source needs one, unless this is 0."""
+    candidates: int = 1
+    """Candidates that a source must have for the columns to tell them apart."""
+    language: str | None = None
+    """Code of the only target language, or None for any."""
+    other_candidates: bool = False
+    """True if the columns of a candidate depend on the other candidates, so that they say nothing of a system."""
+    other_sources: bool = False
+    """True if the columns of a shard differ from those in the whole data set."""
+    known_texts: bool = False
+    """True if only candidates of the data set can be scored, not other texts such as hypotheses against each other."""
+
+    def union(self, *others: Self) -> Needs:
+        """Requirements of a combination."""
+        every = (self, *others)
+        return Needs(
+            references=max(needs.references for needs in every),
+            candidates=max(needs.candidates for needs in every),
+            language=next((needs.language for needs in every if needs.language), None),
+            other_candidates=any(needs.other_candidates for needs in every),
+            other_sources=any(needs.other_sources for needs in every),
+            known_texts=any(needs.known_texts for needs in every),
+        )
+
+    def missing(self, dataset: Dataset) -> str | None:
+        """Reason why the references of a data set are too few to learn from, or None."""
+        references = len(dataset.references)
+        if self.references <= 1 or references >= self.references:
+            return None
+        return f"{references} reference sentences are too few for a language model, which needs {self.references}"
