@@ -46,7 +46,7 @@ class Case:
 
 
 _EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency", "--resamples", "5"]
-_COMPARE = ["compare", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf", "--level", "segment", "--resamples", "5"]
+_COMPARE = ["evaluate", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf", "--level", "segment", "--resamples", "5"]
 _SMALL = ["--metric", "bleu", "--parser", "none", "--resamples", "5"]
 _TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]
 _DECODE = ["tune", "--decoder", "sh decode.sh", "--start", "start.json", "--iterations", "2"]

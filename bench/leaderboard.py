@@ -1,7 +1,7 @@
 """Every metric and ranker beside human judgements: `python bench/leaderboard.py` writes `docs/leaderboard.md`.
 
 Scores every corpus with every metric of the registry and with the rankers that ship, and compares them as
-`ranker compare` does. A ranker is never shown on judgements it learnt from: for a corpus it was trained on, one with
+`ranker evaluate` does. A ranker is never shown on judgements it learnt from: for a corpus it was trained on, one with
 the same settings is trained here on its other corpora. Corpora are names, or files of the shared data
 ($RANKER_SHARED/data). Scores and models are kept in --work, so that a run with one more row only scores that row;
 empty it after a change to an extractor.

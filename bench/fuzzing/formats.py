@@ -203,7 +203,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     learnt = ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole)
     sure = [Confidence(2.0, 0.3, 0.01) for _ in learnt.weight_sets.weights]
     learnt.with_confidence(sure).save(folder / "y.model")
-    compare = ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"]
+    compare = ["evaluate", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"]
     (folder / "c.json").write_text(captured(compare)[1], encoding="utf-8")
     for name in ("s", "t"):
         (folder / name).write_text("a b c\nb c d\na d\n" * 3)

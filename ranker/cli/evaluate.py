@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
+from typer import Option
+
+from ranker.cli.comparison import compare
 from ranker.cli.options import (
     ExcludeSelfOption,
     Input,
     JobsOption,
     KindOption,
-    ModelOption,
+    LevelName,
     OutputForm,
     ReferencesAsCandidatesOption,
     ResamplesOption,
     SeedOption,
     check_exclude_self,
+    level_of,
+    listed_paths,
     unused_notes,
     working,
 )
 from ranker.cli.output import emit, estimate_columns, figure, interval, print_note, print_table, say, say_signatures
-from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
+from ranker.cli.scorer import MetricsOption, chosen, listed, print_notes, print_tied, result_signature
 from ranker.cli.sharded import ShardOptions, processed
+from ranker.errors import OptionError
+from ranker.evaluation.choices import LEVELS, Correction, Test
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
@@ -31,44 +40,98 @@ if TYPE_CHECKING:
     from ranker.ranking.scorers import Scorer
 
 
+# typer takes no list of a Literal
+LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelName)})  # type: ignore[misc]
+
+
 def command(
     inputs: Input,
     sharding: ShardOptions,
-    model: ModelOption = None,
-    metric: MetricOption = None,
+    metric: MetricsOption = None,
+    model: Annotated[
+        list[str] | None,
+        Option("--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE|NAME"),
+    ] = None,
     kind: KindOption = "auto",
+    level: Annotated[
+        list[LevelChoice] | None,
+        Option(help="Level of a comparison; may be repeated (default: all). corpus means system."),
+    ] = None,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
     resamples: ResamplesOption = 1000,
+    test: Annotated[Test, Option(help="Significance test for two metrics.")] = "bootstrap",
+    correction: Annotated[
+        Correction, Option(help="Multiple-testing correction for the p-values of a comparison.")
+    ] = "westfall-young",
+    wins: Annotated[
+        str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
+    ] = None,
+    per_lp: Annotated[bool, Option("--per-lp", help="Also print a table of the comparison per language pair.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
-    """Evaluate a ranker or metric against human judgements.
+    """Evaluate metrics and rankers against human judgements, and compare them.
 
-    Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14 variant in
-    tables; all variants, tau-b and tau-c in JSON). Both are computed per language pair and averaged.
+    Of one, Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14
+    variant in tables; all variants, tau-b and tau-c in JSON). Both are computed per language pair and averaged.
+
+    Several are compared, for segments, documents and systems; so is one with an option for comparisons, such as --level
+    system. Each value is followed by its 95% confidence interval and its significance cluster: a metric starts a new
+    cluster if it is significantly worse than a metric of the cluster above. JSON output contains all values, p-values
+    and win matrices. --level segment scores only judged candidates, which is faster.
 
     Shards (ranker data shard) are scored one at a time; the scores of judged candidates are kept in --out, if given.
 
-    Example: ranker evaluate --data sample --model sample.model
+    Example: ranker evaluate --data sample --metric bleu,chrf --resamples 200
     """
     check_exclude_self(references_as_candidates, exclude_self)
+    metrics, models = list(dict.fromkeys(listed(metric))), listed_paths(model)
     unsuited = {"--references-as-candidates": references_as_candidates, "--exclude-self": exclude_self}
-    shards = sharding.find(inputs, unsuited, must_write=False)
+    comparing = {
+        "several metrics or models": len(metrics) + len(models) > 1,
+        "--level": level,
+        "--test": test != "bootstrap",
+        "--correction": correction != "westfall-young",
+        "--wins": wins,
+        "--per-lp": per_lp,
+    }
+    shards = sharding.find(inputs, {**unsuited, **comparing}, must_write=False)
+    if any(comparing.values()):
+        for option in [option for option, value in unsuited.items() if value]:
+            what = next(what for what, value in comparing.items() if value)
+            raise OptionError(f"{option}: not available with {what}")
+        requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
+        compare(
+            inputs,
+            metrics,
+            models,
+            [name for name in LEVELS if name in (requested or LEVELS)],
+            kind=kind,
+            form=form,
+            wins=wins,
+            per_lp=per_lp,
+            resamples=resamples,
+            seed=seed,
+            test=test,
+            correction=correction,
+        )
+        return
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics.evaluation import evaluate
     from ranker.evaluation.reliability import Reliability
 
+    of_model = Path(models[0]) if models else None
     corpora: list[Dataset] = []
     if shards is None:
         read = functools.partial(inputs.read, parts=corpora, conclusions=True)
-        scorer, dataset = chosen(model, metric, inputs, read)
+        scorer, dataset = chosen(of_model, metrics, inputs, read)
     else:
         from ranker.apps.scaling.tables import NamedScorers, judged_candidates, judged_scores
 
-        named = NamedScorers.single(single(metric), model, references=not inputs.no_references)
+        named = NamedScorers.single(next(iter(metrics), None), of_model, references=not inputs.no_references)
         scorer = named.scorers()[0]
         with processed(shards, sharding, named, "judged scores", judged_scores) as (parts, signatures):
             dataset, scores = judged_candidates(named, shards, parts)

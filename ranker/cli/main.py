@@ -19,7 +19,6 @@ from ranker.cli import (
     align,
     check,
     collect,
-    compare,
     contrast,
     data,
     encoder,
@@ -55,7 +54,6 @@ for _heading, _commands in {
     "Train and evaluate against human judgements": {
         "train": train,
         "evaluate": evaluate,
-        "compare": compare,
         "report": report,
         "agreement": agreement,
         "collect": collect,

@@ -20,6 +20,12 @@ _WORDS = (
     (r"(\S+) is not in the range x>=(\S+)\.", r"expected \2 or more, found '\1'."),
     (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
 )
+_MOVED = (
+    (r"No such command 'compare'", "'compare' is now ranker evaluate, which takes several metrics and models."),
+    (r"No such option: --(plan|difference)\b", "planning a test set is now ranker plan."),
+    (r"No such option: --(fail-if-worse|max-drop)\b", "the gate is now ranker gate, with --metric or --model."),
+)
+"""What was called otherwise in earlier versions."""
 
 
 def _with_suggestion(message: str) -> str:
@@ -36,6 +42,9 @@ def _with_suggestion(message: str) -> str:
 def usage_message(error: Any) -> str:
     """Return the message of a usage error of typer."""
     text: str = error.format_message()
+    for pattern, now in _MOVED:
+        if re.match(pattern, text):
+            return now
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)
     errors = getattr(error.__cause__ or error.__context__, "errors", None)

@@ -18,7 +18,7 @@ def command(
     inputs: Input,
     model: ModelOption = None,
     comparison: Annotated[
-        Path | None, Option(help="JSON output of ranker compare to report on instead of a model.")
+        Path | None, Option(help="JSON output of ranker evaluate for several metrics, to report on instead of a model.")
     ] = None,
     html: Annotated[Path, Option(help="Output file.")] = Path("report.html"),
     plots: Annotated[Path | None, Option(help="Directory for the plots, in SVG and PNG.", metavar="DIR")] = None,
@@ -46,7 +46,7 @@ def command(
     Example: ranker report --model sample.model --data sample --html report.html
     """
     if (model is None) == (comparison is None):
-        raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
+        raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker evaluate)")
     if comparison is not None and (inputs.data or inputs.lp or inputs.parallel):
         raise OptionError("--comparison is complete in itself: it takes no data or language pairs")
     if model is not None and not (inputs.data or inputs.parallel):

@@ -51,7 +51,7 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
     """Return the metric of an option that takes one, None without any."""
     names = listed(metrics)
     if len(names) > 1:
-        several = "ranker score takes several, and ranker compare evaluates several"
+        several = "ranker score and ranker evaluate take several"
         raise OptionError(f"{option}: expected one metric, found {len(names)}: {', '.join(names)}; {several}")
     return names[0] if names else None
 

@@ -1,4 +1,4 @@
-"""``ranker compare`` and ``ranker agreement`` as a user runs them."""
+"""``ranker evaluate`` of several metrics as a user runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = ("--resamples", "20")
 def test_models_metrics_json_and_csv_agree(command, tmp_path):
     path = str(tmp_path / "mine.model")
     command("train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", path)
-    arguments = ("compare", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
+    arguments = ("evaluate", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
     printed, notes = command(*arguments, "-f", "json")
     comparison = Comparison.from_json(printed)
     assert [(metric.name, metric.type) for metric in comparison.metrics] == [

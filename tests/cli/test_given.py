@@ -77,7 +77,7 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     result = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0", "--long-signatures")
     assert "metric:given[name=llm,direction=lower,file=" in result
     compared = ranker(
-        "compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10", "--long-signatures"
+        "evaluate", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10", "--long-signatures"
     )
     assert f"\n{name}: given[name=llm,direction=lower,file=" in compared
     paired = ranker("systems", "sample", "-m", metric, "--test", "ar", "--resamples", "10")
@@ -100,7 +100,7 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     )
     assert "fluency" in ranker("evaluate", "--data", "sample", *given, "--resamples", "0")
     assert "given[name=llm," in ranker(
-        "compare", "--data", "sample", *given, "--resamples", "0", "--level", "segment", "--long-signatures"
+        "evaluate", "--data", "sample", *given, "--resamples", "0", "--level", "segment", "--long-signatures"
     )
     assert "given[name=llm]" in ranker("explain", "sample", *given, "--all")
     ranker("report", "--data", "sample", *given, "--resamples", "0", "--examples", "1")

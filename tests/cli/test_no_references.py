@@ -78,7 +78,7 @@ def test_evaluation_and_comparison(call):
     assert "included model consensus" in err
     assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] > 0
     out, _ = call(
-        "compare -d all.json -M both.model -m consensus.weighted --no-references --resamples 0 --level segment -f json"
+        "evaluate -d all.json -M both.model -m consensus.weighted --no-references --resamples 0 --level segment -f json"
     )
     assert "all 4 sources without a reference; ranked without chrf" in out
 

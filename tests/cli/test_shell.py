@@ -129,8 +129,8 @@ def test_metrics_have_names_in_any_case(ranker):
         ("score c.json c2.json -m bleu", "score -d c.json -d c2.json -m bleu", "score -d c.json,c2.json -m bleu"),
         ("rank c.json -m bleu", "rank -d c.json -m bleu"),
         (
-            "compare -d sample -m bleu,chrf --resamples 0 --level system",
-            "compare sample -m bleu -m chrf --resamples 0 --level corpus",
+            "evaluate -d sample -m bleu,chrf --resamples 0 --level system",
+            "evaluate sample -m bleu -m chrf --resamples 0 --level corpus",
         ),
         ("contrast c.json A B --parser none", "contrast A B -d c.json --parser none"),
     ],

@@ -54,7 +54,7 @@ def hostile(folder: Path) -> str:
         ["score", "DATA", "-m", "bleu"],
         ["score", "DATA", "-m", "bleu", "--level", "segment"],
         ["evaluate", "--data", "DATA", "-m", "bleu", "--resamples", "10"],
-        ["compare", "--data", "DATA", "-m", "bleu", "-m", "chrf", "--resamples", "10"],
+        ["evaluate", "--data", "DATA", "-m", "bleu", "-m", "chrf", "--resamples", "10"],
         ["agreement", "--data", "DATA", "--systems"],
         ["contrast", "DATA", f"{HOSTILE}1", f"{HOSTILE}2", "-m", "bleu", "--parser", "none"],
         ["explain", "DATA", "-M", "full-any"],

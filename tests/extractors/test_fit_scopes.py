@@ -94,7 +94,6 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
         ("score", "sample", "--metric"),
         ("rank", "sample", "--metric"),
         ("evaluate", "--data", "sample", "--metric"),
-        ("compare", "--data", "sample", "--metric"),
         ("rerank", "x.nbest", "--mbr"),
         ("tune", "--nbest", "x.nbest", "--references", "x.ref", "--metric"),
     ],

@@ -225,7 +225,7 @@ def test_commands_say_it_once_on_stderr(tmp_path, monkeypatch, command):
     for words in (("score", "c.jsonl"), ("rank", "c.jsonl"), ("evaluate", "--data", "c.jsonl")):
         assert notes(*words, "--metric", "meteor[language=en]") == [f"ranker: note: {note}"]
         assert notes(*words, "--metric", "meteor") == []
-    compared = notes("compare", "--data", "c.jsonl", "--metric", "meteor[language=en]", "--resamples", "0")
+    compared = notes("evaluate", "--data", "c.jsonl", "--metric", "meteor[language=en],chrf", "--resamples", "0")
     assert compared == [f"ranker: note: meteor[language=en]: c: {note}"]
     trained = notes("train", "--data", "c.jsonl", "--features", "bleu,ngrams[match=stem]", "--model", "a.model")
     assert [line.split(":")[2] for line in trained if "stem" in line] == [" ngrams[match=stem] (stemmer=english)"]

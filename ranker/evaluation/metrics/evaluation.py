@@ -1,8 +1,10 @@
-"""The agreement of one scorer with people at segment level: a comparison of one."""
+"""The agreement of scorers with people: of one at segment level, which is a comparison of one, or of several."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +15,12 @@ from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, c
 from ranker.corpora.judgements import AUTO
 from ranker.corpora.own_references import only_references
 from ranker.errors import DataError, counted
+from ranker.evaluation.choices import LEVELS, Correction, Level, Test
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison, Scope
 from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
-from ranker.evaluation.metrics.statistics import TAUS
+from ranker.evaluation.metrics.statistics import DEFAULT, TAUS
+from ranker.evaluation.systems.run import scorers_by_name
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import scorer_of
@@ -34,38 +38,51 @@ EVALUATED = (
 )
 
 
+_AnyScorer = str | Path | Metric | Ranker | Scorer
+
+
 def evaluate(
     candidates: Candidates,
-    scores: npt.ArrayLike | pd.DataFrame | str | Path | Metric | Ranker | Scorer,
+    scores: npt.ArrayLike | pd.DataFrame | _AnyScorer | Sequence[_AnyScorer] | Mapping[str, Any],
     *,
     kind: str = AUTO,
     human: FloatArray | None = None,
+    levels: Sequence[Level] = LEVELS,
     resamples: int = 1000,
+    test: Test = "bootstrap",
+    correction: Correction = "westfall-young",
     seed: int = 0,
 ) -> Comparison:
-    """Compare scores with human judgements.
+    """Compare scores with human judgements, and several scorers with each other.
 
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
         With human judgements; see `ranker.ranking.ranker.Ranker.score` for the forms.
-    scores : array-like, shape (candidates,), Series or DataFrame
+    scores : array-like, shape (candidates,), Series or DataFrame, scorer, list of scorers, or mapping
         Higher is better; of a frame one per row. Or what `Ranker.score` or `Ranker.rank` returned for these candidates,
         or a metric or ranker, or its name, that scores them. Only candidates that people judged count, and NaN may be
-        that of the only reference of a source.
+        that of the only reference of a source. A list of metrics and rankers, or a mapping of names to any of these, is
+        compared.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
         Human scores, of a frame one per row; by default those of `kind`.
+    levels : sequence of {"segment", "document", "system"}
+        Levels at which several are compared.
     resamples : int, default 1000
         Bootstrap samples of sources, for 95% intervals; 0 gives none.
+    test : {"bootstrap", "randomisation", "perm-both", "williams"}
+        Significance test for two of several.
+    correction : {"westfall-young", "holm", "none"}
+        Multiple-testing correction for the p-values.
     seed : int, default 0
 
     Returns
     -------
     Comparison
         Of one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
-        pairs of the mean rho of their sources.
+        pairs of the mean rho of their sources. Of several, with the statistics of ``ranker evaluate -m A,B``.
 
     Raises
     ------
@@ -76,33 +93,59 @@ def evaluate(
     --------
     >>> from ranker import evaluate, from_texts
     >>> frame = from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"]).to_frame()
-    >>> found = evaluate(frame.assign(fluency=[5, 3, 4, 2]), [0.9, 0.1, 0.5, 0.2], resamples=0)
+    >>> judged = frame.assign(fluency=[5, 3, 4, 2])
+    >>> found = evaluate(judged, [0.9, 0.1, 0.5, 0.2], resamples=0)
     >>> round(found.estimate("segment.spearman").value, 3)
     1.0
+    >>> several = evaluate(judged, ["chrf", "ter"], resamples=0)
+    >>> several.to_frame().query("statistic == 'segment.spearman'")["metric"].tolist()
+    ['chrf', 'ter']
     """
     rows = candidate_rows(candidates)
+    several = scores if isinstance(scores, Mapping) else None
+    if isinstance(scores, list | tuple) and scores and all(isinstance(each, _AnyScorer) for each in scores):
+        several = scorers_by_name(scores)
     # nothing scores a candidate that is the only reference of its source
-    alone, name = only_references(rows.dataset), "scores"
-    if isinstance(scores, str | Path | Metric | Ranker | Scorer):
-        scorer = scorer_of(scores)
-        name, values = scorer.name, np.full(len(rows.dataset), np.nan)
-        values[~alone] = scorer.candidate_scores(rows.dataset.select_candidates(~alone))
+    alone = only_references(rows.dataset)
+    learnt: list[str] = []
+    dataset = rows.dataset.select_candidates(~alone) if alone.any() else rows.dataset
+    if several is not None:
+        scored = ~alone
+        compared = []
+        for name, each in several.items():
+            if not isinstance(each, _AnyScorer):
+                compared.append(CandidateScores(name, _in_order(each, rows, name)[scored]))
+                continue
+            scorer = scorer_of(each)
+            learnt += scorer.learnt
+            used = scorer if [*levels] == ["segment"] else scorer.for_systems()
+            signature = used.signature(dataset) + used.sacrebleu(dataset, levels)
+            compared.append(CandidateScores.of(scorer, dataset, name=name, signature=signature, levels=levels))
     else:
-        values = _in_order(scores, rows, name)
-    scored = ~(alone & np.isnan(values))
-    dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
+        if isinstance(scores, _AnyScorer):
+            scorer = scorer_of(scores)
+            name, values = scorer.name, np.full(len(rows.dataset), np.nan)
+            values[~alone] = scorer.candidate_scores(dataset)
+        else:
+            name, values = "scores", _in_order(scores, rows, "scores")
+        scored = ~(alone & np.isnan(values))
+        dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
+        compared = [CandidateScores(name, values[scored])]
     return compare(
-        [(dataset, [CandidateScores(name, values[scored])])],
+        [(dataset, compared)],
         kind=kind,
-        levels=("segment",),
+        levels=("segment",) if several is None else levels,
         resamples=resamples,
         seed=seed,
-        statistics=EVALUATED,
+        test=test,
+        correction=correction,
+        learnt=learnt,
+        statistics=EVALUATED if several is None else DEFAULT,
         human=[None if human is None else _in_order(human, rows, "human")[scored]],
     )
 
 
-def _in_order(scores: npt.ArrayLike | pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> FloatArray:
+def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
     """Return scores in the order of the candidates."""
     if isinstance(scores, pd.DataFrame | pd.Series):
         scores = _by_label(scores, rows, name)

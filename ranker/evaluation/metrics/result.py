@@ -286,7 +286,8 @@ class Comparison(TableResult):
         version = value.get("format") if isinstance(value, dict) else None
         if version != FORMAT:
             raise DataError(
-                f"expected a comparison of format {FORMAT!r}, found {version!r}: create it with ranker compare -f json",
+                f"expected a comparison of format {FORMAT!r}, found {version!r}: create it with "
+                "ranker evaluate -m A,B -f json",
                 file=file,
             )
         try:
@@ -301,7 +302,7 @@ class Comparison(TableResult):
             )
             read._check()
         except (KeyError, TypeError, ValueError) as error:
-            what = f"not a complete comparison ({str(error)[:100]}): create it again with ranker compare"
+            what = f"not a complete comparison ({str(error)[:100]}): create it again with ranker evaluate"
             raise DataError(what, file=file) from None
         return read
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ranker import load_dataset, make_metric
 from ranker.corpora.dataset import concatenate
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
@@ -335,3 +336,15 @@ def test_few_sources_are_tested_by_randomisation_and_a_note_says_so():
     assert comparison.notes[-1] == "test xx-en: 4 sources, fewer than 30: intervals are too narrow"
     many = compare([(graded(np.tile(human, (8, 1))), [CandidateScores("a", np.tile(good.scores, 8))])], resamples=20)
     assert not [note for note in many.notes if "fewer than 30" in note]
+
+
+def test_several_scorers_are_compared_in_python_as_on_the_command_line(command):
+    printed = json.loads(command("evaluate", "sample", "-m", "bleu,chrf", "--resamples", "20", "-f", "json").out)
+    data = load_dataset("sample")
+    assert json.loads(evaluate(data, ["bleu", "chrf"], resamples=20).to_json()) == printed
+    arrays = {"noise": np.random.default_rng(0).random(len(data)), "chrf": make_metric("chrf")}
+    mixed = evaluate(data, arrays, resamples=0, levels=["segment"])
+    assert [metric.name for metric in mixed.metrics] == ["noise", "chrf"]
+    assert {statistic.level for statistic in mixed.statistics} == {"segment"}
+    of_chrf = evaluate(data, "chrf", resamples=0).estimate("segment.spearman")
+    assert mixed.estimate("segment.spearman", metric="chrf").value == of_chrf.value

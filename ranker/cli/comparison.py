@@ -1,31 +1,17 @@
-"""``ranker compare``."""
+"""Comparison of metrics and rankers with human judgements: what ``ranker evaluate`` prints of several."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import Option
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    Input,
-    JobsOption,
-    KindOption,
-    LevelName,
-    OutputForm,
-    SeedOption,
-    Without,
-    level_of,
-    listed_paths,
-    working,
-)
+from ranker.cli.options import Input, OutputForm, working
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
-from ranker.cli.scorer import MetricsOption, by_unique_name, listed, supplied
+from ranker.cli.scorer import by_unique_name, supplied
 from ranker.errors import OptionError, counted, nearest
-from ranker.evaluation.choices import LEVELS, Correction, Test
+from ranker.evaluation.choices import LEVELS, Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,74 +21,42 @@ if TYPE_CHECKING:
     from ranker.evaluation.metrics.result import Comparison, Scope, Statistic
     from ranker.ranking.scorers import Scorer
 
-# typer takes no list of a Literal
-LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelName)})  # type: ignore[misc]
 
-
-def command(
-    inputs: Annotated[Input, Without(["source", "references", "translations"])],
-    metric: MetricsOption = None,
-    model: Annotated[
-        list[str] | None,
-        Option("--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE|NAME"),
-    ] = None,
-    kind: KindOption = "auto",
-    level: Annotated[
-        list[LevelChoice] | None,
-        Option(help="Level of the comparison; may be repeated (default: all). corpus means system."),
-    ] = None,
-    resamples: Annotated[
-        int, Option(help="Bootstrap samples and permutations (0: no intervals or tests).", min=0, max=MOST_RESAMPLES)
-    ] = 1000,
-    test: Annotated[Test, Option(help="Significance test for two metrics.")] = "bootstrap",
-    correction: Annotated[
-        Correction, Option(help="Multiple-testing correction for pairwise p-values.")
-    ] = "westfall-young",
-    wins: Annotated[
-        str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
-    ] = None,
-    per_lp: Annotated[bool, Option("--per-lp", help="Also print a table per language pair.")] = False,
-    seed: SeedOption = 0,
-    jobs: JobsOption = None,
-    form: OutputForm = "table",
+def compare(
+    inputs: Input,
+    metrics: list[str],
+    models: list[str],
+    levels: Sequence[Level],
+    *,
+    kind: str,
+    form: OutputForm,
+    wins: str | None,
+    per_lp: bool,
+    **settings: Any,
 ) -> None:
-    """Compare metrics and rankers with human judgements.
-
-    Each value is followed by its 95% confidence interval and its significance cluster: a metric starts a new cluster if
-    it is significantly worse than a metric of the cluster above. JSON output contains all values, p-values and win
-    matrices. --level segment scores only judged candidates, which is faster.
-
-    Example: ranker compare --data sample --metric bleu,chrf --resamples 200
-    """
-    if not (metric or model):
+    """Compare metrics and rankers with human judgements and with each other, and print the result."""
+    if not (metrics or models):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
-    if not inputs.data:
-        raise OptionError("no data: give a corpus name or a file (--data), once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.direction import judgements_note
+    from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.candidates import CandidateScores
-    from ranker.evaluation.metrics.run import compare
     from ranker.ranking.ranker_scorer import make_scorer
 
-    requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
-    levels = [name for name in LEVELS if name in (requested or LEVELS)]
-    scorers = _metrics(list(dict.fromkeys(listed(metric))))
-    scorers |= {
-        name: make_scorer(None, path) for name, path in _named([Path(path) for path in listed_paths(model)]).items()
-    }
+    scorers = _metrics(metrics)
+    scorers |= {name: make_scorer(None, path) for name, path in _named([Path(path) for path in models]).items()}
     scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.members]
     datasets = [each.read(members) for each in inputs.each()]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
+    segments = [*levels] == ["segment"]
     # the last of them is what documents and systems are scored by
-    scorers_used = {
-        name: [scorer, *([] if levels == ["segment"] else [scorer.for_systems()])] for name, scorer in scorers.items()
-    }
+    scorers_used = {name: [scorer, *([] if segments else [scorer.for_systems()])] for name, scorer in scorers.items()}
     signatures = {name: _signature(used[-1], datasets, levels) for name, used in scorers_used.items()}
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
-        rows = judged(dataset, used) if levels == ["segment"] else None
+        rows = judged(dataset, used) if segments else None
         if direction := judgements_note(dataset, kind, learnt):
             print_note(direction)
         notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
@@ -115,16 +69,7 @@ def command(
             ]
             scored.append((dataset if rows is None else dataset.select_candidates(rows), candidate_scores))
     with working("comparing"):
-        comparison = compare(
-            scored,
-            kind=kind,
-            levels=levels,
-            resamples=resamples,
-            seed=seed,
-            test=test,
-            correction=correction,
-            learnt=learnt,
-        )
+        comparison = run.compare(scored, kind=kind, levels=levels, learnt=learnt, **settings)
     statistic = _wins_statistic(comparison, wins)
     document = comparison.document() if form == "json" else None
     emit(form, document, _rows(comparison), lambda: _print(comparison, statistic, per_lp))
