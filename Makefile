@@ -24,7 +24,7 @@ demo-included:
 	@$(BIN)/ranker explain docs/candidates.json --model full --pair C B
 
 demo-model:
-	@$(BIN)/ranker train --data sample --model demo.model > /dev/null
+	@$(BIN)/ranker train --data sample -o demo.model > /dev/null
 
 demo-evaluation:
 	@echo; echo "== a ranker was learnt from the bundled sample (synthetic, so the figures prove nothing): compare it with the judges"

@@ -23,7 +23,7 @@ COMMANDS = {
     "--help": ["--help"],
     "score -m bleu,chrf,ter": ["score", "docs/candidates.json", "-m", "bleu,chrf,ter"],
     "rank with full": ["rank", "docs/candidates.json", "--model", "full"],
-    "train --data sample": ["train", "--data", "sample", "--model", "{folder}/sample.model"],
+    "train --data sample": ["train", "--data", "sample", "-o", "{folder}/sample.model"],
 }
 
 

@@ -51,7 +51,7 @@ _SMALL = ["--metric", "bleu", "--parser", "none", "--resamples", "5"]
 _TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]
 _DECODE = ["tune", "--decoder", "sh decode.sh", "--start", "start.json", "--iterations", "2"]
 CASES = {
-    "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "--model", "out/x.model"]),
+    "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "-o", "out/x.model"]),
     "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-f", "mtme", "-o", "out"], "*/*"),
     "convert": Case(["data", "convert", "pairs.jsonl", "out/x.jsonl"]),
     "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
@@ -66,7 +66,7 @@ CASES = {
     "compare": Case([*_COMPARE, "--test", "perm-both", "-f", "json", "-o", "out/c.json"]),
     "contrast": Case(["contrast", "d.jsonl", "sys1", "sys2", *_SMALL, "--html", "out/c.html", "-o", "out/c.json"]),
     "lm": Case(["lm", "train", "--text", "text", "--order", "2", "-o", "out/x.arpa"]),
-    "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
+    "align train": Case(["align", "train", "-s", "s", "-t", "t", "-o", "out/x.align"]),
     "experiment": Case([*_EXPERIMENT, "-o", "out/x.json", "-o", "out/x.csv"]),
     "campaign": Case(
         ["collect", "new", "out/x.campaign", "--data", "d.jsonl", "--kind", "fluency"], compared="", fresh=True

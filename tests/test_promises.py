@@ -93,7 +93,7 @@ def test_one_machine_gives_the_same_bytes_whatever_its_settings(data, tmp_path):
         (folder / "bus.json").write_text(json.dumps(CANDIDATES))
         settings = {**settings, "RANKER_CACHE": str(folder), "PYTHONPATH": str(ROOT)}
         commands = [
-            "train --data sample --features bleu,chrf,perp --model x.model",
+            "train --data sample --features bleu,chrf,perp -o x.model",
             f"rank {data} --model full --format json",
             *(["systems sample --metric chrf,meteor --format json"] if data == "sample" else []),
         ]

@@ -207,7 +207,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     (folder / "c.json").write_text(captured(compare)[1], encoding="utf-8")
     for name in ("s", "t"):
         (folder / name).write_text("a b c\nb c d\na d\n" * 3)
-    captured(["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "--model", str(folder / "x.align")])
+    captured(["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "-o", str(folder / "x.align")])
     plain = {"s": b"a b\nc d\n", "t": b"b a\nd\n"}
     rank = ["rank", "c.json", "--model", "IN", "-f", "jsonl"]
     score = ["score", "c.json", "--model", "IN", "-f", "json"]

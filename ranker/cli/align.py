@@ -33,7 +33,7 @@ TargetOption = Annotated[
 @app.command("train")
 def train_command(
     inputs: AlignInput,
-    model: Annotated[Path, Option("--model", "-M", help="Output file for the aligner.")],
+    output: Annotated[Path, Option("--output", "-o", help="Output file for the aligner.")],
     candidates: Annotated[
         bool, Option("--candidates", help="With --data: learn from the candidates as well as the references.")
     ] = False,
@@ -55,13 +55,13 @@ def train_command(
     iteration is printed; with agreement training it may decrease. Text in a language written without spaces must be
     segmented into words first.
 
-    Example: ranker align train -s source.de -t reference.en --model de-en.align
+    Example: ranker align train -s source.de -t reference.en -o de-en.align
     """
     dataset, files = _read(inputs, target)
     from ranker.extractors.order.aligner import learn_aligner
     from ranker.storage.model_files import check_target
 
-    check_target(model)
+    check_target(output)
     with working("training"):
         trained = learn_aligner(
             dataset,
@@ -74,7 +74,7 @@ def train_command(
             null_probability=null_probability,
             files=files,
         )
-        trained.save(model)
+        trained.save(output)
     rows = [
         {
             "iteration": number,
@@ -90,9 +90,9 @@ def train_command(
             {name: f"{value:.1f}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
         ]
         print_table(shown, f"{trained.pairs:,} sentence pairs; log-likelihood")
-        say(f"written: {model}")
+        say(f"written: {output}")
 
-    emit(form, {"written": str(model), "pairs": trained.pairs, "log_likelihood": rows}, rows, show)
+    emit(form, {"written": str(output), "pairs": trained.pairs, "log_likelihood": rows}, rows, show)
 
 
 @app.command("apply")

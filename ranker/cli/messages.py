@@ -21,9 +21,16 @@ _WORDS = (
     (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
 )
 _MOVED = (
-    (r"No such command 'compare'", "'compare' is now ranker evaluate, which takes several metrics and models."),
-    (r"No such option: --(plan|difference)\b", "planning a test set is now ranker plan."),
-    (r"No such option: --(fail-if-worse|max-drop)\b", "the gate is now ranker gate, with --metric or --model."),
+    (r"ranker: No such command 'compare'", "'compare' is now ranker evaluate, which takes several metrics and models."),
+    (r"ranker systems: No such option: --(plan|difference)\b", "planning a test set is now ranker plan."),
+    (
+        r"ranker systems: No such option: --(fail-if-worse|max-drop)\b",
+        "the gate is now ranker gate.",
+    ),
+    (
+        r"ranker (align )?train: No such option: (-M|--model)\b",
+        "--model names a model to read; give the file to write with -o.",
+    ),
 )
 """What was called otherwise in earlier versions."""
 
@@ -42,8 +49,9 @@ def _with_suggestion(message: str) -> str:
 def usage_message(error: Any) -> str:
     """Return the message of a usage error of typer."""
     text: str = error.format_message()
+    path = error.ctx.command_path if error.ctx else ""
     for pattern, now in _MOVED:
-        if re.match(pattern, text):
+        if re.match(pattern, f"{path}: {text}"):
             return now
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)

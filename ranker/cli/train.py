@@ -58,8 +58,8 @@ def command(
             metavar="MODEL",
         ),
     ] = None,
-    model: Annotated[
-        Path | None, Option("--model", "-M", help="Output file (default: NAME.model, after the first corpus).")
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="File for the model (default: NAME.model, after the first corpus).")
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[
@@ -111,7 +111,7 @@ def command(
     With --from, the weights of another ranker are the starting point. They change only as far as cross-validation over
     sources shows an improvement of more than two standard errors.
 
-    Example: ranker train --data sample --model sample.model
+    Example: ranker train --data sample -o sample.model
     """
     check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
@@ -141,7 +141,7 @@ def command(
     dataset = inputs.read(ranker.feature_set.members, parts=corpora)
     apart = [dataclasses.replace(inputs, data=[name]) for name in listed_paths(calibrate)]
     other = [each.read(ranker.feature_set.members) for each in apart]
-    target = model or Path(f"{dataset.name.split('+')[0]}.model")
+    target = output or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
     judgements_note(dataset, kind)
     with working("training"):
@@ -184,7 +184,7 @@ def _advice(
 
     advice = []
     if cross_validation and included in cross_validation.better and ranker.base is None:
-        again = typed(context, {"features", "c", "nonnegative", "form", "as_json", "output"}, "--from", included)
+        again = typed(context, {"features", "c", "nonnegative", "form", "as_json"}, "--from", included)
         advice.append(f"to start from {included} instead: {again}")
     given = [f"--given {name}=FILE" for name in given_files(ranker.feature_set.members)]
     advice.append(" ".join([f"to use this model: ranker rank FILE --model {shlex.quote(str(target))}", *given]))

@@ -312,7 +312,7 @@ class _Files:
                 entries = {entry.filename: entry for entry in archive.infolist()}
                 return {name: _unpacked(archive, entries[name], self.room, most) for name in names if name in entries}
         except FileNotFoundError:
-            what = f"no such model; train one with: ranker train --data sample --model {path}"
+            what = f"no such model; train one with: ranker train --data sample -o {path}"
             raise ModelError(f"{path}: {what}") from None
         except ModelError:
             raise

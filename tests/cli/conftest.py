@@ -52,7 +52,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, features in {"good": "bleu,chrf", "chrf": "chrf", "both": "chrf,consensus.weighted"}.items():
         Ranker(features, C=1.0).fit(data).save(made / f"{name}.model")
     with pytest.raises(SystemExit):
-        run(["align", "train", "-d", str(FOLDER / "files" / "aligned.json"), "-M", str(made / "good.align"), "-q"])
+        run(["align", "train", "-d", str(FOLDER / "files" / "aligned.json"), "-o", str(made / "good.align"), "-q"])
     words = {"source_vocabulary": ["a", "b"], "target_vocabulary": ["c", "d"]}
     train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], **words).save(made / "numbers.align")
     return made

@@ -32,7 +32,7 @@ def words(line: str, source: str, target: str) -> list[tuple[str, str]]:
 
 @thorough
 def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], folder: Path) -> None:
-    ranker("align", "train", "-s", "de", "-t", "en", "--model", "m")
+    ranker("align", "train", "-s", "de", "-t", "en", "-o", "m")
     (folder / "new.de").write_text("gestern sucht Anna das Haus, 7\n\ngestern kauft Anna das Zebra, 99\n")
     (folder / "new.en").write_text("yesterday Anna seeks the house, 7\n\nAnna buys the zebra yesterday, 99\n")
     lines = ranker("align", "apply", "-M", "m", "-s", "new.de", "-t", "new.en").split("\n")
@@ -46,7 +46,7 @@ def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], fo
 @thorough
 def test_options_of_training(ranker: Callable[..., str]) -> None:
     options = ["--ibm1", "2", "--hmm", "0", "--no-agreement", "--null-probability", "0.2", "--keep-case"]
-    ranker("align", "train", "--data", "aligned.json", "--model", "m", "--tokenizer", "none", "--candidates", *options)
+    ranker("align", "train", "--data", "aligned.json", "-o", "m", "--tokenizer", "none", "--candidates", *options)
     model = AlignmentModel.load("m")
     assert (model.iterations, model.agreement, model.null_probability) == ((2, 0), False, 0.2)
     assert model.text == {"tokenizer": "none", "lowercase": False}
@@ -57,7 +57,7 @@ def test_options_of_training(ranker: Callable[..., str]) -> None:
 
 
 def test_what_apply_prints_for_a_corpus(ranker: Callable[..., str], folder: Path) -> None:
-    ranker("align", "train", "--data", "aligned.json", "--model", "m")
+    ranker("align", "train", "--data", "aligned.json", "-o", "m")
     model, dataset = AlignmentModel.load("m"), read_dataset("aligned.json")
     result = align_dataset(model, dataset)
     size = len(SENTENCES)

@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A sound model file."""
     place = tmp_path_factory.mktemp("model")
     (place / "good.json").write_text(json.dumps(RATED))
-    files = ["--data", str(place / "good.json"), "--model", str(place / "x.model")]
+    files = ["--data", str(place / "good.json"), "-o", str(place / "x.model")]
     with pytest.raises(SystemExit) as exit_info:
         run(["train", *files, "--features", FEATURES, "--format", "json"])
     assert exit_info.value.code == 0
@@ -49,4 +49,4 @@ def test_models_with_a_byte_changed(model: bytes, folder: Path, command: Command
 
 def test_a_model_replaces_a_model(model: bytes, folder: Path, command: Command) -> None:
     (folder / "x.zip").write_bytes(model)
-    command("train", "-d", "good.json", "-M", "x.zip")
+    command("train", "-d", "good.json", "-o", "x.zip")

@@ -33,7 +33,7 @@ def ranker(command):
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "sample.model"
     with pytest.raises(SystemExit) as exit_info:
-        run(["train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", str(path)])
+        run(["train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "-o", str(path)])
     assert exit_info.value.code == 0
     return str(path)
 
@@ -85,7 +85,7 @@ def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     few = tmp_path / "few.jsonl"
     sample = catalogue.load("sample")
     write_dataset(sample.select_sources(np.arange(len(sample.sources)) < 12), few)
-    ranker("train", "--data", str(few), "--features", "bleu,ds", "--folds", "0", "--model", path)
+    ranker("train", "--data", str(few), "--features", "bleu,ds", "--folds", "0", "-o", path)
     table = ranker("explain", candidates, "--model", path)
     assert "contribution of" in table
     assert "matches in reference 1: agent-verb(sat, cat)" in table
@@ -101,7 +101,7 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     path = str(tmp_path / "m.model")
     spanish = str(part_of_corpus(data / "wmt12-rr.jsonl.gz", tmp_path, ["es-en"], judged=True))
     words = ("--folds", "0", "--lp", "es-en", "--features", "bleu[smoothing=add-one]")
-    ranker("train", "--data", spanish, *words, "--model", path)
+    ranker("train", "--data", spanish, *words, "-o", path)
     several = str(part_of_corpus(data / "wmt15-rr.jsonl.gz", tmp_path, PAIRS, judged=True))
     words = ("--lp", "*-en", "--lp", "en-ru", "-f", "json", "--resamples", "0")
     printed = ranker("evaluate", "--data", several, *words, "--model", path)
@@ -136,7 +136,7 @@ def test_nothing_heavy_is_imported_before_it_is_used(model, candidates):
 
 def test_same_input_same_bytes(ranker, folder):
     for name in "ab":
-        ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "--model", name)
+        ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "-o", name)
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 

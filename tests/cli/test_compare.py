@@ -17,7 +17,7 @@ FEW = ("--resamples", "20")
 @thorough
 def test_models_metrics_json_and_csv_agree(command, tmp_path):
     path = str(tmp_path / "mine.model")
-    command("train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", path)
+    command("train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "-o", path)
     arguments = ("evaluate", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
     printed, notes = command(*arguments, "-f", "json")
     comparison = Comparison.from_json(printed)

@@ -30,7 +30,7 @@ RECORDS: list[dict[str, Any]] = [
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("models") / "sample.model")
     with pytest.raises(SystemExit) as exit_info:
-        run(["train", "-d", "sample", "-F", "bleu1-4,ngrams,hamming,length", "--C", "0.01", "--folds", "0", "-M", path])
+        run(["train", "-d", "sample", "-F", "bleu1-4,ngrams,hamming,length", "--C", "0.01", "--folds", "0", "-o", path])
     assert exit_info.value.code == 0
     return path
 

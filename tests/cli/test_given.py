@@ -87,7 +87,7 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
 @thorough
 def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     features = "bleu[smoothing=add-one],given[file=llm.tsv]"
-    ranker("train", "--data", "sample", "-F", features, "-M", "m", "--C", "1", "--folds", "0")
+    ranker("train", "--data", "sample", "-F", features, "-o", "m", "--C", "1", "--folds", "0")
     requested = ranker("rank", "sample", "-M", "m", code=2)
     assert requested == (
         "ranker: error: sample: given[name=llm]: the data has no column 'llm' (there are 'adequacy', 'fluency'): give "

@@ -87,7 +87,7 @@ def test_evaluation_and_comparison(call):
 def test_training_and_report(call, tmp_path):
     pytest.importorskip("matplotlib")
     model, page = tmp_path / "x.model", tmp_path / "x.html"
-    out, err = call(f"train -d all.json --no-references --C 1 --folds 2 --compare consensus --model {model}")
+    out, err = call(f"train -d all.json --no-references --C 1 --folds 2 --compare consensus -o {model}")
     assert "ranker: note: no references: using the feature set reference-free\n" in err
     assert "consensus[trust=source].diverse" in out
     assert re.search(r"^consensus +-?[01]\.\d+ \[", out, re.MULTILINE), "compared with the included ranker"

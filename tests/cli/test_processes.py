@@ -27,7 +27,7 @@ def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
 
 @thorough
 def test_a_refusal_in_a_process_of_its_own(folder: Path) -> None:
-    done = process("train", "--data", "cut.json", "--model", "x.model")
+    done = process("train", "--data", "cut.json", "-o", "x.model")
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
     assert not list(folder.glob("*.model"))
@@ -94,7 +94,7 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["train", "--data", "pipe.jsonl", "--model", "x.model"],
+        ["train", "--data", "pipe.jsonl", "-o", "x.model"],
         further(["data", "convert", "pipe.jsonl", "out.csv"]),
         further(["rank", "pipe.jsonl", "--metric", "bleu"]),
         further(["lm", "train", "--text", "pipe.jsonl", "--output", "x.arpa"]),
@@ -152,5 +152,5 @@ def test_an_interrupt_while_a_model_is_written(folder: Path, monkeypatch: pytest
 
     monkeypatch.setattr("os.fsync", interrupt)
     before = everything(folder)
-    assert command("train", "--data", "good.json", "--model", "x.model", code=130) == ("", "ranker: interrupted\n")
+    assert command("train", "--data", "good.json", "-o", "x.model", code=130) == ("", "ranker: interrupted\n")
     assert everything(folder) == before

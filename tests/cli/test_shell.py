@@ -119,7 +119,7 @@ def test_metrics_have_names_in_any_case(ranker):
         *("bleu", "chrf", "bleu[order=2]", "combine[bleu - 2*ter]", "ngrams.1.f1")
     ]
     for name in ("perp", "BLEU1-4", "Bleu"):
-        ranker(f"train -d sample -F {name} -M m --folds 0 --C 1")
+        ranker(f"train -d sample -F {name} -o m --folds 0 --C 1")
 
 
 @pytest.mark.parametrize(

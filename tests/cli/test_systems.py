@@ -216,7 +216,7 @@ def test_plain_files_take_their_language_pair_from_lp(printed: Printed) -> None:
 
 
 def test_a_ranker_is_compared_too(printed: Printed) -> None:
-    printed("-d", "sample", "-F", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
+    printed("-d", "sample", "-F", "chrf", "--C", "1", "-o", "x.model", "--folds", "0", command="train")
     rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-f", "csv"))
     assert {row["metric"] for row in rows} == {"chrf", "x.model"}
 

@@ -52,7 +52,7 @@ def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[s
 
 @thorough
 def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_sources(train):
-    printed, err = train("--data", "sample", "--model", "m.model", "--long-signatures")
+    printed, err = train("--data", "sample", "-o", "m.model", "--long-signatures")
     assert err == ""
     assert "(cross-validation)" in printed
     assert "|features:standard#" in printed
@@ -65,12 +65,12 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
 def test_preferences_and_the_comparisons_that_they_come_from_are_counted(train):
     rows = [f"s{row % 5},the cat {row},a dog,{'a' if row % 3 else 'tie'}" for row in range(12)]
     Path("v.csv").write_text("\n".join(["source,text_a,text_b,preferred", *rows]), encoding="utf-8")
-    printed, _ = train("--data", "v.csv", "--model", "m", "-F", "length[against=candidates]")
+    printed, _ = train("--data", "v.csv", "-o", "m", "-F", "length[against=candidates]")
     assert ", 8 preferences from 12 comparisons; C = " in printed
 
 
 def test_other_rankers_are_compared_if_they_are_asked_for(train, refused):
-    arguments = ("--data", "data.json", "--features", "chrf", "--model", "m")
+    arguments = ("--data", "data.json", "--features", "chrf", "-o", "m")
     printed, _ = train(*arguments, "--compare", "consensus,full-any", records=graded(4))
     rows = printed[printed.index("4 sources, each ranked by") :].splitlines()
     assert [line.split("  ")[0] for line in rows[2:7]] == ["this model", "chrf", "full", "consensus", "full-any"]
@@ -89,18 +89,18 @@ def worse_than_included(count: int = 40) -> list[dict[str, object]]:
 
 def test_who_would_do_better_with_the_included_model_is_told_so_and_how(train):
     """Who ranks without --model uses an included model: these lines are all that says how to use the new one."""
-    arguments = ("data.json", "--features", "length", "--C", "1", "--kind", "fluency", "-M", "my model", "--seed", "7")
+    arguments = ("data.json", "--features", "length", "--C", "1", "--kind", "fluency", "-o", "my model", "--seed", "7")
     printed, _ = train(*arguments, records=worse_than_included())
     *_, verdict, start, use = printed.splitlines()
     assert verdict.startswith("the model full ranks these held-out sources significantly better than the new model (")
-    command = "ranker train data.json --model 'my model' --kind fluency --seed 7 --from full"
+    command = "ranker train data.json --output 'my model' --kind fluency --seed 7 --from full"
     assert start == f"to start from full instead: {command}"
     assert use == "to use this model: ranker rank FILE --model 'my model'"
     printed, err = train(*shlex.split(command)[2:])
     assert "to start from" not in printed
     assert "full" in [line.split("  ")[0] for line in printed.splitlines()]
     assert "full#" in err
-    ranked = train("--data", "data.json", "-F", "length,given[name=fluency]", "-M", "m", "--C", "1", "--folds", "0")[0]
+    ranked = train("--data", "data.json", "-F", "length,given[name=fluency]", "-o", "m", "--C", "1", "--folds", "0")[0]
     assert ranked.endswith("to use this model: ranker rank FILE --model m --given fluency=FILE\n")
 
 
@@ -122,7 +122,7 @@ def test_without_a_model_those_in_the_folder_are_named(line, train, command):
         return re.findall("the included model full; choose (?:another|others) with --model(.*) or --metric\n", err)
 
     assert note() == [""]
-    train("--data", "data.json", "-F", "bleu", "-M", "my own.model", "--C", "1", "--folds", "0")
+    train("--data", "data.json", "-F", "bleu", "-o", "my own.model", "--C", "1", "--folds", "0")
     assert note() == [" 'my own.model' (in this folder)"]
     assert note("--model", "my own.model") == []
     for name in "abcdef":
@@ -136,12 +136,12 @@ def test_sources_that_the_encoder_knows_are_learnt_from_by_words(train, monkeypa
     Path("data.json").write_text(json.dumps(records), encoding="utf-8")
     keys = short_keys(catalogue.load("data.json"))
     monkeypatch.setattr(EncoderFiles, "training_sources", keys)
-    printed, err = train("--data", "data.json", "--model", "m")
+    printed, err = train("--data", "data.json", "-o", "m")
     assert "note: the encoder was trained on all of these sources: using the feature set standard-lexical\n" in err
     assert "rouge_l" in printed
     assert "semantic" not in printed
     monkeypatch.setattr(EncoderFiles, "training_sources", keys[:10])
-    printed, err = train("--data", "data.json", "--model", "m")
+    printed, err = train("--data", "data.json", "-o", "m")
     assert "note: 10 of 40 sources left out: the encoder was trained on them\n" in err
     assert "semantic.f" in printed
 
@@ -152,14 +152,14 @@ def test_judgements_upside_down_are_not_learnt_from_until_their_direction_is_sta
         for each in item["candidates"]:
             each["human"] = {"grade": -each["human"]["fluency"]}
     Path("data.json").write_text(json.dumps(records), encoding="utf-8")
-    arguments = ("--data", "data.json", "--features", "chrf", "--model", "m", "--folds", "0")
+    arguments = ("--data", "data.json", "--features", "chrf", "-o", "m", "--folds", "0")
     says = "the direction is in doubt; state it: --kind grade:lower or --kind grade:higher"
     refused("train", *arguments, says=says)
     assert "prefers candidates" not in train(*arguments, "--kind", "grade:lower")[1]
 
 
 def test_the_json_holds_the_same_figures(train):
-    words = ["--data", "data.json", "--features", "bleu1-4", "--model", "m.model"]
+    words = ["--data", "data.json", "--features", "bleu1-4", "-o", "m.model"]
     printed, _ = train(*words, "--format", "json", records=graded(20, judges=2))
     document = json.loads(printed)["cross_validation"]
     shown, _ = train(*words)
@@ -170,7 +170,7 @@ def test_the_json_holds_the_same_figures(train):
 
 
 def test_python_and_the_command_line_have_the_same_defaults(train):
-    train("--data", "data.json", "--folds", "0", "--model", "m.model", records=graded(20))
+    train("--data", "data.json", "--folds", "0", "-o", "m.model", records=graded(20))
     there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("data.json"))
     assert there.digest == here.digest
     assert there.settings == here.settings == Settings()
@@ -178,23 +178,23 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
 
 @thorough
 def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
-    printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
+    printed, err = train("--data", "data.json", "-o", "m", records=graded(100, "en-de"))
     assert err.startswith(
         "ranker: note: no encoder for 'de': using the feature set standard-any, which compares words and characters\n"
     )
     assert "|features:standard-any#" in printed
-    _, err = train("--data", "data.json", "--model", "m", records=[
+    _, err = train("--data", "data.json", "-o", "m", records=[
         {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
     assert "no encoder for 'cs', 'de': using the feature set standard-any" in err
     german = [{**item, "references": [f"das Boot {index} segelt"]} for index, item in enumerate(graded(100, None))]
-    _, err = train("--data", "data.json", "--model", "m", records=german)
+    _, err = train("--data", "data.json", "-o", "m", records=german)
     assert "the references do not look English: using the feature set standard-any" in err
 
 
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_few_sources_are_learnt_from_without_a_language_model(train, count):
-    printed, err = train("--data", "data.json", "--model", "m", records=graded(count, "en-de"))
+    printed, err = train("--data", "data.json", "-o", "m", records=graded(count, "en-de"))
     assert (
         f"ranker: note: {count} reference sentences are too few for a language model, which needs 100: using the "
         "features of standard-any without perp\n"
@@ -207,7 +207,7 @@ def test_few_sources_are_learnt_from_without_a_language_model(train, count):
 
 
 def test_one_source_is_learnt_from_without_a_cross_validation(train):
-    printed, err = train("--data", "data.json", "--model", "m", records=graded(1))
+    printed, err = train("--data", "data.json", "-o", "m", records=graded(1))
     assert "note: judgements of a single source: C cannot be chosen by cross-validation, which is 1 / pairs\n" in err
     assert "note: no cross-validation: all judgements are of one source\n" in err
     assert "C = 0.333333 (one source)" in printed
@@ -215,12 +215,12 @@ def test_one_source_is_learnt_from_without_a_cross_validation(train):
     tied = [
         {**item, "candidates": [{**each, "human": {"fluency": 1}} for each in item["candidates"]]} for item in graded(4)
     ]
-    _, err = train("--data", "data.json", "--model", "m", "--features", "chrf", records=[*graded(1), *tied[1:]])
+    _, err = train("--data", "data.json", "-o", "m", "--features", "chrf", records=[*graded(1), *tied[1:]])
     assert err.count("judgements are of one source") + err.count("judgements of a single source") == 2
 
 
 def test_scores_of_several_judges_are_learnt_from(train):
-    printed, _ = train("--data", "data.json", "--model", "m", "--features", "bleu1-4", records=graded(12, judges=3))
+    printed, _ = train("--data", "data.json", "-o", "m", "--features", "bleu1-4", records=graded(12, judges=3))
     assert "12 sources, 36 judged candidates, fluency scores" in printed
     assert "this model  1.000 [1.000 1.000]" in printed
 
@@ -234,7 +234,7 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
 
 
 def test_an_included_ranker_is_adapted(train):
-    printed, err = train("--data", "data.json", "--from", "full-any", "--model", "m", records=graded(4, "de-en"))
+    printed, err = train("--data", "data.json", "--from", "full-any", "-o", "m", records=graded(4, "de-en"))
     assert re.search(
         r"note: the weights of full-any#[0-9a-f]{8} are kept: no change improves the agreement with the held-out "
         r"judgements of 4 sources by two standard errors\n",

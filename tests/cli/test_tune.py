@@ -59,7 +59,7 @@ def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
 
 @thorough
 def test_tuning_to_a_trained_ranker(call, dev):
-    call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "--model", "r.model")
+    call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "-o", "r.model")
     out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-f", "json")
     scores = json.loads(out)["scores"][0]
     assert scores["metric"] == "r.model"

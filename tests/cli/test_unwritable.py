@@ -19,7 +19,7 @@ COMMANDS: dict[str, str] = {
     "rank good.json -m bleu -o": "",
     "systems good.json -m bleu --resamples 5 --html": ".html",
     "contrast good.json A B --metric bleu --parser none --html": ".html",
-    "train -d good.json -F bleu --model": "",
+    "train -d good.json -F bleu -o": "",
     "report good.json --model good.model --html": ".html",
     "report good.json --model good.model --plots": "",
     f"{TUNE} --weights": "",
@@ -34,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "lm train --text two -o": "",
     "parser train trees.conllu --output": "",
     "encoder train -d good.json --output": "",
-    "align train -s two -t two --model": "",
+    "align train -s two -t two -o": "",
 }
 
 
@@ -62,6 +62,6 @@ def test_output_that_cannot_be_written_is_named(words: str, refused: Refused, wi
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no /dev/null on this system")
-@pytest.mark.parametrize("words", ["train -d good.json -F bleu --model", "systems good.json -m bleu --html"])
+@pytest.mark.parametrize("words", ["train -d good.json -F bleu -o", "systems good.json -m bleu --html"])
 def test_a_device_is_not_read_to_see_what_would_be_replaced(words: str, refused: Refused) -> None:
     refused(*words.split(), "/dev/null", says="/dev/null: .*not a regular file; choose another name")

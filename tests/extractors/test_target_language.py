@@ -227,7 +227,7 @@ def test_commands_say_it_once_on_stderr(tmp_path, monkeypatch, command):
         assert notes(*words, "--metric", "meteor") == []
     compared = notes("evaluate", "--data", "c.jsonl", "--metric", "meteor[language=en],chrf", "--resamples", "0")
     assert compared == [f"ranker: note: meteor[language=en]: c: {note}"]
-    trained = notes("train", "--data", "c.jsonl", "--features", "bleu,ngrams[match=stem]", "--model", "a.model")
+    trained = notes("train", "--data", "c.jsonl", "--features", "bleu,ngrams[match=stem]", "-o", "a.model")
     assert [line.split(":")[2] for line in trained if "stem" in line] == [" ngrams[match=stem] (stemmer=english)"]
     assert notes("rank", "c.jsonl", "--model", "a.model") == []
     (tmp_path / "de.nbest").write_text("".join(f"{n} ||| {GERMAN_OUTPUTS[0]} ||| f= 1 ||| 1\n" for n in range(9)))

@@ -89,7 +89,7 @@ def test_reliability_is_what_counting_gives(learnt, sample):
 @thorough
 def test_commands_learn_and_show_it(command: Command, tmp_path):
     model = str(tmp_path / "m.model")
-    trained = json.loads(command("train", "sample", "-F", "bleu,chrf", "--model", model, "--format", "json").out)
+    trained = json.loads(command("train", "sample", "-F", "bleu,chrf", "-o", model, "--format", "json").out)
     assert trained["cross_validation"]["confidence"]["slope"] > 0
     shown = command("rank", "sample", "--model", model, "--confidence").out.splitlines()
     assert shown[1].split() == ["rank", "system", "score", "margin", "confidence", "text"]

@@ -131,15 +131,11 @@ class AlignmentModel:
     def load(cls, path: str | Path) -> AlignmentModel:
         """Read a model that `save` wrote."""
         if not Path(path).exists():
-            raise ModelError(
-                f"{path}: no such aligner; train one with: ranker align train -s SRC -t TGT --model {path}"
-            )
+            raise ModelError(f"{path}: no such aligner; train one with: ranker align train -s SRC -t TGT -o {path}")
         stored = read_model(path)
         model, arrays = stored.model, stored.arrays
         if model.get("kind") != _KIND:
-            raise ModelError(
-                f"{path}: is not a word aligner; train one with: ranker align train -s SRC -t TGT --model M"
-            )
+            raise ModelError(f"{path}: is not a word aligner; train one with: ranker align train -s SRC -t TGT -o M")
         try:
             sizes = check_arrays(arrays["tables"], TABLES, str(path))
             tables = HmmTables(**arrays["tables"])

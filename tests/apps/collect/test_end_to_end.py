@@ -21,7 +21,7 @@ def test_from_a_campaign_to_a_ranker(tmp_path, command, sample, serve):
         return json.loads(command(*map(str, arguments), "--format", "json").out)
 
     def figures(data: Path, model: Path) -> list[Any]:
-        trained = ranker("train", "--data", data, "--features", "bleu1-4", "--model", model, "--folds", 0)
+        trained = ranker("train", "--data", data, "--features", "bleu1-4", "-o", model, "--folds", 0)
         against_judges = ranker("evaluate", "--data", data, "--model", model)["rows"][0]["spearman"]
         known = ranker("evaluate", "--data", "sample", "--model", model)["rows"][0]["spearman"]
         return [trained["training"]["preferences"], trained["weights"], against_judges, known]

@@ -164,7 +164,7 @@ def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, comman
 
     for year in years:
         write_dataset(year, Path(f"{year.name}.jsonl"))
-    call(f"train -d acl05.jsonl -F {EXTRACTORS} --kind fluency --C 1 --loss hinge --folds 0 -M x.model")
+    call(f"train -d acl05.jsonl -F {EXTRACTORS} --kind fluency --C 1 --loss hinge --folds 0 -o x.model")
     printed = json.loads(call("evaluate -d mtc03.jsonl -M x.model --kind fluency --resamples 0 -f json"))
     settings = dataclasses.replace(SETTINGS, exclude_self=exclude_self)
     train, test = (prepare(year, settings) for year in years)

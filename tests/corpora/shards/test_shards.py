@@ -149,7 +149,7 @@ def test_language_pairs_are_chosen_when_shards_are_made(tmp_path):
 def test_shards_are_explained_and_learnt_from_as_one_data_set(command: Command, tmp_path, sample):
     data, shards = written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards"
     make_shards(data, shards, 20)
-    words = ("--features", "bleu,length", "--kind", "adequacy", "--folds", "0", "--json", "--model")
+    words = ("--features", "bleu,length", "--kind", "adequacy", "--folds", "0", "--json", "-o")
     whole, together = (
         json.loads(command("train", path, *words, str(tmp_path / "new.model")).out) for path in (data, str(shards))
     )
