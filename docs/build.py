@@ -25,10 +25,6 @@ from ranker.cli.commands import help_record
 from ranker.cli.help import topics
 from ranker.cli.main import app
 from ranker.corpora import catalogue
-from ranker.evaluation.metrics.cross_validation import TrainingResult
-from ranker.evaluation.metrics.result import Comparison
-from ranker.evaluation.systems.contrast.result import SystemContrast
-from ranker.evaluation.systems.result import SystemsResult
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean
 from ranker.ranking.feature_set import feature_set_files
@@ -191,12 +187,13 @@ def describe(name: str, command: Any) -> list[str]:
 
 BY_TASK = {
     "Read data": ("from_texts", "from_frame", "from_records", "load_dataset", "Dataset"),
-    "Score and rank translations": ("rank", "Ranker", "make_metric", "reward"),
+    "Score and rank translations": ("rank", "score", "explain", "Ranker", "make_metric", "reward"),
     "Train and evaluate": ("train", "evaluate"),
     "Compare systems": ("compare_systems", "contrast"),
     "Check outputs": ("check_outputs",),
+    "Read results": ("TrainingResult", "Comparison", "SystemsResult", "SystemContrast"),
     "Use scikit-learn": ("Features", "RankSVM", "group_scorer"),
-    "Write a plug-in": ("Metric", "Extractor"),
+    "Write a plug-in": ("Metric", "Extractor", "FeatureSet", "Scorer"),
     "Catch errors": ("RankerError",),
 }
 """The public names, in order of use."""
@@ -211,9 +208,6 @@ def python_interface() -> str:
     lines += table(("task", "names"), tasks)
     for name in itertools.chain(*BY_TASK.values()):
         lines += ["", f"## `{name}`", "", *documented(getattr(ranker, name))]
-    lines += ["", "## Results", "", "What functions return."]
-    for kind in (TrainingResult, Comparison, SystemsResult, SystemContrast):
-        lines += ["", f"### `{kind.__name__}`", "", *documented(kind)]
     lines += ["", "## For plug-ins", "", "What classes derive from, besides `Metric` and `Extractor`: its own members."]
     for kind in (SentenceMean, FittedExtractor):
         lines += ["", f"### `{kind.__name__}`", "", f"::: {path_of(kind)}"]

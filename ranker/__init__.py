@@ -18,54 +18,75 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
-    from ranker.evaluation.metrics.cross_validation import train
+    from ranker.evaluation.metrics.cross_validation import TrainingResult, train
     from ranker.evaluation.metrics.evaluation import evaluate
+    from ranker.evaluation.metrics.result import Comparison
+    from ranker.evaluation.systems.contrast.result import SystemContrast
     from ranker.evaluation.systems.contrast.run import contrast
+    from ranker.evaluation.systems.result import SystemsResult
     from ranker.evaluation.systems.run import compare_systems
     from ranker.extractors.base import Extractor, Metric
     from ranker.extractors.registry import make_metric
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
-    from ranker.ranking.ranker import Ranker, rank
+    from ranker.ranking.by_name import explain, rank, score
+    from ranker.ranking.feature_set import FeatureSet
+    from ranker.ranking.ranker import Ranker
     from ranker.ranking.ranker_scorer import reward
     from ranker.ranking.scikit_learn import Features
+    from ranker.ranking.scorers import Scorer
 
 _HOMES = {
+    "Comparison": "ranker.evaluation.metrics.result:Comparison",
     "Dataset": "ranker.corpora.dataset:Dataset",
     "Extractor": "ranker.extractors.base:Extractor",
+    "FeatureSet": "ranker.ranking.feature_set:FeatureSet",
     "Features": "ranker.ranking.scikit_learn:Features",
     "Metric": "ranker.extractors.base:Metric",
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking.ranker:Ranker",
     "RankerError": "ranker.errors:RankerError",
+    "Scorer": "ranker.ranking.scorers:Scorer",
+    "SystemContrast": "ranker.evaluation.systems.contrast.result:SystemContrast",
+    "SystemsResult": "ranker.evaluation.systems.result:SystemsResult",
+    "TrainingResult": "ranker.evaluation.metrics.cross_validation:TrainingResult",
     "check_outputs": "ranker.checks.outputs:check_outputs",
     "compare_systems": "ranker.evaluation.systems.run:compare_systems",
     "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.metrics.evaluation:evaluate",
+    "explain": "ranker.ranking.by_name:explain",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
     "from_texts": "ranker.corpora.formats.in_memory:from_texts",
     "group_scorer": "ranker.learning.svm.scoring:group_scorer",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
-    "rank": "ranker.ranking.ranker:rank",
+    "rank": "ranker.ranking.by_name:rank",
     "reward": "ranker.ranking.ranker_scorer:reward",
+    "score": "ranker.ranking.by_name:score",
     "train": "ranker.evaluation.metrics.cross_validation:train",
 }
 
 __all__ = [
+    "Comparison",
     "Dataset",
     "Extractor",
+    "FeatureSet",
     "Features",
     "Metric",
     "RankSVM",
     "Ranker",
     "RankerError",
+    "Scorer",
+    "SystemContrast",
+    "SystemsResult",
+    "TrainingResult",
     "__version__",
     "check_outputs",
     "compare_systems",
     "contrast",
     "evaluate",
+    "explain",
     "from_frame",
     "from_records",
     "from_texts",
@@ -74,6 +95,7 @@ __all__ = [
     "make_metric",
     "rank",
     "reward",
+    "score",
     "train",
 ]
 

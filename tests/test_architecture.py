@@ -25,7 +25,7 @@ LAYERS = (
     "text",
     "extractors",
     "checks",
-    "ranking",
+    "ranking plugins metrics",
     "evaluation",
     "reports apps",
     "cli",

@@ -121,7 +121,7 @@ def extractor_class(name: str) -> type[Extractor]:
     from ranker.extractors.base import Extractor
 
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
-        what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
+        what = "expected a class derived from Metric, FittedExtractor or Extractor of ranker.plugins"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
     missing = [*sorted(kind.__abstractmethods__), *(() if hasattr(kind, "name") else ["name"])]
     if missing or not dataclasses.is_dataclass(kind):

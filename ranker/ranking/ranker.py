@@ -636,39 +636,3 @@ class Ranker:
         if self.training is None:
             raise ModelError("the ranker is not trained; call fit or load")
         return self.training
-
-
-def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
-    """Rank the candidate translations of every source by an included ranker, or by one of yours.
-
-    Parameters
-    ----------
-    candidates : Dataset, DataFrame, list of dict, str or Path
-        As of `Ranker.score`.
-    model : str or Path, optional
-        Name of an included ranker, or a model file; by default the one that suits the language of the translations.
-    checks : bool, default True
-        As of `Ranker.rank`.
-
-    Returns
-    -------
-    DataFrame
-        As `Ranker.rank`.
-
-    Raises
-    ------
-    DataError, MissingError
-        As `Ranker.score`.
-    ModelError
-        If `model` is neither a model file nor the name of an included ranker.
-
-    Examples
-    --------
-    >>> import ranker
-    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
-    >>> ranker.rank([candidates])["text"].tolist()
-    ['It rains.', 'It rain.']
-    """
-    rows = candidate_rows(candidates)
-    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset, checks=checks)
-    return ranking.set_axis(rows.index[rows.first][ranking.index])

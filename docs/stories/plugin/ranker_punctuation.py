@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ranker.extractors.base import FittedExtractor
+from ranker.plugins import FittedExtractor
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,109 @@
+"""Everything that a plug-in is written with, at names that stay, and a test of whether a plug-in keeps its promises."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.selection import without_references
+from ranker.errors import ModelError
+from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean, checked
+from ranker.extractors.needs import Needs
+from ranker.text.reference_pairs import reference_pairs
+from ranker.text.tokens import token_batch
+
+__all__ = [
+    "Extractor",
+    "FittedExtractor",
+    "Metric",
+    "Needs",
+    "SentenceMean",
+    "check",
+    "reference_pairs",
+    "token_batch",
+    "view",
+]
+
+_RENAMED = (
+    "needs_references",
+    "fewest_references",
+    "fewest_candidates",
+    "compares_candidates",
+    "knows_new_texts",
+    "by_shards",
+)
+
+
+def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None) -> None:
+    """Try an extractor or metric on data, and raise an error for the first promise of its interface that it breaks.
+
+    Meant for the tests of a plug-in.
+
+    Parameters
+    ----------
+    extractor : Extractor or a class of extractors
+        A class is tried with its default options.
+    dataset : Dataset, optional
+        Data with references and several candidates for each source; by default the bundled sample.
+
+    Raises
+    ------
+    ModelError
+        Saying what was expected.
+
+    Examples
+    --------
+    >>> from ranker.extractors.ngram.chrf import Chrf
+    >>> check(Chrf)
+    """
+    made = extractor() if isinstance(extractor, type) else extractor
+    data = catalogue.load("sample") if dataset is None else dataset
+    _check_declarations(made)
+    fitted = made.fit(data)
+    columns = _columns(fitted, data)
+    _expect(made, np.array_equal(columns, _columns(made.fit(data), data)), "the same columns when it is called again")
+    needs = made.needs
+    if needs.references == 0 and not needs.known_texts:
+        _columns(fitted, without_references(data))
+    if made.fit_scope == "ranked" or needs.known_texts:
+        return
+    odd = np.arange(len(data.sources)) % 2 == 1
+    if not needs.other_sources:
+        same = _close(_columns(fitted, data.select_sources(odd)), columns[odd[data.candidate_source]])
+        _expect(made, same, "columns that do not depend on other sources, or needs.other_sources")
+    if not needs.other_candidates:
+        some = np.arange(len(data)) % 2 == 1
+        same = _close(_columns(fitted, data.select_candidates(some)), columns[some])
+        _expect(made, same, "columns that do not depend on other candidates, or needs.other_candidates")
+    if isinstance(fitted, Metric):
+        statistics = checked(fitted, "statistics", fitted.statistics(data), (len(data), fitted.width))
+        scores = checked(fitted, "score", fitted.score(statistics), (len(data),))
+        _expect(made, _close(scores, columns[:, 0]), "the column to be the score of statistics")
+        _expect(made, np.ndim(fitted.score(statistics.sum(axis=0))) == 0, "one score of summed statistics")
+
+
+def _check_declarations(made: Extractor) -> None:
+    kind = type(made)
+    for name in _RENAMED:
+        _expect(made, not hasattr(kind, name), f"needs to say what {name} says")
+    parameters = getattr(kind, "__dataclass_params__", None)
+    _expect(made, parameters is not None and parameters.frozen, "a frozen dataclass")
+    _expect(made, kind.from_notation(str(made)) == made, f"its notation {made} to make it again")
+    _expect(made, len({*made.columns}) == len(made.columns) > 0, "columns with different names")
+    for names in (made.lower_is_better, made.symmetric):
+        _expect(made, {*names} <= {*made.columns}, f"names of columns, not {', '.join(names)}")
+
+
+def _columns(fitted: FittedExtractor, dataset: Dataset) -> FloatArray:
+    return checked(fitted, "transform", fitted.transform(dataset), (len(dataset), len(fitted.columns)))
+
+
+def _close(values: FloatArray, others: FloatArray) -> bool:
+    return np.allclose(values, others, rtol=0, atol=1e-9)
+
+
+def _expect(made: Extractor, kept: bool, what: str) -> None:
+    if not kept:
+        raise ModelError(f"{type(made).__name__}: expected {what}")

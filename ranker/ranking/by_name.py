@@ -1,0 +1,128 @@
+"""Rank, score and explain candidates by a ranker or metric that is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, labelled, scored_apart_from_itself
+from ranker.corpora.own_references import only_references
+from ranker.errors import note_logger
+from ranker.extractors.base import Metric
+from ranker.ranking.included import default_model
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker_scorer import scorer_of
+
+_LOG = note_logger(__name__)
+
+
+def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
+    """Rank the candidate translations of every source by an included ranker, or by one of yours.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        As of `Ranker.score`.
+    model : str or Path, optional
+        Name of an included ranker, or a model file; by default the one that suits the language of the translations.
+    checks : bool, default True
+        As of `Ranker.rank`.
+
+    Returns
+    -------
+    DataFrame
+        As `Ranker.rank`.
+
+    Raises
+    ------
+    DataError, MissingError
+        As `Ranker.score`.
+    ModelError
+        If `model` is neither a model file nor the name of an included ranker.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
+    >>> ranker.rank([candidates])["text"].tolist()
+    ['It rains.', 'It rain.']
+    """
+    rows = candidate_rows(candidates)
+    ranking = Ranker.load(default_model(rows.dataset) if model is None else model).rank(rows.dataset, checks=checks)
+    return ranking.set_axis(rows.index[rows.first][ranking.index])
+
+
+def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = None) -> pd.DataFrame:
+    """Score candidate translations by a metric or a ranker.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        As of `Ranker.score`.
+    scorer : str, Path, Metric or Ranker, optional
+        A metric or its notation, a ranker, the name of an included one, or a model file as Path; by default as of
+        `rank`.
+
+    Returns
+    -------
+    DataFrame
+        As `Ranker.score`. The score of a metric is in its own unit, so that a lower one may be better, as of `ter`.
+
+    Raises
+    ------
+    DataError, MissingError, ModelError
+        As `Ranker.score` and `rank`.
+    OptionError
+        If there is no metric of that notation.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
+    >>> ranker.score([candidates], "chrf")["score"].round(3).tolist()
+    [0.639, 1.0]
+    """
+    rows = candidate_rows(candidates)
+    made = scorer_of(Ranker.load(default_model(rows.dataset)) if scorer is None else scorer)
+    if note := made.note(scored_apart_from_itself(rows.dataset)):
+        _LOG.warning("ranker: note: %s", note)
+    alone = only_references(rows.dataset)
+    scores = np.full(len(rows.dataset), np.nan)
+    scored = rows.dataset.select_candidates(~alone)
+    scores[~alone] = made.sign * made.candidate_scores(scored)
+    return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
+
+
+def explain(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
+    """Contributions of the features to the scores of candidates, by an included ranker or one of yours.
+
+    Parameters
+    ----------
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        As of `Ranker.score`.
+    model : str or Path, optional
+        As of `rank`.
+
+    Returns
+    -------
+    DataFrame
+        As `Ranker.explain`.
+
+    Raises
+    ------
+    DataError, MissingError, ModelError
+        As `rank`.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It rain.", "It rains."]}
+    >>> parts = ranker.explain([candidates], model="full-lexical")
+    >>> bool(abs(parts.iloc[:, 5:].sum(axis=1) - parts["score"]).max() < 1e-9)
+    True
+    """
+    rows = candidate_rows(candidates)
+    chosen = default_model(rows.dataset) if model is None else model
+    return rows.frame_by_row(Ranker.load(chosen).explain(rows.dataset))

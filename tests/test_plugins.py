@@ -1,0 +1,92 @@
+"""The module that plug-ins are written with, and the test that it offers them."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from ranker import metrics, plugins
+from ranker.errors import ModelError
+from ranker.extractors.registry import BUILT_IN, extractor_class, make, make_metric
+from ranker.plugins import FittedExtractor, Metric, Needs, SentenceMean, check
+from tests.effort import further
+
+QUICK = {"bleu", "chrf", "ter", "length", "rouge_l", "consensus", "perp"}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else further(name) for name in BUILT_IN if name not in ("given", "lrscore")]
+)
+def test_all_that_is_included_keeps_the_promises(name, sample):
+    check(make(name), sample)
+
+
+@dataclass(frozen=True)
+class Longest(FittedExtractor):
+    """1 for the longest candidate of a source."""
+
+    name: ClassVar[str] = "longest"
+    needs = Needs(references=0)
+
+    def transform(self, dataset):
+        size = dataset.candidates["text"].str.len().groupby(dataset.candidate_source).transform("max")
+        return (dataset.candidates["text"].str.len() == size).to_numpy(float)[:, np.newaxis]
+
+
+@dataclass(frozen=True)
+class Rank(Longest):
+    """Place among all candidates of the data."""
+
+    needs = Needs(references=0, other_candidates=True)
+
+    def transform(self, dataset):
+        return dataset.candidates["text"].str.len().rank().to_numpy(float)[:, np.newaxis]
+
+
+@dataclass(frozen=True)
+class Wrong(SentenceMean):
+    """A column that is not the score of its statistics."""
+
+    name: ClassVar[str] = "wrong"
+    tokenizer: str = "none"
+    lowercase: bool = False
+
+    def sentence_scores(self, dataset):
+        return dataset.candidates["text"].str.len().to_numpy(float)
+
+    def transform(self, dataset):
+        return np.zeros((len(dataset), 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (Longest, "do not depend on other candidates, or needs.other_candidates"),
+        (Rank, "do not depend on other sources, or needs.other_sources"),
+        (Wrong, "the column to be the score of statistics"),
+        (type("Loose", (FittedExtractor,), {"name": "loose", "transform": Longest.transform}), "a frozen dataclass"),
+        (dataclass(frozen=True)(type("Old", (Longest,), {"needs_references": False})), "needs to say what"),
+        (dataclass(frozen=True)(type("Twice", (Longest,), {"columns": ("a", "a")})), "columns with different names"),
+        (dataclass(frozen=True)(type("Lower", (Longest,), {"lower_is_better": ("a",)})), "names of columns, not a"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_broken_promises_are_named(kind, says, sample):
+    with pytest.raises(ModelError, match=f"{kind.__name__}: expected .*{says}"):
+        check(kind, sample)
+
+
+def test_metrics_are_values():
+    assert make_metric("bleu[order=2]") == metrics.Bleu(order=2)
+    included = {kind.__name__ for kind in map(extractor_class, BUILT_IN) if issubclass(kind, Metric)}
+    assert included == {*metrics.__all__}
+    assert all(dataclasses.is_dataclass(getattr(metrics, name)) for name in metrics.__all__)
+
+
+def test_examples():
+    assert doctest.testmod(plugins).failed == 0
