@@ -21,24 +21,24 @@ from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.counts_file import CountsModel, to_arrays
 from ranker.learning.parser.treebanks import Treebank, find_treebank
 from ranker.storage.model_files import write_arrays
-from ranker.text.tokens import Segments, tokenise
+from ranker.text.tokens import TokenisedTexts, tokenise
 
 ORDERS: dict[Unit, int] = {"words": 3, "tags": 5}
 
 
-def sentences(treebank: Treebank, part: str, unit: Unit) -> Segments:
+def sentences(treebank: Treebank, part: str, unit: Unit) -> TokenisedTexts:
     """Return the sentences of a part of a treebank as words or as parts of speech."""
     texts = [sentence.text for sentence in treebank.read(part)]
     if unit == "words":
         return tokenise(texts, TOKENIZER, lowercase=True)
     distinct = sorted(set(texts))
     parses = parse(distinct)
-    tags = Segments(parses.tags, parses.offsets, list(parses.tag_names))
+    tags = TokenisedTexts(parses.tags, parses.offsets, list(parses.tag_names))
     values, offsets = tags.take(np.searchsorted(np.array(distinct, dtype=object), np.array(texts, dtype=object)))
-    return Segments(values, offsets, tags.vocabulary)
+    return TokenisedTexts(values, offsets, tags.vocabulary)
 
 
-def facts(unit: Unit, model: CountsModel, text: Segments, held_out: Segments) -> str:
+def facts(unit: Unit, model: CountsModel, text: TokenisedTexts, held_out: TokenisedTexts) -> str:
     """Return a row of the card."""
     scores = model.scores(held_out.vocabulary, held_out.values, held_out.offsets)
     perplexity = np.exp(-np.log(10) * scores.log10_prob.sum() / (scores.tokens + 1).sum())

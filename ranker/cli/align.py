@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import Input, JobsOption, OutputForm, Without, working
+from ranker.cli.options import Input, JobsOption, OmitFields, OutputForm, working
 from ranker.cli.output import emit, print_table, say
 from ranker.errors import DataError, OptionError, nearest
 
@@ -24,7 +24,7 @@ Tokens = Literal["13a", "none"]
 """Tokenizers."""
 
 
-AlignInput = Annotated[Input, Without(["given", "references", "no_references", "translations", "systems"])]
+AlignInput = Annotated[Input, OmitFields(["given", "references", "no_references", "translations", "systems"])]
 TargetOption = Annotated[
     list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")
 ]

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import Input, OutputForm, Without, working
+from ranker.cli.options import Input, OmitFields, OutputForm, working
 from ranker.cli.output import emit, print_table, say
 
 _SHOWN = 74
 
 
 def command(
-    inputs: Annotated[Input, Without(["given"])],
+    inputs: Annotated[Input, OmitFields(["given"])],
     examples: Annotated[int, Option(help="Examples per check.", min=0)] = 1,
     form: OutputForm = "table",
 ) -> None:

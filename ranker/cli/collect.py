@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from ranker.apps.collect.tasks import KINDS, KindName, Next, Show
 from ranker.cli.commands import Commands
-from ranker.cli.options import Input, OutputForm, SeedOption, Without, working
+from ranker.cli.options import Input, OmitFields, OutputForm, SeedOption, working
 from ranker.cli.output import emit, print_note, print_table, say, say_progress
 from ranker.errors import OptionError, counted, nearest
 from ranker.files import printable
@@ -24,7 +24,7 @@ DaysOption = Annotated[float, Option("--days", help="Number of days for which li
 
 @app.command("new", secret=True)
 def new_command(
-    inputs: Annotated[Input, Without(["given", "no_references"])],
+    inputs: Annotated[Input, OmitFields(["given", "no_references"])],
     campaign: Annotated[Path, Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     kind: Annotated[KindName, Option(help="Type of judgement task.")] = "ranking",
     judges: Annotated[

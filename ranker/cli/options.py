@@ -329,11 +329,11 @@ class Input(Corpora):
             raise OptionError(f"files of plain text are given by options: {listed} (sources, references, translations)")
 
 
-class Without(tuple[str, ...]):
+class OmitFields(tuple[str, ...]):
     """Fields of a record that are no options of a command, as in ``Annotated[Input, Without(["given"])]``."""
 
 
-TextInput = Annotated[Input, Without(["no_references"])]
+TextInput = Annotated[Input, OmitFields(["no_references"])]
 """The input of commands that have nothing to do without references."""
 
 

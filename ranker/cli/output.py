@@ -19,7 +19,7 @@ import typer
 
 from ranker.errors import escaped
 from ranker.files import printable
-from ranker.storage.escapes import csv_text, json_text, plain
+from ranker.storage.escapes import csv_text, json_text, to_json_value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,12 +66,12 @@ def emit(
     print_pending_notes()
     if form == "json":
         document = {"signature": signature, "rows": rows} if document is None else document
-        typer.echo(json_text(plain(document), indent=1))
+        typer.echo(json_text(to_json_value(document), indent=1))
     elif form == "jsonl":
-        sys.stdout.writelines(f"{json_text(plain(line))}\n" for line in (rows if lines is None else lines))
+        sys.stdout.writelines(f"{json_text(to_json_value(line))}\n" for line in (rows if lines is None else lines))
     elif form == "csv":
         heads = [list(row) for row in rows[:1]]
-        print_text(csv_text([*heads, *([plain(value) for value in row.values()] for row in rows)]))
+        print_text(csv_text([*heads, *([to_json_value(value) for value in row.values()] for row in rows)]))
     elif show is not None:
         show()
     else:
@@ -294,7 +294,7 @@ class ModelScore(float):
 
 def show(value: object) -> str:
     """Write one value for people: four decimals, three of a model's score, a dash for what is missing."""
-    known = plain(value)
+    known = to_json_value(value)
     if known is None:
         return "-"
     if isinstance(known, bool):

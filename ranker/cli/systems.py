@@ -15,9 +15,9 @@ from ranker.cli.options import (
     MOST_RESAMPLES,
     JobsOption,
     KindOption,
+    OmitFields,
     PercentOption,
     TextInput,
-    Without,
     working,
 )
 from ranker.cli.output import (
@@ -52,7 +52,7 @@ _TESTS = ("p", "adjusted", "needed")
 
 def command(
     inputs: TextInput,
-    options: Annotated[SystemOptions, Without(["resamples"])],
+    options: Annotated[SystemOptions, OmitFields(["resamples"])],
     test: Annotated[SystemTest, Option(help="Paired bootstrap (bs) or approximate randomisation (ar).")] = "bs",
     correction: Annotated[
         Correction, Option(help="Multiple-testing correction for all pairs of systems.")

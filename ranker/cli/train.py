@@ -17,9 +17,9 @@ from ranker.cli.options import (
     Input,
     JobsOption,
     KindOption,
+    OmitFields,
     ReferencesAsCandidatesOption,
     SeedOption,
-    Without,
     check_exclude_self,
     listed_paths,
     typed,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def command(
     context: typer.Context,
-    inputs: Annotated[Input, Without(["given"])],
+    inputs: Annotated[Input, OmitFields(["given"])],
     features: Annotated[
         str,
         Option(
@@ -164,7 +164,7 @@ def command(
             cross_validation = cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed)
             if not other and cross_validation.confidence:
                 learnt: list[Confidence | None] = [None] * len(ranker.weight_sets.weights)
-                learnt[table.place] = cross_validation.confidence
+                learnt[table.main_weight_set] = cross_validation.confidence
                 ranker.with_confidence(learnt)
                 ranker.save(target)
     for note in filter(None, notes):

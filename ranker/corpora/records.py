@@ -318,7 +318,7 @@ def _check_keys(
     twice = _first_repeated_row(candidates["source"], systems)
     if twice is not None:
         line = lines[candidates["source"][twice[0]]] if lines else None
-        raise system_stands_twice(systems[twice[0]].as_py(), file, line)
+        raise duplicate_system_error(systems[twice[0]].as_py(), file, line)
 
 
 def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, lines: Sequence[int | None]) -> None:
@@ -392,7 +392,7 @@ def _in_order(ratings: Mapping[str, Any]) -> dict[str, Any]:
     return {column: values.take(order) for column, values in ratings.items()}
 
 
-def system_stands_twice(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:
+def duplicate_system_error(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:
     """Return the error for two outputs of one system for one source."""
     what = f"system {shown(system)} is listed twice for one source; rename or remove one of them{hint}"
     return DataError(what, file=file, line=line)

@@ -183,7 +183,7 @@ class Extractor(ABC):
         """What this extractor is made of: itself, unless it combines others."""
         return (self,)
 
-    def computed_on(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
+    def context_for(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
         """Return the data set that columns of masked candidates are computed on, and their rows there."""
         if rows is None or not self.needs.other_candidates:
             return dataset if rows is None else dataset.select_candidates(rows), slice(None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, labelled, scored_apart_from_itself
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references, labelled
 from ranker.corpora.own_references import only_references
 from ranker.errors import note_logger
 from ranker.extractors.base import Metric
@@ -86,7 +86,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
     """
     rows = candidate_rows(candidates)
     made = scorer_of(Ranker.load(default_model(rows.dataset)) if scorer is None else scorer)
-    if note := made.note(scored_apart_from_itself(rows.dataset)):
+    if note := made.note(drop_sole_references(rows.dataset)):
         _LOG.warning("ranker: note: %s", note)
     alone = only_references(rows.dataset)
     scores = np.full(len(rows.dataset), np.nan)

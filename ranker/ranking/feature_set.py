@@ -23,7 +23,7 @@ from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, ch
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
 from ranker.extractors.needs import Needs
 from ranker.files import display_name, read_text, sha256
-from ranker.ranking.reference_candidates import references_apart
+from ranker.ranking.reference_candidates import leave_one_out
 from ranker.storage.plain_data import parse_toml
 
 _LOG = note_logger(__name__)
@@ -198,7 +198,7 @@ class FeatureSet:
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return what a user should know about the columns of `transform`, each thing once, or None."""
-        return join_notes(extractor.note(extractor.computed_on(dataset, rows)[0]) for extractor in self.extractors)
+        return join_notes(extractor.note(extractor.context_for(dataset, rows)[0]) for extractor in self.extractors)
 
     def transform(
         self,
@@ -250,15 +250,15 @@ class FeatureSet:
             elif ready is not None:
                 parts.append(_own_columns(extractor, chosen, ready))
             else:
-                computed_on, rows = extractor.computed_on(dataset, selected)
-                parts.append(_own_columns(extractor, computed_on)[rows])
+                context_for, rows = extractor.context_for(dataset, selected)
+                parts.append(_own_columns(extractor, context_for)[rows])
         return self._joined(chosen, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
         self.check_ready()
         check_new_texts(self.extractors, "references")
-        others = references_apart(dataset)
+        others = leave_one_out(dataset)
         together, rows = references_among_candidates(dataset)
         parts = []
         for extractor in self.extractors:
@@ -319,7 +319,7 @@ def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | Non
         columns[rows] = ready[rows]
     apart, own = scored_apart(dataset)
     if len(apart):
-        columns[apart] = extractor.fit_ranked(dataset).transform_references(dataset, references_apart(dataset))[own]
+        columns[apart] = extractor.fit_ranked(dataset).transform_references(dataset, leave_one_out(dataset))[own]
     return columns
 
 

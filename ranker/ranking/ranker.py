@@ -24,8 +24,8 @@ from ranker.corpora.catalogue.candidate_rows import (
     CandidateRows,
     Candidates,
     candidate_rows,
+    drop_sole_references,
     labelled,
-    scored_apart_from_itself,
 )
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
@@ -175,7 +175,7 @@ class Ranker:
         DataError
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
-        self.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
+        self.fit_table(drop_sole_references(candidate_rows(candidates).dataset))
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
@@ -256,7 +256,7 @@ class Ranker:
         known = among(dataset, self._sources)
         if known.all():
             raise DataError("the ranker was trained on all of its sources", file=dataset.name)
-        dataset = scored_apart_from_itself(dataset.select_sources(~known))
+        dataset = drop_sole_references(dataset.select_sources(~known))
         kind = resolve_kind(dataset, learnt=[training.kind])
         rows = judged(dataset, kind)
         outputs, used = dataset.select_candidates(rows), self.weight_sets.used_by(dataset, rows)
@@ -384,7 +384,7 @@ class Ranker:
     def _read(self, candidates: Candidates) -> CandidateRows:
         """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
         rows = candidate_rows(candidates)
-        note = self.note(scored_apart_from_itself(rows.dataset))
+        note = self.note(drop_sole_references(rows.dataset))
         if note:
             _LOG.warning("ranker: note: %s", note)
         return rows

@@ -55,7 +55,7 @@ class RankerScorer(Scorer):
         apart = np.array([not extractor.needs.other_candidates for extractor in ranker.feature_set.extractors])
         if apart.all():
             return self
-        sets = ranker.weight_sets.apart(apart)
+        sets = ranker.weight_sets.restricted_to(apart)
         if sets is None:
             raise no_evidence("the model")
         columns, part = ranker.feature_set.columns_of(apart), copy.copy(ranker)

@@ -84,7 +84,7 @@ class ReferenceCandidates:
 
 
 @view
-def references_apart(dataset: Dataset) -> Dataset:
+def leave_one_out(dataset: Dataset) -> Dataset:
     """Return every reference as the candidate of a source with the other references, an only one with itself."""
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None

@@ -23,7 +23,7 @@ from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_t
 from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.needs import Needs
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.reference_candidates import references_apart
+from ranker.ranking.reference_candidates import leave_one_out
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.text.tokens import language_tokenizers
@@ -227,14 +227,14 @@ class MetricScorer(Scorer):
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
         """Return the statistics of the metric; candidates that are references are scored against the others."""
         self.metric.check_ready()
-        dataset, chosen = self.metric.computed_on(dataset, rows)
+        dataset, chosen = self.metric.context_for(dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
         statistics = made.astype(np.float64)
         apart, own = scored_apart(dataset)
         if len(apart) and self.metric.needs.references:
-            statistics[apart] = fitted.reference_statistics(dataset, references_apart(dataset))[own]
+            statistics[apart] = fitted.reference_statistics(dataset, leave_one_out(dataset))[own]
         return statistics[chosen]
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -265,7 +265,7 @@ class MetricScorer(Scorer):
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the metric, for scores from elsewhere with their direction."""
-        dataset, _ = self.metric.computed_on(dataset, rows)
+        dataset, _ = self.metric.context_for(dataset, rows)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
         )

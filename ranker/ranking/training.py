@@ -62,7 +62,7 @@ class TrainingTable:
     """Feature columns, shape (candidates, columns)."""
     added: ReferenceCandidates | None = None
     """The references among the candidates, if they are learnt from too."""
-    place: int = 0
+    main_weight_set: int = 0
     """The set of weights that most sources are scored by."""
 
     @classmethod
@@ -103,7 +103,7 @@ class TrainingTable:
         """Fit `features`, unless they are those of a `parent`, and return them and the table with their columns."""
         added = self.added
         dataset, rows = (added.whole, added.rows) if added else (self.whole, self.rows)
-        place = 0
+        main_weight_set = 0
         if parent is None:
             outputs = dataset.select_candidates(rows)
             features.check_references(outputs)
@@ -114,12 +114,12 @@ class TrainingTable:
             known = usable(features.extractors, dataset)
         else:
             start = parent.weight_sets
-            known, place = start.used_by(dataset, rows), start.commonest(dataset, self.sources, rows)
+            known, main_weight_set = start.used_by(dataset, rows), start.commonest(dataset, self.sources, rows)
             matrix = features.transform(dataset, partial=True, used=start.used_in(dataset, rows), rows=rows)
         if added:
             matrix = added.merge(matrix, features.transform_references(dataset, exclude_self=added.exclude_self))
         matrix = _filled(matrix, features.columns_of(known)[self.group])
-        return features, replace(self, columns=matrix, place=place)
+        return features, replace(self, columns=matrix, main_weight_set=main_weight_set)
 
     @functools.cached_property
     def dataset(self) -> Dataset:
@@ -278,8 +278,10 @@ def learn_weights(
         signs = features.signs[used] if settings.nonnegative else None
         return table.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin, signs=signs)
 
-    fitted = learn(table.place, C)
-    learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
+    fitted = learn(table.main_weight_set, C)
+    learnt = sets.learn(
+        lambda place: (fitted if place == table.main_weight_set else learn(place, fitted.C if base else C)).coef
+    )
     if chosen_by == SEARCHED:
         gain, note = _chosen(table, fitted, base) if base else (None, _few_sources(table, fitted))
     # to as many digits as are the same on all processors

@@ -44,7 +44,7 @@ class WeightSets:
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
-    def apart(self, chosen: BoolArray) -> WeightSets | None:
+    def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
         """Return the sets of the `chosen` extractors alone, None if none has evidence, as fluency and length."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)

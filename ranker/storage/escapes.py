@@ -86,14 +86,14 @@ def markdown_text(text: str) -> str:
     return _MARKDOWN.sub(r"\\\g<0>", printable(text))
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Return a value as JSON has it: records as objects, arrays as lists, and null for what is not a number."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):

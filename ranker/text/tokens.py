@@ -56,7 +56,7 @@ _CHUNK, _SPLIT_CHUNK = 20_000, 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class TokenisedTexts:
     """Distinct tokenised sentences in CSR form."""
 
     values: Int32Array
@@ -73,11 +73,11 @@ class Segments:
         positions, offsets = take_rows(self.offsets, np.asarray(sentences, dtype=np.int64))
         return self.values[positions], offsets
 
-    def by_code_points(self) -> Segments:
+    def by_code_points(self) -> TokenisedTexts:
         """Return the same sentences with words numbered in the order of their code points."""
         order = sorted(range(len(self.vocabulary)), key=self.vocabulary.__getitem__)
         number = np.argsort(order).astype(np.int32)
-        return Segments(number[self.values], self.offsets, [self.vocabulary[word] for word in order])
+        return TokenisedTexts(number[self.values], self.offsets, [self.vocabulary[word] for word in order])
 
     def numbers(self, sentence: int) -> Int32Array:
         """Return the tokens of one sentence as numbers."""
@@ -88,7 +88,7 @@ class Segments:
         return [self.vocabulary[word] for word in self.numbers(sentence)]
 
 
-def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
+def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenisedTexts:
     """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
     if tokenizer == "auto":
         tokenizer = "13a"
@@ -98,7 +98,7 @@ def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercas
     if tokenizer in SPLITTING:
         chunks = range(0, len(texts), _SPLIT_CHUNK) or [0]
         return _joined(
-            [Segments(*split_and_number(texts[start : start + _SPLIT_CHUNK], tokenizer)) for start in chunks]
+            [TokenisedTexts(*split_and_number(texts[start : start + _SPLIT_CHUNK], tokenizer)) for start in chunks]
         )
     if tokenizer not in WORDWISE:
         return _number(TOKENIZERS[tokenizer], texts)
@@ -106,10 +106,10 @@ def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercas
     words = tokenise(texts, "none")
     split_words = _number(TOKENIZERS[tokenizer], words.vocabulary)
     values, ends = split_words.take(words.values)
-    return Segments(values, ends[words.offsets], split_words.vocabulary)
+    return TokenisedTexts(values, ends[words.offsets], split_words.vocabulary)
 
 
-def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> Segments:
+def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> TokenisedTexts:
     numbers: dict[str, int] = {}
     parts: list[Int32Array] = []
     lengths: list[int] = []
@@ -120,14 +120,14 @@ def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Seq
         for word in dict.fromkeys(words):
             numbers.setdefault(word, len(numbers))
         parts.append(np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words)))
-    return Segments(
+    return TokenisedTexts(
         np.concatenate([np.zeros(0, dtype=np.int32), *parts]),
         offsets_of(lengths),
         list(numbers),
     )
 
 
-def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> Segments:
+def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> TokenisedTexts:
     """Give every character of `sentences` a number; unless `spaced`, white space is left out."""
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     texts = texts if spaced else ["".join(text.split()) for text in texts]
@@ -136,14 +136,14 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
     present[points] = True
     number = (np.cumsum(present) - 1).astype(np.int32)
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    return Segments(
+    return TokenisedTexts(
         number[points],
         offsets_of(lengths),
         [chr(point) for point in np.flatnonzero(present)],
     )
 
 
-def _joined(parts: Sequence[Segments]) -> Segments:
+def _joined(parts: Sequence[TokenisedTexts]) -> TokenisedTexts:
     """Put sentences one behind the other, with one vocabulary."""
     if len(parts) == 1:
         return parts[0]
@@ -153,14 +153,14 @@ def _joined(parts: Sequence[Segments]) -> Segments:
         for part in parts
     ]
     lengths = np.concatenate([part.lengths for part in parts])
-    return Segments(np.concatenate(values), offsets_of(lengths), list(numbers))
+    return TokenisedTexts(np.concatenate(values), offsets_of(lengths), list(numbers))
 
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Candidates and references of a data set as `Segments`, and who belongs to whom."""
+    """Candidates and references of a data set as `TokenisedTexts`, and who belongs to whom."""
 
-    segments: Segments
+    segments: TokenisedTexts
     candidate: Int64Array
     reference: Int64Array
     candidate_source: Int64Array
@@ -232,12 +232,12 @@ def _by_language(
     source_language: Int64Array,
     *,
     lowercase: bool,
-) -> tuple[DistinctSentences, Segments]:
+) -> tuple[DistinctSentences, TokenisedTexts]:
     """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
     reference_source = np.repeat(np.arange(len(source_language)), np.diff(dataset.reference_offsets))
     candidate, reference = np.zeros_like(distinct.candidate), np.zeros_like(distinct.reference)
     texts: list[str] = []
-    parts: list[Segments] = []
+    parts: list[TokenisedTexts] = []
     for code, tokenizer in enumerate(tokenizers):
         of_candidates = source_language[dataset.candidate_source] == code
         of_references = source_language[reference_source] == code
@@ -253,7 +253,7 @@ def _by_language(
 
 
 @view
-def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
+def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenisedTexts:
     """Return the source sentences of `dataset`, tokenised, with a vocabulary of their own."""
     return tokenise(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
 

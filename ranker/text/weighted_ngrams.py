@@ -11,7 +11,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.text.ngrams import clipped_counts, words_left
-from ranker.text.tokens import Segments, TokenBatch
+from ranker.text.tokens import TokenBatch, TokenisedTexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class ReferenceNgrams:
             counts.append(np.bincount(numbers, weight[starts], minlength=len(known)).astype(np.int64))
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
 
-    def find(self, segments: Segments) -> list[Int64Array]:
+    def find(self, segments: TokenisedTexts) -> list[Int64Array]:
         """Return the numbers of the n-grams of all sentences."""
         words = segments.values.astype(np.int64)
         if segments.vocabulary is not self.vocabulary:

@@ -13,7 +13,7 @@ from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.meteor import features as meteor_parts
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.feature_set import FeatureSet, feature_set_files
-from ranker.ranking.reference_candidates import references_apart
+from ranker.ranking.reference_candidates import leave_one_out
 from ranker.text.lexical.function_words import ENGLISH
 from ranker.text.lexical.word_classes import in_class
 from tests.datasets import dataset_of
@@ -166,7 +166,7 @@ def test_lengths_against_the_other_candidates():
     some = FeatureSet((length,)).transform(dataset, rows=np.array([True, False, True, False]))
     np.testing.assert_allclose(some, [expected[0], expected[2]], atol=1e-12)
     referenced = dataset_of([(["a b c d e f g"], ["a b c", "a", "a b c d e"])])
-    result = length.transform_references(referenced, references_apart(referenced))
+    result = length.transform_references(referenced, leave_one_out(referenced))
     np.testing.assert_allclose(result, [[0, np.log(8 / 4)]], atol=1e-12)
     assert "against" not in make("length").signature()
     assert "against=candidates" in length.signature()

@@ -133,14 +133,14 @@ def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_w
     without = dataclasses.replace(turned, references=turned.references.iloc[:0])
     ranker = Ranker(base=str(path), kind="adequacy")
     table = ranker.fit_table(without)
-    assert start.weight_sets.titles[table.place - 1] == "without bleu"
+    assert start.weight_sets.titles[table.main_weight_set - 1] == "without bleu"
     moved = ranker.weight_sets.weights != start.weight_sets.weights
     needs_none = np.array([False, True])
     np.testing.assert_array_equal(moved, start.weight_sets.columns & needs_none)
-    alone = start.weight_sets.weights[table.place, needs_none]
+    alone = start.weight_sets.weights[table.main_weight_set, needs_none]
     chosen = table.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
     assert ranker.training.C == chosen.C > 0.0
-    np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef)
+    np.testing.assert_array_equal(ranker.weight_sets.weights[table.main_weight_set, needs_none], chosen.coef)
     some = turned.references["source"] == 0
     mixed = dataclasses.replace(turned, references=turned.references[some].reset_index(drop=True))
     assert (adapted(str(path), mixed, C=0.01).weights != start.weights).all()

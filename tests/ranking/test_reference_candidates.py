@@ -20,7 +20,7 @@ from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.reference_candidates import ReferenceCandidates, references_apart
+from ranker.ranking.reference_candidates import ReferenceCandidates, leave_one_out
 from ranker.ranking.settings import Settings
 from ranker.text.tokens import token_batch
 from tests.effort import thorough
@@ -57,7 +57,7 @@ def test_every_reference_is_scored_against_the_others_of_its_source() -> None:
 @pytest.mark.parametrize("whole_source", [False, True])
 def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, whole_source: bool) -> None:
     perp = Perplexity(leave_out=whole_source).fit(sample)
-    result = perp.transform_references(sample, references_apart(sample))[:, 0]
+    result = perp.transform_references(sample, leave_one_out(sample))[:, 0]
     batch = token_batch(sample, lowercase=True)
     source = sample.references["source"].to_numpy()
     discounts = perp.learnt.model.discounts

@@ -73,7 +73,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
     return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
 
 
-def scored_apart_from_itself(dataset: Dataset) -> Dataset:
+def drop_sole_references(dataset: Dataset) -> Dataset:
     """Return a data set without candidates that are the only reference of their source; a note in the log says so."""
     check_texts(dataset)
     dataset, note = without_only_references(dataset)

@@ -40,10 +40,10 @@ from ranker.corpora.records import (
     Candidate,
     Record,
     contradiction,
+    duplicate_system_error,
     is_one_system,
     one_system_note,
     shown,
-    system_stands_twice,
 )
 from ranker.errors import DataError, counted, nearest, note_logger
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
@@ -137,7 +137,7 @@ class _Rows:
             record.candidates.append(candidate)
         elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
             hint = f" ({self.unit} {line} has it too), or distinguish equal sources by seg_id"
-            raise system_stands_twice(candidate.system, self.file, reader.line, hint)
+            raise duplicate_system_error(candidate.system, self.file, reader.line, hint)
         else:
             before.ratings.extend(reader.new_ratings(before, candidate))
         return [record] if new else []

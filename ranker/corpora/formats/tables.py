@@ -35,12 +35,12 @@ from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.records import (
     build_dataset,
     contradiction,
+    duplicate_system_error,
     first_repeated,
     is_one_system,
     joined_texts,
     one_system_note,
     shown,
-    system_stands_twice,
 )
 from ranker.corpora.schema import TEXT
 from ranker.errors import DataError, counted, note_logger
@@ -288,7 +288,9 @@ class LongTable:
         same_text = self._take("text", again) == self._take("text", before[again])
         differs = (judge[again] < 0) | (is_reference[again] != is_reference[before[again]]) | ~same_text.to_numpy(bool)
         for row in again[differs][:1].tolist():
-            error = system_stands_twice(str(self._cell("system", row)), self.file, int(self.lines[row]), _ONLY_JUDGES)
+            error = duplicate_system_error(
+                str(self._cell("system", row)), self.file, int(self.lines[row]), _ONLY_JUDGES
+            )
             self.problems.append((row, error))
         ratings = self._ratings(output, before, judge)
         if self.problems:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, scored_apart_from_itself
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, note_logger
@@ -123,7 +123,7 @@ def train(
     ['this model', 'chrf', 'full']
     """
     ranker = Ranker(ranker) if isinstance(ranker, str) else ranker
-    table = ranker.fit_table(scored_apart_from_itself(candidate_rows(candidates).dataset))
+    table = ranker.fit_table(drop_sole_references(candidate_rows(candidates).dataset))
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
     rivals = scorers_by_name(compare)
@@ -224,8 +224,8 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     assert training is not None
     features, origin = table.columns, None
     if ranker.base:
-        used = ranker.base.weight_sets.columns[table.place]
-        features, origin = features[:, used], ranker.base.weights[table.place, used]
+        used = ranker.base.weight_sets.columns[table.main_weight_set]
+        features, origin = features[:, used], ranker.base.weights[table.main_weight_set, used]
     signs = ranker.feature_set.signs if ranker.settings.nonnegative else None
     fold = fold[table.group]
     scores = np.zeros(len(fold))

@@ -38,7 +38,7 @@ from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.resampling.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.table_result import TableResult
 from ranker.files import read_text
-from ranker.storage.escapes import json_text, plain
+from ranker.storage.escapes import json_text, to_json_value
 from ranker.storage.plain_data import parse_json, record, with_nan
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Comparison(TableResult):
 
     def to_json(self) -> str:
         """Return everything as JSON; equal comparisons give equal text."""
-        return json_text(plain(self.document()), indent=1) + "\n"
+        return json_text(to_json_value(self.document()), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:

@@ -19,7 +19,7 @@ from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric,
 from ranker.extractors.consensus.large import large_source
 from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
-from ranker.extractors.consensus.texts import Block, blocks, source_texts
+from ranker.extractors.consensus.texts import SourceGroup, blocks, source_texts
 from ranker.extractors.consensus.votes import COLUMNS, WORDING, count_votes, normalise
 from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.features import Semantic
@@ -210,11 +210,11 @@ class Consensus(FittedExtractor):
     def _compared(self) -> Extractor:
         return registry.make(self.metric)
 
-    def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[Block, FloatArray]]:
+    def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
         """Yield the similarities of each block of sources, and how like the wording of the same candidates is."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
-            made: Iterable[tuple[Block, Block]] = ((block, block) for block in own)
+            made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)
         else:
             made = zip(own, _blocks(dataset, WORDING, self.limit), strict=True)
         for block, wording in made:
@@ -303,7 +303,7 @@ class Consensus(FittedExtractor):
         return result
 
 
-def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[Block]:
+def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[SourceGroup]:
     """Return the similarities of all sources with up to `limit` candidates, kept unless they are too many."""
     sizes = np.diff(dataset.candidate_offsets)
     few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
@@ -311,11 +311,11 @@ def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[Block]:
 
 
 @view
-def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...]:
+def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[SourceGroup, ...]:
     return tuple(_make_blocks(dataset, metric, limit))
 
 
-def _make_blocks(dataset: Dataset, metric: str, limit: int) -> Iterator[Block]:
+def _make_blocks(dataset: Dataset, metric: str, limit: int) -> Iterator[SourceGroup]:
     small = np.diff(dataset.candidate_offsets) <= limit
     return blocks(dataset, small, similarities(source_texts(dataset).of(small), _similarity_of(metric)))
 

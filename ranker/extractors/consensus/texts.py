@@ -51,14 +51,14 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class SourceGroup:
     """Sources of n candidates: `rows`, (sources, n), and similarities of voter and candidate, (sources, n, n)."""
 
     rows: Int64Array
     similarity: FloatArray
 
 
-def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[Block]:
+def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[SourceGroup]:
     """Yield the sources in the mask `sources`, given the `similarities` of their different texts."""
     sizes = np.diff(dataset.candidate_offsets)
     texts, order = source_texts(dataset), canonical_order(dataset)
@@ -72,4 +72,4 @@ def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similari
             place = texts.row[rows] - first[chosen][:, np.newaxis]
             within = chosen - similarity.sources.start
             line = starts[within][:, np.newaxis] + place * similarity.sizes[within][:, np.newaxis]
-            yield Block(rows, similarity.values[line[:, :, np.newaxis] + place[:, np.newaxis, :]])
+            yield SourceGroup(rows, similarity.values[line[:, :, np.newaxis] + place[:, np.newaxis, :]])

@@ -7,7 +7,7 @@ import dataclasses
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.dependency.cache import origin_of, parse
 from ranker.learning.parser.parser import Parses, digest
-from ranker.text.tokens import Segments, TokenBatch, distinct_sentences, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, distinct_sentences, token_batch
 
 
 def parser_signature(parser: str) -> str:
@@ -25,5 +25,5 @@ def parses_of(dataset: Dataset, parser: str) -> Parses:
 def tag_batch(dataset: Dataset, parser: str) -> TokenBatch:
     """Return the token batch of `dataset` with the part of speech of every word in its place."""
     parses = parses_of(dataset, parser)
-    segments = Segments(parses.tags, parses.offsets, list(parses.tag_names))
+    segments = TokenisedTexts(parses.tags, parses.offsets, list(parses.tag_names))
     return dataclasses.replace(token_batch(dataset), segments=segments)

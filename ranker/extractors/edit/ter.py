@@ -19,7 +19,7 @@ from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
 from ranker.text.scripts import tokenizer_note
 from ranker.text.tokenizers import ASIAN_PUNCTUATION
-from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 SearchProgram = Literal["sacrebleu", "tercom"]
 MOST_TOKENS = 5_000
@@ -133,7 +133,7 @@ class TranslationEditRate(Metric):
         return error_rate(statistics)
 
 
-def without_marks(segments: Segments, marks: str, *, leave_empty_words: bool) -> Segments:
+def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
     """Remove the characters `marks` from all words, and words of nothing else."""
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
@@ -147,4 +147,4 @@ def without_marks(segments: Segments, marks: str, *, leave_empty_words: bool) ->
         keep[segments.offsets[:-1][(left > 0) | (segments.lengths == 1)]] = True
     lengths = np.bincount(sentence[keep], minlength=len(segments.lengths))
     offsets = offsets_of(lengths)
-    return Segments(values[keep], offsets, list(numbers))
+    return TokenisedTexts(values[keep], offsets, list(numbers))

@@ -23,7 +23,7 @@ from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.counts_file import CountsModel
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
-from ranker.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, language_tokenizers, token_batch
 
 ENOUGH_REFERENCES = 100
 FEWEST_KNOWN = 0.5
@@ -238,7 +238,7 @@ class Perplexity(FittedExtractor):
         return self.learnt
 
     def _left_out(
-        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
+        self, learnt_from: Int64Array, values: TokenisedTexts, sentences: Int64Array, group: Int64Array
     ) -> FloatArray:
         learnt = self._reference_model()
         counts, discounts = learnt.counts, learnt.model.discounts
@@ -264,13 +264,13 @@ class ReferenceModel:
     counts: NgramCounts
     model: NgramModel
 
-    def recode(self, segments: Segments) -> Segments:
+    def recode(self, segments: TokenisedTexts) -> TokenisedTexts:
         """Return sentences with the word ids of the model."""
         if segments.vocabulary is self.vocabulary:
             return segments
         known = {word: number for number, word in enumerate(self.vocabulary)}
         number = np.array([known.get(word, len(known)) for word in segments.vocabulary], dtype=np.int32)
-        return Segments(number[segments.values], segments.offsets, [*self.vocabulary, ""])
+        return TokenisedTexts(number[segments.values], segments.offsets, [*self.vocabulary, ""])
 
 
 @view

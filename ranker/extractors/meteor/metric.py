@@ -43,7 +43,7 @@ from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.wordnet import WordNet, optional_wordnet
 from ranker.text.lexical.words import word_tables
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
@@ -342,7 +342,7 @@ class Meteor(Metric):
         return evidence
 
     def _align(
-        self, segments: Segments, pairs: Int64Array, tables: MatchTables, language: str
+        self, segments: TokenisedTexts, pairs: Int64Array, tables: MatchTables, language: str
     ) -> tuple[Int64Array, Int32Array]:
         """Return the number of matches of every pair, and the matches as `align_pairs` does."""
         options = self._search_options(language)
@@ -394,7 +394,7 @@ class Meteor(Metric):
             return None
         return optional_wordnet(self.wordnet, self.name)
 
-    def _tables(self, segments: Segments, language: str = ENGLISH) -> MatchTables:
+    def _tables(self, segments: TokenisedTexts, language: str = ENGLISH) -> MatchTables:
         stemmer, wordnet = self._stemmer(language), self._wordnet(language)
         words = word_tables(
             segments.vocabulary, stemmer_of(stemmer) if stemmer else None, wordnet.synsets if wordnet else None
@@ -403,7 +403,7 @@ class Meteor(Metric):
             return MatchTables(words, no_paraphrases(len(segments.lengths)))
         return MatchTables(words, find_paraphrases(self.paraphrases, segments))
 
-    def _rows(self, segments: Segments, pairs: Int64Array, language: str) -> FloatArray:
+    def _rows(self, segments: TokenisedTexts, pairs: Int64Array, language: str) -> FloatArray:
         """Return the statistics of pairs of sentences, shape (pairs, 21)."""
         words, _ = function_words(self._function_words(language))
         rows: FloatArray = alignment_statistics(

@@ -16,7 +16,7 @@ from ranker.arrays import Int32Array, Int64Array
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 from ranker.text.lexical.phrases import Phrase, find_occurrences
-from ranker.text.tokens import Segments
+from ranker.text.tokens import TokenisedTexts
 
 
 class Paraphrases(NamedTuple):
@@ -36,7 +36,7 @@ def no_paraphrases(sentences: int) -> Paraphrases:
     )
 
 
-def find_paraphrases(path: str, segments: Segments) -> Paraphrases:
+def find_paraphrases(path: str, segments: TokenisedTexts) -> Paraphrases:
     """Return the phrases of the table at `path` that occur in `segments`; a pair holds in both directions."""
     numbers = {word: number for number, word in enumerate(segments.vocabulary)}
     # a table has millions of phrases: only those are kept whose neighbouring words are neighbours in the sentences too

@@ -17,7 +17,7 @@ from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
 from ranker.learning.aligner.training import NULL_PROBABILITY, train
 from ranker.links import Links
 from ranker.text.tokenizers import SPLITTING, TOKENIZERS
-from ranker.text.tokens import Segments, Tokenizer, source_segments, token_batch, tokenise
+from ranker.text.tokens import TokenisedTexts, Tokenizer, source_segments, token_batch, tokenise
 
 _MOST_WORDS_FOR_ONE = 4.0
 
@@ -111,8 +111,8 @@ def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
 
 def _align(
     model: AlignmentModel,
-    first: Segments,
-    second: Segments,
+    first: TokenisedTexts,
+    second: TokenisedTexts,
     source: npt.ArrayLike,
     target: npt.ArrayLike,
     threshold: float,
@@ -135,8 +135,8 @@ def _distinct(source: Int64Array, translation: Int64Array) -> tuple[tuple[Int64A
 
 def _refuse_empty(
     dataset: Dataset,
-    sources: Segments,
-    segments: Segments,
+    sources: TokenisedTexts,
+    segments: TokenisedTexts,
     source: Int64Array,
     translation: Int64Array,
     files: tuple[str | Path, str | Path] | None,

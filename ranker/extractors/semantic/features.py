@@ -21,7 +21,7 @@ from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
-from ranker.learning.encoder.encoder import Encoder, Pieces, load
+from ranker.learning.encoder.encoder import Encoder, Subwords, load
 from ranker.learning.encoder.files import INCLUDED, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.row_cache import RowCache
@@ -203,7 +203,7 @@ class Semantic(FittedExtractor):
         return "|".join(map(str, named))
 
     def _vectors(
-        self, encoder: Encoder, pieces: Pieces, count: Callable[[int], None] | None = None
+        self, encoder: Encoder, pieces: Subwords, count: Callable[[int], None] | None = None
     ) -> list[TextVectors]:
         special = self.special_tokens == "match"
         return text_vectors(encoder, pieces, text_keys(pieces), self._layer(encoder), special=special, count=count)

@@ -11,14 +11,14 @@ import numpy as np
 
 from ranker.arrays import Int64Array
 from ranker.extractors.semantic.matching import TextVectors
-from ranker.learning.encoder.encoder import Embeddings, Encoder, Pieces
+from ranker.learning.encoder.encoder import Embeddings, Encoder, Subwords
 
 _KEPT = 600_000_000
 """Bytes of vectors that are kept: about 15,000 sentences of an encoder with 384 numbers for each sub-word."""
 Vectors = OrderedDict[bytes, TextVectors]
 
 
-def text_keys(pieces: Pieces) -> list[bytes]:
+def text_keys(pieces: Subwords) -> list[bytes]:
     """Return a key of every text: equal for texts that an encoder cannot tell apart, as those equal up to case."""
     codes = np.stack([pieces.ids, pieces.word], axis=1)
     return [
@@ -34,7 +34,7 @@ def _store(_name: str) -> Vectors:
 
 def text_vectors(
     encoder: Encoder,
-    pieces: Pieces,
+    pieces: Subwords,
     keys: Sequence[bytes],
     layer: int | None,
     *,
@@ -58,7 +58,7 @@ def text_vectors(
     return [result[key] for key in keys]
 
 
-def _split(pieces: Pieces, embedded: Embeddings, special: bool) -> Iterator[TextVectors]:
+def _split(pieces: Subwords, embedded: Embeddings, special: bool) -> Iterator[TextVectors]:
     """Take the vectors of texts apart; special tokens have no weight."""
     for text in range(len(pieces)):
         rows: slice | Int64Array = slice(pieces.offsets[text], pieces.offsets[text + 1])

@@ -29,7 +29,7 @@ from ranker.text.lexical.porter import porter_stem
 from ranker.text.lexical.wordnet import WordNet, optional_wordnet
 from ranker.text.lexical.words import share_stem, share_synset, word_tables
 from ranker.text.reference_pairs import reference_pairs
-from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 MOST_TOKENS = 2_000
 """Maximum length of candidate and reference; doubling it takes at least eight times as long."""
@@ -246,7 +246,7 @@ def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
     return metric._model(metric._batch(dataset))
 
 
-def _describe(segments: Segments, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
+def _describe(segments: TokenisedTexts, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
     """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
     ids = [segments.numbers(sentence) for sentence in (candidate, reference)]
     reference_words = segments.words(reference)

@@ -18,14 +18,14 @@ from ranker.extractors.terp.model import EditModel, PhraseTable, no_phrases
 from ranker.extractors.terp.shifts import edit_costs
 from ranker.files import display_name, read_text
 from ranker.text.lexical.phrases import Phrase, find_occurrences
-from ranker.text.tokens import Segments
+from ranker.text.tokens import TokenisedTexts
 
 _ENTRY = re.compile(r"([^\s<]+)(?:\s+([^\s<]+))?\s+<p>(.*)</p>\s+<p>(.*)</p>")
 
 
 def find_phrases(
     path: str,
-    segments: Segments,
+    segments: TokenisedTexts,
     references: Int64Array,
     model: EditModel,
     parameters: tuple[float, float, float, float] | None,

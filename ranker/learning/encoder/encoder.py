@@ -26,7 +26,7 @@ _LONGEST_PROBE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class Subwords:
     """Sub-words of texts; those of text ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]`` of every column.
 
     A text with more sub-words than the encoder takes at once is cut into several *windows*, each with special tokens
@@ -41,13 +41,13 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def take(self, texts: Int64Array) -> Pieces:
+    def take(self, texts: Int64Array) -> Subwords:
         """Return the sub-words of some of the texts, in that order."""
         at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
         first = np.searchsorted(self.windows, self.offsets)
         chosen, _ = _spread(first[texts], first[texts + 1])
         windows = offsets_of(np.diff(self.windows)[chosen])
-        return Pieces(self.ids[at], self.word[at], offsets, windows)
+        return Subwords(self.ids[at], self.word[at], offsets, windows)
 
 
 def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -138,7 +138,7 @@ class Encoder:
         """Number of layers of the network."""
         return self._network.layers
 
-    def split(self, texts: Sequence[str]) -> Pieces:
+    def split(self, texts: Sequence[str]) -> Subwords:
         """Cut texts into sub-words, with the special tokens that the network expects."""
         with reading_encoder(self.files):
             encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
@@ -149,7 +149,7 @@ class Encoder:
         return _windows(ids, word, counts, self._before, self._after, self.files.longest)
 
     def words(self, text: str) -> list[str]:
-        """Return the words that the numbers in `Pieces.word` stand for."""
+        """Return the words that the numbers in `Subwords.word` stand for."""
         text = _sound(text)
         with reading_encoder(self.files):
             encoded = self._tokenizer.encode(text, add_special_tokens=False)
@@ -166,7 +166,7 @@ class Encoder:
         if layer is not None and not 1 <= layer <= self.layers:
             raise OptionError(f"layer={layer}: this encoder has layers 1 to {self.layers}")
 
-    def embed(self, pieces: Pieces, layer: int | None = None, count: Counter | None = None) -> Embeddings:
+    def embed(self, pieces: Subwords, layer: int | None = None, count: Counter | None = None) -> Embeddings:
         """Run the network.
 
         Windows of equal length go through it together, a batch in each thread, so that the vectors of a text depend on
@@ -225,7 +225,7 @@ def _windows(
     before: Int32Array,
     after: Int32Array,
     longest: int,
-) -> Pieces:
+) -> Subwords:
     """Put special tokens around the `counts` sub-words of every text, cut where they are too many."""
     room = max(longest - len(before) - len(after), 1)
     windows = np.maximum(-(-counts // room), 1)
@@ -241,7 +241,7 @@ def _windows(
         all_ids[ends[:-1] + place] = token
     for place, token in enumerate(after):
         all_ids[ends[1:] - len(after) + place] = token
-    return Pieces(all_ids, all_words, ends[first], ends)
+    return Subwords(all_ids, all_words, ends[first], ends)
 
 
 def _batches(lengths: Int64Array, size: int) -> list[Int64Array]:

@@ -9,14 +9,14 @@ import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.files import read_bytes, sha256
-from ranker.text.tokens import Segments
+from ranker.text.tokens import TokenisedTexts
 
 Phrase = tuple[int, ...]
 """Word ids."""
 
 
 def find_occurrences(
-    phrases: Iterable[Phrase], segments: Segments, sentences: Int64Array
+    phrases: Iterable[Phrase], segments: TokenisedTexts, sentences: Int64Array
 ) -> tuple[Int64Array, Int32Array, dict[Phrase, int]]:
     """Find `phrases` in sentences."""
     known = frozenset(phrases)

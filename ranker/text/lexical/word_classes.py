@@ -13,7 +13,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.text.lexical.function_words import function_words
 from ranker.text.lexical.stems import stemmer_of
 from ranker.text.lexical.words import stem_numbers
-from ranker.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.text.tokens import TokenBatch, TokenisedTexts, Tokenizer, token_batch
 
 WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
@@ -52,13 +52,13 @@ def class_batch(
     return batch if segments is batch.segments else dataclasses.replace(batch, segments=segments)
 
 
-def _only(segments: Segments, mask: BoolArray) -> Segments:
+def _only(segments: TokenisedTexts, mask: BoolArray) -> TokenisedTexts:
     tokens = mask[segments.values]
     offsets = offsets_of(tokens)[segments.offsets]
-    return Segments(segments.values[tokens], offsets.astype(np.int64), segments.vocabulary)
+    return TokenisedTexts(segments.values[tokens], offsets.astype(np.int64), segments.vocabulary)
 
 
-def _stemmed(segments: Segments, stemmer: str) -> Segments:
+def _stemmed(segments: TokenisedTexts, stemmer: str) -> TokenisedTexts:
     stems = stem_numbers(segments.vocabulary, stemmer_of(stemmer))
     _, first = np.unique(stems, return_index=True)
-    return Segments(stems[segments.values], segments.offsets, [segments.vocabulary[word] for word in first])
+    return TokenisedTexts(stems[segments.values], segments.offsets, [segments.vocabulary[word] for word in first])

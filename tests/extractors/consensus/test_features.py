@@ -18,7 +18,7 @@ from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.semantic.features import Semantic
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.reference_candidates import references_apart
+from ranker.ranking.reference_candidates import leave_one_out
 from tests.datasets import dataset_of
 from tests.effort import thorough
 
@@ -179,7 +179,7 @@ def test_references_are_not_looked_at_and_do_not_vote(small):
     outputs = ~together.candidates["is_reference"].to_numpy(bool)
     np.testing.assert_allclose(make("consensus").fit(together).transform(together)[outputs], result, atol=1e-12)
     # a reference as a candidate is compared with the outputs, and not with other references
-    columns = fitted.transform_references(referenced, references_apart(referenced))
+    columns = fitted.transform_references(referenced, leave_one_out(referenced))
     chrf = make_metric("chrf")
     wanted = np.mean([chrf.transform(dataset_of([([text], ["the old cat"])]))[0, 0] for text in texts[0]])
     assert columns[0, 0] == pytest.approx(wanted)

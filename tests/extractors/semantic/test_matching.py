@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from ranker.extractors.semantic import vectors as module
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
-from ranker.learning.encoder.encoder import Embeddings, Pieces, unit
+from ranker.learning.encoder.encoder import Embeddings, Subwords, unit
 from tests.effort import examples
 
 
@@ -47,7 +47,7 @@ def test_matching_equals_a_plain_loop(lengths, seed):
 
 
 # two texts: [ a ##a b ] and [ c ], the first with special tokens 1 and 2
-PIECES = Pieces(
+PIECES = Subwords(
     np.array([1, 10, 11, 12, 2, 1, 13, 2], dtype=np.int32),
     np.array([-1, 0, 0, 1, -1, -1, 0, -1], dtype=np.int32),
     np.array([0, 5, 8]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.extractors.dependency.parsed import parses_of
-from ranker.text.tokens import Segments, Tokenizer, distinct_sentences, tokenise
+from ranker.text.tokens import TokenisedTexts, Tokenizer, distinct_sentences, tokenise
 
 FREQUENCIES = (0, 1, 2, 3, 4, 5, 10, 100, 1000)
 LENGTHS = (0, 10, 20, 30, 40, 50, 60)
@@ -30,7 +30,7 @@ class UnitCounts:
     @classmethod
     def of(cls, values: npt.ArrayLike, offsets: Int64Array, sentences: Int64Array) -> UnitCounts:
         """Count the units of sentences."""
-        units = Segments(np.asarray(values, dtype=np.int32), offsets, [])
+        units = TokenisedTexts(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
         keys = []
         for side in sentences:
