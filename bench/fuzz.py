@@ -46,6 +46,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 def formats(folder: Path) -> dict[str, Format]:
     """Make sound files of every format, in a folder."""
     made = files.formats(folder) | doors.formats(folder) | models.formats()
+    made["campaign"] = replace(made["campaign"], damage=models.half(models.damage_campaign))
     return made | {"campaign in two processes": replace(made["campaign"], around=models.beside_judges)}
 
 

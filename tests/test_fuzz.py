@@ -47,3 +47,12 @@ def test_sound_files_are_read(made: dict[str, fuzz.Format], tmp_path: Path, monk
     for name, form in made.items():
         result = fuzz.check(form, form.files[form.target], tmp_path)
         assert (result.finding, result.refused) == ("", False), f"{name}: {result.detail}"
+
+
+def test_no_input_is_read_with_the_files_of_another(
+    made: dict[str, fuzz.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fuzz.check(made["encoder:tokenizer_config.json"], b"{", tmp_path).refused
+    sound = made["small network"]
+    assert not fuzz.check(sound, sound.files[sound.target], tmp_path).refused

@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,11 +35,11 @@ class Outcome:
 
 def check(form: Format, raw: bytes, folder: Path) -> Outcome:
     """Write the files of a format, the target as `raw`, run its commands, and return the first finding."""
+    # a damaged file of another format would be read with those of this one
+    _remove(path for path in folder.iterdir() if path.name != "cache")
     for name, content in form.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # some file systems wait for the disk when a file is cut to nothing and written again
-        path.unlink(missing_ok=True)
         path.write_bytes(raw if name == form.target else content)
     # a WordNet is read once in a process, by its name
     wordnet._read.cache_clear()
@@ -47,8 +48,7 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
     for command in form.commands:
         words = [word.replace("IN", form.read or form.target) for word in command]
         # of a damaged database, SQLite's own files may be left
-        for left in (*folder.glob("out*"), *folder.glob("*-wal"), *folder.glob("*-shm")):
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        _remove((*folder.glob("out*"), *folder.glob("*-wal"), *folder.glob("*-shm")))
         try:
             with form.around():
                 code, printed, messages = captured(words)
@@ -64,6 +64,11 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
         if _peak() - before > MOST_BYTES:
             return Outcome("memory above 2 GB", messages[-2000:], words=words)
     return Outcome(detail=message, refused=refused)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _forget_peak() -> int:

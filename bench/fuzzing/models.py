@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -322,6 +323,42 @@ def _column(choose: random.Random, rows: int, name: str) -> Any:
         values = values.dictionary_encode()
     repeated = pa.concat_arrays([values] * min(rows, 50))
     return pa.chunked_array([repeated] * -(-rows // len(repeated))).slice(0, rows)
+
+
+_CAMPAIGN_VALUES = (
+    *(None, "", "a", "x" * 5000, "\x1b[2J", b"\xff\xfe", 0.5, float("inf"), "9" * 5000, "[]", "{}", "null", "[[1]]"),
+    *("[1, 2]", '{"a": NaN}', "judge", "owner", "ranking", *_NUMBERS),
+)
+
+
+def damage_campaign(raw: bytes, choose: random.Random) -> bytes:
+    """Return a campaign with a few other values, or rows fewer or more."""
+    journal, rollback = slice(18, 20), b"\1\1"
+    image = bytearray(raw)
+    image[journal] = rollback
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.deserialize(bytes(image))
+    connection.execute("PRAGMA ignore_check_constraints = 1")
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    for _ in range(choose.choice((1, 1, 2, 4))):
+        table = choose.choice(tables)
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        numbers = [row[0] for row in connection.execute(f"SELECT rowid FROM {table}")]
+        if not numbers:
+            continue
+        of_row, column = f"WHERE rowid = {choose.choice(numbers)}", choose.choice(columns)
+        what = choose.random()
+        with contextlib.suppress(sqlite3.Error):
+            if what < 0.1:
+                connection.execute(f"DELETE FROM {table} {of_row}")
+            elif what < 0.2:
+                connection.execute(f"INSERT INTO {table} SELECT * FROM {table} {of_row}")
+            else:
+                connection.execute(f"UPDATE {table} SET {column} = ? {of_row}", [choose.choice(_CAMPAIGN_VALUES)])
+    image[:] = connection.serialize()
+    connection.close()
+    image[journal] = raw[journal]
+    return bytes(image)
 
 
 @contextlib.contextmanager
