@@ -26,6 +26,7 @@ FAILS = [
     ("Der Bus kam zehn Minuten zu spät.", "der Bus kam zehn Minuten zu spät. ", "de-en", "copy", "the source"),
     ("It was raining when we left the house.", "It was raining when we left.", "en-de", "language", "English"),
     ("It was raining.", "它 was raining when we left", "en-zh", "language", "other letters"),
+    ("http://a.org/b", "This is no sentence, it is http://a.org/b", "en-hi", "language", "other letters"),
     ("Es regnet.", "Sure! Here is the translation: It rains.", "de-en", "preamble", "Sure! Here is"),
     ("Es regnet.", "It rains.\n\nNote: literal.", "de-en", "preamble", "Note:"),
     ("Er kam.", "He came to the house to the house to the house.", "de-en", "repetition", "to the house (3 times)"),
@@ -127,6 +128,14 @@ SOUND = [
     ("15 guests", "十五位客人", "en-zh"),
     ("500 guests", "fünfhundert Gäste", "en-de"),
     ("百分之二十三的人", "23% of people", "zh-en"),
+    ("<section id=opening></section>", '<section id="opening"></section>', "en-hi"),
+    ("This is the monstera deliciosa.", "Это monstera deliciosa.", "en-ru"),
+    ('Im Kino läuft "Das Leben der Anderen".', 'At the cinema, "Das leben der Anderen" is on.', "de-en"),
+    (
+        "Like A Rolling Stone, Born In The Fields sind auch zu hören.",
+        "Like a rolling stone, born in the fields can be heard too.",
+        "de-en",
+    ),
 ]
 
 
@@ -134,6 +143,11 @@ SOUND = [
 def test_what_may_be_right_is_not_flagged(source, output, lp):
     assert not found(source, output, lp)
     assert not found("", output, lp).keys() & {*list(CHECKS)[8:], "copy", "mixed", "truncation"}
+
+
+def test_a_broken_url_of_the_source_is_no_other_language():
+    source = "https://example.org/how-to-be-on-time/"
+    assert [*found(source, "https: //example.org/how-to-be-on-time/", "en-cs")] == ["urls"]
 
 
 COPIES = [

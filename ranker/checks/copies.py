@@ -15,6 +15,7 @@ from ranker.checks.texts import clean_words, tables
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
+_WORDS = re.compile(r"\w+")
 _END = re.compile(r"[.!?…]\W*$")
 _LONGEST_OF_NAMES = 20
 _RUN, _SHARE = 3, 0.15
@@ -57,14 +58,31 @@ def _unquoted(words: str, source: str) -> str:
     """Return words of a source without the titles and sayings in quotation marks, which may be kept."""
     for quoted in _QUOTED.findall(source):
         kept = " ".join(re.findall(r"\w+", quoted))
-        words = "" if words in kept else words.replace(kept, "")
+        words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
     return words
+
+
+def taken_over(texts: PairedTexts, row: int) -> bool:
+    """Tell whether at least two thirds of an output are from its source, and none of that would be translated."""
+    source, output = texts.sources[texts.source[row]].as_py(), texts.own[row].as_py()
+    words, of_source = _WORDS.findall(output), {*_WORDS.findall(source.lower())}
+    shared = [word for word in words if word.lower() in of_source]
+    if 3 * sum(map(len, shared)) < 2 * sum(map(len, words)):
+        return False
+    prose = {*_WORDS.findall(_without_kept(source).lower())}
+    return not untranslated(" ".join(word for word in shared if word.lower() in prose), *texts.pair(row), part=True)
+
+
+def _without_kept(text: str) -> str:
+    """Return a text without its URLs, markup and placeholders."""
+    for pattern in tables()["kept"].values():
+        text = re.sub(pattern, " ", text)
+    return text
 
 
 def untranslated(text: str, source: str, target: str, *, part: bool = False) -> bool:
     """Tell whether a text is surely prose of the language `source`, not names, numbers, URLs or code."""
-    for pattern in tables()["kept"].values():
-        text = re.sub(pattern, " ", text)
+    text = _without_kept(text)
     letters = [letter for letter in text if letter.isalpha()]
     if target and (others := sum(_script(letter) not in _scripts(target) for letter in letters)):
         return others > (3 if part else 1) and others > 0.3 * len(letters)
@@ -86,7 +104,13 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
         return len(function) > 1 and len(content) > 1
     ended = bool(_END.search(text)) and len(words) > 1
     if part:
-        return (bool(function) and len(content) > 0) or len(lower) > 4
+        # a title in the language of the output
+        title = (
+            not function
+            and source in tables()["language"]["words"]
+            and any(map(_frequent(target, source).__contains__, lower))
+        )
+        return (bool(function) and len(content) > 0) or (len(lower) > 4 and not title)
     if content:
         return bool(function) or ended or len(lower) > 4
     # also a title of several words may be kept

@@ -61,7 +61,7 @@ def without_votes(
 
     Sound candidates of a source that are too few to be compared, and have no reference, get 0.
     """
-    values, out = compute(dataset), outranked(dataset)
+    values, out, extractors = compute(dataset), outranked(dataset), [*extractors]
     if not out.any() or not any(extractor.needs.other_candidates for extractor in extractors):
         return values
     source = dataset.candidate_source
@@ -70,7 +70,9 @@ def without_votes(
     few &= np.diff(dataset.reference_offsets) == 0
     values = values.copy()
     values[~out & (affected & few)[source]] = 0.0
-    again = affected & ~few
+    # what learns from all that is ranked must not learn from a few sources
+    whole = any(extractor.fit_scope == "ranked" or extractor.needs.other_sources for extractor in extractors)
+    again = ~few & (affected | whole)
     if again.any():
         values[~out & again[source]] = compute(dataset.select_candidates(~out).select_sources(again))
     return values

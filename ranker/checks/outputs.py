@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.checks.copies import copies, mixed
+from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import certain, numbers, unmatched
 from ranker.checks.pairs import PairedTexts
 from ranker.checks.texts import length_without, matches, tables, without_urls
@@ -119,9 +119,10 @@ def _language(texts: PairedTexts) -> Failures:
         rows = np.flatnonzero(of_code[texts.source])
         in_reference = _foreign(texts.references, np.flatnonzero(np.repeat(of_code, np.diff(texts.slots))), script)
         foreign = _foreign(texts.own, rows, script) & ~(texts.of_references(in_reference)[texts.source] | texts.copies)
-        yield from ((row, "other letters") for row in np.flatnonzero(foreign).tolist())
+        found = [(row, "other letters") for row in np.flatnonzero(foreign).tolist()]
         if code in table["words"]:
-            yield from _other_words(texts, code, rows[~foreign[rows]])
+            found += _other_words(texts, code, rows[~foreign[rows]])
+        yield from ((row, what) for row, what in found if not taken_over(texts, row))
 
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
