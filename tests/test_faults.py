@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ranker
-from ranker import Ranker, from_records
+from ranker import Ranker, from_records, load_dataset
+from ranker.checks.faults import outranked, without_votes
 from ranker.errors import DataError
+from ranker.extractors.registry import make
 
 SOURCE = "Der Bus kam zehn Minuten zu spät, weil es regnete."
 GOOD = ["The bus was ten minutes late because of the rain.", "The bus was ten minutes late because it rained."]
@@ -49,6 +53,20 @@ def test_the_faulty_have_no_vote():
     # two are too few to be compared
     two = ranker.rank([record(SOURCE, *GOOD[:2], lp="de-en")])
     assert two["rank"].tolist() == [1, 1, 3]
+
+
+def test_what_learns_from_all_that_is_ranked_does_not_learn_from_the_sources_with_a_fault_alone():
+    data = load_dataset("sample").select_sources(np.arange(120) < 6)
+    texts = data.candidates["text"].to_numpy(object).copy()
+    texts[1] = data.sources["text"].iloc[0]
+    data = dataclasses.replace(data, candidates=data.candidates.assign(text=texts))
+    extractor, sound = make("consensus"), np.arange(len(data)) != 1
+
+    def compute(dataset):
+        return extractor.fit_ranked(dataset).transform(dataset)
+
+    assert outranked(data).tolist() == (~sound).tolist()
+    assert np.array_equal(without_votes(data, [extractor], compute)[sound], compute(data.select_candidates(sound)))
 
 
 def test_two_copies_of_the_source_do_not_beat_the_only_translation():
@@ -119,3 +137,29 @@ def test_a_reward_of_what_is_no_translation_is_below_all_others(scorer, lowest):
     by_score = ranker.reward(scorer, lp="de-en", checks=False)(texts, **columns)
     assert by_score[len(FAULTS) :] == rewards[len(FAULTS) :]
     assert by_score[0] > lowest
+
+
+def test_explain_says_what_was_ranked_last_for_a_fault(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    candidates = dict(zip("ABCD", [SOURCE, *GOOD], strict=True))
+    data = [record(lp="de-en", candidates=candidates), {**record(*GOOD), "source": "Es regnet."}]
+    data[1]["candidates"] = dict(zip("BCD", GOOD, strict=True))
+    Path("data.json").write_text(json.dumps(data), encoding="utf-8")
+    result = command("explain", "data.json")
+    assert "note: 1 of 7 candidates is no translation and is ranked behind the others (copy 1)\n" in result.err
+    assert f"A: {SOURCE}\n  fault: copy\n" in result.out
+    assert result.out.count("fault") == 1
+    (ranked, _), (explained, _) = (
+        json.loads(command(name, "data.json", "-f", "json").out)["sources"] for name in ("rank", "explain")
+    )
+    scores = {each["system"]: each["score"] for each in ranked["ranking"]}
+    assert {each["system"]: each["score"] for each in explained["candidates"]} == pytest.approx(scores)
+    assert [each.get("fault") for each in explained["candidates"]] == ["copy", None, None, None]
+    pair = command("explain", "data.json", "--pair", "B", "A")
+    assert f"  A: {SOURCE}\n  fault: copy\n" in pair.out
+    assert json.loads(command("explain", "data.json", "--pair", "B", "A", "-f", "json").out)["sources"][0][
+        "faults"
+    ] == [
+        None,
+        "copy",
+    ]

@@ -64,6 +64,9 @@ def command(
         _list_weights(model, form)
         return
     level = "feature" if every else by
+    import numpy as np
+
+    from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
     from ranker.evaluation.explanations.sources import explain_candidate, source_facts, sources_of
     from ranker.ranking.ranker import Ranker
@@ -79,9 +82,10 @@ def command(
         raise OptionError(f"--seg-id {seg_id}: no source of {dataset.name} has this seg_id")
     ranker = ranker or Ranker.load(suited_model(dataset))
     with working("explaining"):
-        note = ranker.note(dataset)
-        matrix = ranker.contributions(dataset)
-    if note:
+        notes = ranker.note(dataset), fault_note(dataset.select_sources(np.isin(range(len(dataset.sources)), chosen)))
+        matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
+        wrong = faults(dataset).tolist()
+    for note in filter(None, notes):
         print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
     if pair is not None:
@@ -89,13 +93,19 @@ def command(
         with working("explaining"):
             explained = [*explain_pairs(ranker, dataset, matrix, rows)]
         parts = _parts(ranker.feature_set, level) if level else {}
-        _print_pairs(dataset, explained, rows, signature, parts, form)
+        _print_pairs(dataset, explained, rows, signature, parts, wrong, form)
         return
     groups = []
     with working("explaining"):
         for source in chosen.tolist():
             block = range(*dataset.candidate_offsets[source : source + 2])
-            candidates = [explain_candidate(ranker, dataset, matrix[row], row) for row in block]
+            candidates = [
+                {
+                    **explain_candidate(ranker, dataset, matrix[row], row),
+                    **({"fault": wrong[row]} if wrong[row] else {}),
+                }
+                for row in block
+            ]
             groups.append({**source_facts(dataset, source), "candidates": candidates})
     parts = _parts(ranker.feature_set, level or "family")
     flat = [
@@ -104,6 +114,7 @@ def command(
             "seg_id": group.get("seg_id"),
             "system": candidate["system"],
             "score": candidate["score"],
+            **({"fault": candidate.get("fault")} if any(wrong) else {}),
             **candidate["contributions"],
         }
         for group in groups
@@ -140,6 +151,7 @@ def _print_pairs(
     rows: Int64Array,
     signature: str,
     parts: dict[str, list[str]],
+    wrong: list[str],
     form: OutputForm,
 ) -> None:
     """Print why one system is above the other, source by source and on average."""
@@ -148,17 +160,21 @@ def _print_pairs(
 
     first, second = explained[0].first, explained[0].second
     facts = [source_facts(dataset, each.source) for each in explained]
-    groups = [{**asdict(each), **known} for each, known in zip(explained, facts, strict=True)]
+    pairs = rows[(rows >= 0).all(axis=1)].tolist()
+    faulty = [{"faults": found} if any(found := [wrong[row] or None for row in pair]) else {} for pair in pairs]
+    groups = [{**asdict(each), **known, **more} for each, known, more in zip(explained, facts, faulty, strict=True)]
     difference, families = mean_difference(explained)
     skipped = left_out(rows)
     if skipped:
         print_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
-        for each, known in zip(explained, facts, strict=True):
+        for each, known, pair in zip(explained, facts, pairs, strict=True):
             say(source_title(known))
-            for system, text in ((each.first, each.first_text), (each.second, each.second_text)):
-                say(f"  {system}: {text}")
+            for system, text, row in zip(
+                (each.first, each.second), (each.first_text, each.second_text), pair, strict=True
+            ):
+                say(f"  {system}: {text}", *_fault_lines(wrong[row]))
             say(each.headline)
             if parts:
                 sums = {name: sum(map(each.features.__getitem__, parts[name])) for name in parts}
@@ -180,6 +196,10 @@ def _print_pairs(
     ]
     means = {"first": first, "second": second, "difference": difference, "families": families}
     emit(form, {"signature": signature, **means, "left_out": skipped, "sources": groups}, flat, show, groups)
+
+
+def _fault_lines(fault: str | None) -> list[str]:
+    return [f"  fault: {fault}"] if fault else []
 
 
 def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
@@ -210,6 +230,7 @@ def _print_candidates(group: dict[str, Any], parts: dict[str, list[str]]) -> Non
     print_table(rows, source_title(group))
     for candidate in candidates:
         say("", f"{candidate['system']}: {candidate['text']}")
+        say(*_fault_lines(candidate.get("fault")))
         for extractor, matches in candidate.get("matches", {}).items():
             for reference, words in matches.items():
                 found = "differences from" if extractor.startswith("mismatch") else "matches in"
