@@ -50,8 +50,16 @@ _DOCUMENTS = {
     "tmx": _Document(("tmx",), "a translation memory (TMX)", f"export both languages as {_LINES}, or as TSV"),
     "text": _Document(("doc", "docx", "odt", "rtf"), "a document of a word processor", f"save it as {_LINES}"),
     "sheet": _Document(("xls", "xlsx", "xlsm", "xlsb", "ods"), "a spreadsheet", "save the sheet as CSV in UTF-8"),
+    "inspect": _Document((), "a binary log of Inspect", "write it as JSON, inspect log dump LOG.eval > log.json"),
 }
-_IN_ZIP = {b"word/": "text", b"opendocument.text": "text", b"xl/": "sheet", b"opendocument.spreadsheet": "sheet"}
+_IN_ZIP = {
+    b"_journal/start.json": "inspect",
+    b"reductions.json": "inspect",
+    b"word/": "text",
+    b"opendocument.text": "text",
+    b"xl/": "sheet",
+    b"opendocument.spreadsheet": "sheet",
+}
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
 UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranker import notation
+from ranker import notation, share
 from ranker.errors import OptionError, nearest
 
 if TYPE_CHECKING:
@@ -136,6 +136,9 @@ def _unknown(name: str) -> OptionError:
         return OptionError(
             f"{what}: neural metrics are not included; given[file=FILE] reads the scores that they write"
         )
+    for model in (name, f"{name}.model"):
+        if (share.directory("models") / model / "model.json").is_file() or Path(model).is_file():
+            return OptionError(f"unknown metric or feature {model!r}: it is a model, use --model {model}")
     other = _OTHER_NAMES.get(lower)
     hint = f" (did you mean {other!r}?)" if other else nearest(name, known)
     return OptionError(f"{what}{hint}; available: {', '.join(known)}")

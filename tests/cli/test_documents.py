@@ -70,3 +70,12 @@ def test_as_models_too(refused) -> None:
     Path("x.xlsx").write_bytes(CONTENTS["xlsx"][0])
     what = "x.xlsx: this is a spreadsheet, expected a model file or the name of an included model"
     refused("score", "-r", "lines", "-t", "lines", "--model", "x.xlsx", says=what)
+
+
+def test_a_binary_log_of_inspect_is_refused_with_the_command_that_converts_it(refused) -> None:
+    Path("x.eval").write_bytes(zipped("_journal/start.json", "samples/1_epoch_1.json"))
+    what = "x.eval: this is a binary log of Inspect, which is not read: write it as JSON, inspect log dump LOG.eval > "
+    refused("score", "x.eval", "-m", "chrf", says=what)
+    # other programs use this ending for plain text
+    Path("plain.eval").write_bytes(b"a b\nc d\n")
+    refused("score", "-s", "plain.eval", "-r", "plain.eval", "-t", "x.eval", "-m", "chrf", says=what)

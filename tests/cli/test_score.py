@@ -210,3 +210,10 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     doubled = rows(score("-m", "bleu", "--level", "system", "-f", "json"))
     # a reference that is duplicated changes no clipped count
     assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
+
+
+@pytest.mark.parametrize("model", ["full", "own.model"])
+def test_a_model_given_as_a_metric_is_refused_with_the_option_that_takes_it(refused, model: str) -> None:
+    Path("own.model").touch()
+    says = f"unknown metric or feature '{model}': it is a model, use --model {model}"
+    refused("score", "sample", "-m", model, says=says)
