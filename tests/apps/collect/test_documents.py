@@ -15,7 +15,7 @@ from tests.apps.collect.test_quality import judge_in_file
 from tests.command_line import Command
 from tests.effort import thorough
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "collect.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "collect.md"
 
 
 def serve(words: list[str]) -> None:

@@ -27,7 +27,7 @@ from ranker.errors import DataError
 from tests.command_line import Command
 from tests.effort import thorough
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 Copy = Callable[[int], Path]
 
 
