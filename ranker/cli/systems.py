@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from ranker.cli.check import print_checks
 from ranker.cli.options import (
     MOST_RESAMPLES,
     JobsOption,
@@ -32,7 +31,7 @@ from ranker.cli.output import (
     win_rows,
 )
 from ranker.cli.pages import HtmlOption, show_page
-from ranker.cli.system_options import PairsOption, SystemOptions, check_percent, figures, titled
+from ranker.cli.system_options import PairsOption, SystemOptions, check_percent, figure, figures, titled
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 
@@ -69,6 +68,7 @@ def command(
     parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
     pairs: PairsOption = False,
     percent: PercentOption = False,
+    legend: Annotated[bool, Option("--legend", help="Explain the columns of the tables.")] = False,
     kind: KindOption = "auto",
     jobs: JobsOption = None,
     form: Form = "table",
@@ -80,9 +80,9 @@ def command(
     log strengths by Davidson's extension of the Bradley-Terry model for ties. If there are none, or with --html, they
     are compared by bleu, chrf and the included ranker that ranker rank uses.
 
-    Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
-    Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
-    the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
+    The conclusion comes first. Systems are sorted best first, with 95% confidence intervals, clusters and, by one
+    metric, differences to the baseline and corrected p-values; --pairs and the other formats have them for several.
+    If the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
     papers. The HTML report adds plots and all sources with their outputs, to search and compare.
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
@@ -93,7 +93,7 @@ def command(
     result, dataset = replace(options, resamples=resamples).compare(
         inputs, html=html, percent=percent, kind=kind, test=test, correction=correction, parity=parity
     )
-    from ranker.checks.outputs import failed_checks, records, system_counts
+    from ranker.checks.outputs import system_counts
 
     if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
@@ -105,11 +105,7 @@ def command(
             scored = result.metrics[0].type != "preferences"
             counts = system_counts(dataset) if scored and form in ("table", "json") else []
         document = {**result.document(), "checks": counts} if form == "json" else None
-        emit(form, document, rows, lambda: _print(result, pairs, percent))
-        failing = [row for row in counts if row["failed"]]
-        if form == "table" and failing and not pairs:
-            say("", "outputs that fail checks (ranker check lists all)")
-            print_checks(failing, records(failed_checks(dataset)))
+        emit(form, document, rows, lambda: _print(result, counts, pairs, percent, legend))
     if form != "table":
         for note in result.notes:
             print_note(note)
@@ -164,94 +160,93 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
     ]
 
 
-def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
-    """Print the tables of every language pair and metric, what they mean, and the signatures."""
+def _print(result: SystemsResult, counts: list[dict[str, Any]], pairs: bool, percent: bool, legend: bool) -> None:
+    """Print the conclusion, one table per language pair, or one per metric with all pairs, and the signatures."""
     settings = result.settings
-    for comparison in result.comparisons:
-        metric, title = result.metric(comparison.metric), titled(result, comparison, percent)
+    say(*result.conclusions, "")
+    for lp in result.language_pairs:
         if pairs:
-            _print_pairs(comparison, title, figures(metric, percent))
-            continue
-        _print_systems(result, comparison, title, figures(metric, percent))
-        _print_details(comparison)
-        _print_wins(comparison, settings.alpha)
-    resamples = counted(settings.resamples, "resample")
-    counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
-    typer.echo(
-        f"p: {result.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
-        f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
-        f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}"
-    )
-    judged = result.metrics[0].type == "preferences"
-    if judged:
-        typer.echo(
-            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is\n"
-            "preferred exp(d) times as often as the other; a comparison without a source counts as one source"
-        )
-    known = [
-        each
-        for each in result.metrics
-        if any(pair.people_known for pair in result.comparisons if pair.metric == each.name)
-    ]
-    if not pairs:
-        interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
-        typer.echo(f"score: [{interval}] and cluster\nranks: rank range; ranges of different clusters do not overlap")
-    if known:
-        typer.echo("people agree: how often people prefer the better of two systems this far apart")
-    for described in known:
-        say(
-            *textwrap.wrap(
-                f"{described.name}: learnt from {described.people}", 80, initial_indent="  ", subsequent_indent="  "
-            )
-        )
-    typer.echo("")
-    for note in result.notes:
-        say(note, "")
+            for comparison in result.of_language_pair(lp):
+                title = titled(result, comparison, percent)
+                _print_pairs(comparison, title, figures(result.metric(comparison.metric), percent))
+                _print_wins(comparison, settings.alpha)
+        else:
+            _print_systems(result, lp, percent)
+    failing = sum(row["failed"] for row in counts)
+    if failing and not pairs:
+        most = max(counts, key=lambda row: row["failed"])
+        say(f"{counted(failing, 'output')} fail checks, most of {most['system']} ({most['failed']}): see ranker check")
+    if legend:
+        _print_legend(result)
+    say(*result.notes)
     for described in result.metrics:
         say_signatures(f"{described.name}: {described.signature}")
     say_signatures(result.signature)
 
 
-def _print_systems(result: SystemsResult, comparison: SystemComparison, title: str, figure: Callable[..., str]) -> None:
-    people = result.people(comparison.lp)
+def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
+    """Print the systems of a language pair: with all figures of one metric, or with the scores by several."""
+    main, people, several = result.main_comparison(lp), result.people(lp), len(result.metrics) > 1
+    comparisons = result.of_language_pair(lp)
+    by_metric = {each.metric: {system.system: system for system in each.systems} for each in comparisons}
     rows = []
-    for each in comparison.systems:
+    for each in main.systems:
         row = {
             "ranks": str(each.low) if each.low == each.high else f"{each.low}-{each.high}",
             "system": each.system,
-            "score": f"{figure(each.score)}  {each.cluster}",
         }
-        if people:
-            judged = people.get(each.system)
-            row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
-        if any(system.people for system in comparison.systems):
+        scores = {}
+        for metric in result.metrics:
+            system = by_metric[metric.name][each.system]
+            head = f"{metric.name}{' in %' if metric.scale(percent=percent) > 1 else ''}" if several else "score"
+            scores[head] = f"{figures(metric, percent)(system.score)}  {system.cluster}"
+        judged = people.get(each.system)
+        human = {"people": f"{judged.score:.3f}  {judged.cluster}" if judged else "-"} if people else {}
+        row |= human | scores if several else scores | human
+        if any(system.people for system in main.systems):
             row["people, all sources"] = figure(each.people) if each.people else "-"
-        rows.append(row | _tested(each, figure, known=comparison.people_known))
-    print_table(rows, title, keys=["system"], together=["difference", *_TESTS])
-    if comparison.judged > 1:
-        typer.echo(
-            f"agreement with human scores, {comparison.judged} systems: Kendall's tau {show(comparison.kendall)}, "
-            f"Pearson's r {show(comparison.pearson)}"
+        if not several:
+            tested = _tested(each, figures(result.metrics[0], percent), known=main.people_known)
+            row |= {name: value for name, value in tested.items() if name != "p"}
+        rows.append(row)
+    title = f"{'ranks by ' if several else ''}{titled(result, main, percent)}"
+    print_table(rows, title, keys=["system"], together=["difference", "adjusted", "needed"])
+    lower = [metric.name for metric in result.metrics if not metric.higher_is_better]
+    if several and lower:
+        say(f"lower is better: {', '.join(lower)}")
+    if main.judged > 1:
+        by_one = f"{show(main.kendall)}, Pearson's r {show(main.pearson)}"
+        agreeing = ", ".join(f"{each.metric} {show(each.kendall)}" for each in comparisons) if several else by_one
+        say(f"agreement with human scores, {main.judged} systems: Kendall's tau {agreeing}")
+    say("")
+
+
+def _print_legend(result: SystemsResult) -> None:
+    """Print what the columns of the tables mean."""
+    settings, judged = result.settings, result.metrics[0].type == "preferences"
+    counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
+    interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
+    say(
+        f"score: [{interval}] and cluster",
+        "ranks: rank range; ranges of different clusters do not overlap",
+        f"difference: from the baseline; p: {result.test_title}, {counted(settings.resamples, 'resample')}, "
+        f"seed {settings.seed}, {counting}",
+        f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}",
+        f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}",
+    )
+    if judged:
+        say(
+            "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is",
+            "preferred exp(d) times as often as the other; a comparison without a source counts as one source",
         )
-    typer.echo("")
-
-
-def _print_details(comparison: SystemComparison) -> None:
-    rows = [
-        {
-            "system": each.system,
-            **{
-                name: f"{value:,.0f}"
-                if value.is_integer() and (value > 1 or comparison.metric == "preferences")
-                else show(value)
-                for name, value in each.details.items()
-            },
-        }
-        for each in comparison.systems
-    ]
-    if comparison.systems[0].details:
-        print_table(rows, f"details of {comparison.metric}", keys=["system"])
-        typer.echo("")
+    known = {pair.metric for pair in result.comparisons if pair.people_known}
+    if known:
+        say("people agree: how often people prefer the better of two systems this far apart")
+    for described in result.metrics:
+        if described.name in known:
+            text = f"{described.name}: learnt from {described.people}"
+            say(*textwrap.wrap(text, 80, initial_indent="  ", subsequent_indent="  "))
+    say("")
 
 
 def _print_wins(comparison: SystemComparison, alpha: float) -> None:

@@ -379,11 +379,10 @@ def short_or_long(dataset: Dataset) -> list[Note]:
     return _of_systems(dataset, flagged, "are much longer or shorter than the reference")
 
 
-def nearly_identical_systems(dataset: Dataset) -> list[Note]:
-    """Find systems of one language pair whose outputs are mostly the same."""
+def nearly_identical(dataset: Dataset) -> list[tuple[tuple[str, str, str], int]]:
+    """Return language pair and names of systems whose outputs are mostly the same, and a source where they are."""
     arrays = outputs(dataset)
-    notes: list[str] = []
-    first = ""
+    found: list[tuple[tuple[str, str, str], int]] = []
     for pair in dict.fromkeys(pair for pair, _ in arrays.names):
         groups = [number for number, (own, _) in enumerate(arrays.names) if own == pair]
         if not 2 <= len(groups) <= _MOST_SYSTEMS:
@@ -398,14 +397,19 @@ def nearly_identical_systems(dataset: Dataset) -> list[Note]:
             equal = ((row == texts) & both).sum(axis=1)
             close = (equal >= _NEARLY_EQUAL * np.maximum(both.sum(axis=1), 1)) & (equal >= 2 * _FEWEST)
             for other in np.flatnonzero(close[:place]).tolist():
-                notes.append(f"{arrays.names[groups[other]][1]} and {arrays.names[groups[place]][1]}")
-                if not first:
-                    same = int(np.argmax((row == texts[other]) & (row >= 0)))
-                    first = source_place(dataset, int(sources[same]))
-    if not notes:
+                same = int(sources[np.argmax((row == texts[other]) & (row >= 0))])
+                found.append(((pair, arrays.names[groups[other]][1], arrays.names[groups[place]][1]), same))
+    return found
+
+
+def nearly_identical_systems(dataset: Dataset) -> list[Note]:
+    """Name systems of one language pair whose outputs are mostly the same."""
+    found = nearly_identical(dataset)
+    if not found:
         return []
-    listed = notes[0] + (f" and {counted(len(notes) - 1, 'more pair')}" if len(notes) > 1 else "")
-    return [Note(len(notes), first, f"nearly identical systems: {listed}")]
+    ((_, first, second), source), *others = found
+    more = f" and {counted(len(others), 'more pair')}" if others else ""
+    return [Note(len(found), source_place(dataset, source), f"nearly identical systems: {first} and {second}{more}")]
 
 
 def few_sources(dataset: Dataset) -> list[Note]:

@@ -47,6 +47,8 @@ def rows_of(text: str, section: str) -> list[list[str]]:
 @pytest.mark.parametrize("percent", [True, False])
 def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percent):
     text, plots = systems_report(sample_systems, percent=True) if percent else report
+    (sentence,) = sample_systems.result.conclusions
+    assert 0 < text.index(sentence) < text.index("<table")
     result = sample_systems.result
     people = result.people("zh-en")
     for number, comparison in enumerate(result.comparisons, 1):

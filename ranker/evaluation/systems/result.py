@@ -13,6 +13,7 @@ notes        list of what a reader should know
 metrics      list of `SystemsMetric`, in the order given
 comparisons  list of `SystemComparison`: every language pair, and in it every metric
 human        list of `HumanRanking`, one for each language pair whose systems people judged
+nearly_identical  list of language pair and two systems whose outputs are mostly the same
 ===========  ========================================================================================================
 
 Objects have the fields of their class, in its order.
@@ -20,10 +21,12 @@ Objects have the fields of their class, in its order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
+from ranker.errors import counted, joined
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "ranker-systems/1"
+_MOST_NAMES = 4
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,13 @@ class SystemsResult(TableResult):
     comparisons: tuple[SystemComparison, ...]
     human: tuple[HumanRanking, ...] = ()
     notes: tuple[str, ...] = ()
+    nearly_identical: tuple[tuple[str, str, str], ...] = ()
+    """Language pair and names of two systems whose outputs are mostly the same."""
+
+    @property
+    def conclusions(self) -> tuple[str, ...]:
+        """The result in one sentence per language pair."""
+        return tuple(conclusion(self, lp) for lp in self.language_pairs)
 
     @property
     def headline(self) -> str:
@@ -230,6 +241,11 @@ class SystemsResult(TableResult):
         """Return the comparisons of a language pair, in the order of the metrics."""
         return [comparison for comparison in self.comparisons if comparison.lp == lp]
 
+    def main_comparison(self, lp: str) -> SystemComparison:
+        """Return the comparison of a language pair by the last ranker, or else by the first metric."""
+        rankers = [each for each in self.of_language_pair(lp) if self.metric(each.metric).type == "ranker"]
+        return [*self.of_language_pair(lp)[:1], *rankers][-1]
+
     def metric(self, name: str) -> SystemsMetric:
         """Return the metric of that name."""
         return {metric.name: metric for metric in self.metrics}[name]
@@ -248,3 +264,54 @@ _TITLES: Mapping[PairTest, str] = {
     "ar": "approximate randomisation",
     "exact": "exact randomisation",
 }
+
+
+def conclusion(result: SystemsResult, lp: str) -> str:
+    """Say which systems of a language pair are best and which tie, by the main metric, and who disagrees."""
+    main = result.main_comparison(lp)
+    ahead = main.ahead(result.settings.alpha)
+    parts = _standings(main, ahead) if ahead else ["no system is significantly better than another"]
+    if ahead:
+        best = {each.system for each in main.systems if each.low == 1}
+        judged = [each.system for each in result.people(lp).values() if each.cluster == 1]
+        firsts = {
+            each.metric: [system.system for system in each.systems if system.low == 1]
+            for each in result.of_language_pair(lp)
+        } | {"people": judged}
+        for name, first in firsts.items():
+            if first and best.isdisjoint(first):
+                parts.append(f"{name} {'put' if name == 'people' else 'puts'} {_named(first)} first")
+    same = [names for pair, *names in result.nearly_identical if pair == lp]
+    if same:
+        more = f", and those of {counted(len(same) - 1, 'more pair')}" if len(same) > 1 else ""
+        parts.append(f"the outputs of {joined(same[0])} are nearly identical{more}")
+    by = f"by {main.metric}, {'; '.join(parts)}."
+    return f"{lp}: {by}" if len(result.language_pairs) > 1 else f"B{by[1:]}"
+
+
+def _standings(comparison: SystemComparison, ahead: set[tuple[str, str]]) -> list[str]:
+    """Name the systems that no other is better than, the cluster behind them, and those that are better than none."""
+    systems = comparison.systems
+    if len(systems) == 2:
+        return [f"{systems[0].system} is better than {systems[1].system}"]
+    best = [each.system for each in systems if each.low == 1]
+    last = [each.system for each in systems if each.system not in {better for better, _ in ahead}]
+    clusters = [[each.system for each in group] for _, group in groupby(systems, lambda each: each.cluster)]
+    alone = clusters[0] == best
+    parts = [
+        f"{best[0]} {'is best' if alone else 'leads'}" if len(best) == 1 else f"{_named(best)} tie for first place"
+    ]
+    second = clusters[1] if alone else []
+    if second and second != last:
+        if len(second) == 1:
+            parts.append(f"{second[0]} follows")
+        elif ahead.isdisjoint(combinations(second, 2)):
+            parts.append(f"{_named(second)} tie")
+    tied = f"{_named(last)} tie{'' if second == last else ' for last place'}"
+    return [*parts, f"{last[0]} is last" if len(last) == 1 else tied]
+
+
+def _named(systems: Sequence[str]) -> str:
+    if len(systems) <= _MOST_NAMES:
+        return joined(systems)
+    return joined([*systems[: _MOST_NAMES - 1], f"{len(systems) - _MOST_NAMES + 1} more"])

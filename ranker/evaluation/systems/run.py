@@ -18,6 +18,7 @@ from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
+from ranker.corpora.sanity import nearly_identical
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
@@ -175,6 +176,7 @@ def compare_systems(
         tuple(comparisons),
         human,
         (*filter(None, [left_out]), *notes, *dict.fromkeys(filter(None, few))),
+        tuple(names for names, _ in nearly_identical(dataset)),
     )
 
 
