@@ -180,13 +180,14 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
 def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
     printed, err = train("--data", "data.json", "-o", "m", records=graded(100, "en-de"))
     assert err.startswith(
-        "ranker: note: no encoder for 'de': using the feature set standard-any, which compares words and characters\n"
+        "ranker: note: no encoder learnt to judge 'de': using the feature set standard-any, which compares words and "
+        "characters; standard-any,semantic[encoder=encoder-any] compares meaning too\n"
     )
     assert "|features:standard-any#" in printed
     _, err = train("--data", "data.json", "-o", "m", records=[
         {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
-    assert "no encoder for 'cs', 'de': using the feature set standard-any" in err
+    assert "no encoder learnt to judge 'cs', 'de': using the feature set standard-any" in err
     german = [{**item, "references": [f"das Boot {index} segelt"]} for index, item in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "-o", "m", records=german)
     assert "the references do not look English: using the feature set standard-any" in err

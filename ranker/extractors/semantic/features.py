@@ -14,10 +14,10 @@ import pandas as pd
 
 from ranker import notation, progress
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, target_languages
 from ranker.corpora.source_keys import UInt32Array
-from ranker.errors import ModelError, OptionError
-from ranker.extractors.base import FitScope, FittedExtractor
+from ranker.errors import ModelError, OptionError, counted
+from ranker.extractors.base import FitScope, FittedExtractor, join_notes
 from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
@@ -52,8 +52,8 @@ class Semantic(FittedExtractor):
     Parameters
     ----------
     encoder : str, default "encoder-en"
-        The included encoder for English, which learnt from human judgements; the name of another one, or a directory
-        with a BERT-like one in ONNX or Hugging Face's format.
+        The included encoder for English, which learnt from human judgements; ``encoder-any``, the included one for over
+        ninety languages, which did not; or a directory with a BERT-like one in ONNX or Hugging Face's format.
     layer : int, optional
         Layer whose vectors are matched, 1 the first. By default the one that an encoder was trained for, the fourth of
         all-minilm-l6-v2, and the last of any other encoder.
@@ -61,7 +61,8 @@ class Semantic(FittedExtractor):
         ``match``: words may match the special tokens at either end of a sentence, as in the program bert-score;
         special tokens themselves never count.
     against : {"references", "source"}, default "references"
-        ``source`` compares candidates with the source sentence and needs no reference, but a multilingual encoder.
+        ``source`` compares candidates with the source sentence and needs no reference, but a multilingual encoder, as
+        ``encoder-any``.
     """
 
     name: ClassVar[str] = "semantic"
@@ -105,6 +106,23 @@ class Semantic(FittedExtractor):
     def pretraining_sources(self) -> UInt32Array | None:
         """The sources that the encoder was trained on."""
         return find(self.encoder).training_sources
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return a line if the encoder was not made for a language of the translations, or lacks characters of it."""
+        encoder, notes = self._encoder(), []
+        made_for = encoder.files.languages
+        if made_for and (others := sorted({*target_languages(dataset).tolist()} - {"", *made_for})):
+            notes.append(
+                f"the encoder {self.encoder} was not made for the language {', '.join(others)}: "
+                "compare it with chrf on your own judgements"
+            )
+        texts = pd.concat([dataset.candidates["text"], _texts(dataset, self.against)]).drop_duplicates().tolist()
+        if unknown := encoder.unknown(texts):
+            notes.append(
+                f"the encoder {self.encoder} does not know all characters of {len(unknown):,} of "
+                f"{counted(len(texts), 'text')}: it takes {unknown[0]!r} and others for one and the same"
+            )
+        return join_notes(notes)
 
     def check_ready(self) -> None:
         """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""

@@ -6,6 +6,7 @@ What runs the network is imported when an encoder is used, not before; everythin
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
+from ranker.corpora.scripts import WITHOUT_SPACES
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import SMALL, EncoderFiles, check_installed, find, reading_encoder
 from ranker.learning.encoder.tokenizer_check import problem
@@ -23,6 +25,8 @@ from ranker.storage.plain_data import parse_json
 
 Counter = Callable[[int], None]
 _LONGEST_PROBE = 64
+_UNSPACED = re.compile("[{}]".format("".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)))
+_UNKNOWN = ("[UNK]", "<unk>")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +145,12 @@ class Encoder:
     def split(self, texts: Sequence[str]) -> Subwords:
         """Cut texts into sub-words, with the special tokens that the network expects."""
         with reading_encoder(self.files):
-            encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
+            texts = [_sound(text) for text in texts]
+            encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
             counts = np.array([len(encoding) for encoding in encoded], dtype=np.int64)
             ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encoded), np.int32, counts.sum())
-            words = chain.from_iterable(encoding.word_ids for encoding in encoded)
-            word = np.fromiter((-1 if at is None else at for at in words), np.int32, counts.sum())
+            words = map(_words, encoded, texts)
+            word = np.fromiter(chain.from_iterable(words), np.int32, counts.sum())
         return _windows(ids, word, counts, self._before, self._after, self.files.longest)
 
     def words(self, text: str) -> list[str]:
@@ -154,12 +159,27 @@ class Encoder:
         with reading_encoder(self.files):
             encoded = self._tokenizer.encode(text, add_special_tokens=False)
         spans: dict[int, tuple[int, int]] = {}
-        for word, (start, stop) in zip(encoded.word_ids, encoded.offsets, strict=True):
-            if word is not None:
+        for word, (start, stop) in zip(_words(encoded, text), encoded.offsets, strict=True):
+            if word >= 0:
                 first, last = spans.get(word, (start, stop))
                 spans[word] = min(first, start), max(last, stop)
         last_word = max(spans, default=-1)
         return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
+
+    def unknown(self, texts: Sequence[str]) -> list[str]:
+        """Return the first unknown character of every text that has one; these are all the same to the encoder."""
+        unknown = {self._tokenizer.token_to_id(name) for name in _UNKNOWN}
+
+        def having(texts: Sequence[str]) -> list[str]:
+            encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+            return [text for text, each in zip(texts, encoded, strict=True) if not unknown.isdisjoint(each.ids)]
+
+        with reading_encoder(self.files):
+            texts = [_sound(text) for text in texts]
+            # a character may be unknown only where it stands alone
+            characters = set(having(sorted(set().union(*texts))))
+            found = having([text for text in texts if not characters.isdisjoint(text)])
+        return [next(character for character in text if character in characters) for text in found]
 
     def check_layer(self, layer: int | None) -> None:
         """Refuse a layer that the network does not have."""
@@ -205,6 +225,23 @@ def _tokenizer(files: EncoderFiles) -> Any:
     # what a text says is text, even if it looks like a special token
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def _words(encoding: Any, text: str) -> list[int]:
+    """Return the word that every sub-word belongs to, -1 for none; in scripts without spaces each is a word itself."""
+    words = [-1 if word is None else word for word in encoding.word_ids]
+    if not _UNSPACED.search(text):
+        return words
+    spans = encoding.offsets
+    alone = [bool(_UNSPACED.search(text, *span)) for span in spans]
+    # sub-words of one character, or of a space before it, stay together
+    starts = [
+        not at or words[at] != words[at - 1] or ((alone[at] or alone[at - 1]) and spans[at][0] >= spans[at - 1][1])
+        for at in range(len(words))
+        if words[at] >= 0
+    ]
+    number = iter((np.cumsum(starts) - 1).tolist())
+    return [next(number) if word >= 0 else -1 for word in words]
 
 
 def unit(vectors: Float32Array) -> Float32Array:

