@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "##a", "##b", "."]
 WIDTH = 4
@@ -86,16 +87,23 @@ def bert() -> bytes:
     """Return the ONNX file of a BERT of random weights, with one layer."""
     from ranker.learning.encoder.onnx_file import bert_graph
 
+    return bert_graph(bert_weights(WIDTH, 1), 1, 2, 1e-12)
+
+
+def bert_weights(width: int, layers: int) -> dict[str, npt.NDArray[np.float32]]:
+    """Draw the weights of a BERT for the words of `tokenizer` and 12 places."""
     generator = np.random.default_rng(0)
-    at, wide = "encoder.layer.0.", 4 * WIDTH
-    matrices = {f"{at}attention.self.{name}": (WIDTH, WIDTH) for name in ("query", "key", "value")}
-    matrices |= {f"{at}attention.output.dense": (WIDTH, WIDTH), f"{at}output.dense": (WIDTH, wide)}
-    matrices[f"{at}intermediate.dense"] = (wide, WIDTH)
-    shapes: dict[str, tuple[int, ...]] = {f"{name}.weight": shape for name, shape in matrices.items()}
-    shapes |= {f"{name}.bias": shape[:1] for name, shape in matrices.items()}
     sizes = {"word": len(WORDS), "position": 12, "token_type": 2}
-    shapes |= {f"embeddings.{name}_embeddings.weight": (size, WIDTH) for name, size in sizes.items()}
-    norms = ("embeddings", f"{at}attention.output", f"{at}output")
-    shapes |= {f"{name}.LayerNorm.{part}": (WIDTH,) for name in norms for part in ("weight", "bias")}
-    weights = {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    return bert_graph(weights, 1, 2, 1e-12)
+    shapes: dict[str, tuple[int, ...]] = {
+        f"embeddings.{name}_embeddings.weight": (size, width) for name, size in sizes.items()
+    }
+    norms = ["embeddings"]
+    for at in (f"encoder.layer.{layer}." for layer in range(layers)):
+        dense = {f"attention.self.{name}": (width, width) for name in ("query", "key", "value")}
+        dense |= {"attention.output.dense": (width, width)}
+        dense |= {"intermediate.dense": (4 * width, width), "output.dense": (width, 4 * width)}
+        for name, shape in dense.items():
+            shapes |= {f"{at}{name}.weight": shape, f"{at}{name}.bias": shape[:1]}
+        norms += [f"{at}attention.output", f"{at}output"]
+    shapes |= {f"{name}.LayerNorm.{part}": (width,) for name in norms for part in ("weight", "bias")}
+    return {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}

@@ -7,33 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import erf, softmax
 
+from bench.fuzzing.encoders import WORDS, bert_weights
 from ranker import threads
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.encoder import load
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.onnx_network import LAST, LAYER
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "##a", "##b", "."]
 TEXTS = ["a", "abba c.", "", "c " * 9, "ab " * 11, "c b a " * 20, "a b c . a"]
 WIDTH, HEADS, LAYERS = 8, 2, 3
-
-
-def _weights():
-    generator = np.random.default_rng(0)
-    shapes = {"embeddings.word_embeddings.weight": (len(WORDS), WIDTH)}
-    shapes["embeddings.position_embeddings.weight"] = (12, WIDTH)
-    shapes["embeddings.token_type_embeddings.weight"] = (2, WIDTH)
-    shapes |= {f"embeddings.LayerNorm.{each}": (WIDTH,) for each in ("weight", "bias")}
-    for layer in range(LAYERS):
-        at = f"encoder.layer.{layer}."
-        sizes = {f"attention.self.{name}": (WIDTH, WIDTH) for name in ("query", "key", "value")}
-        sizes |= {"attention.output.dense": (WIDTH, WIDTH)}
-        sizes |= {"intermediate.dense": (4 * WIDTH, WIDTH), "output.dense": (WIDTH, 4 * WIDTH)}
-        for name, shape in sizes.items():
-            shapes |= {f"{at}{name}.weight": shape, f"{at}{name}.bias": shape[:1]}
-        for name in ("attention.output", "output"):
-            shapes |= {f"{at}{name}.LayerNorm.{each}": (WIDTH,) for each in ("weight", "bias")}
-    return {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def _rounded(weights):
@@ -85,12 +67,12 @@ def directory(tmp_path_factory):
     BertWordPieceTokenizer({word: i for i, word in enumerate(WORDS)}).save(str(folder / "tokenizer.json"))
     sizes = {"max_position_embeddings": 12, "hidden_size": WIDTH, "num_hidden_layers": LAYERS}
     (folder / "config.json").write_text(json.dumps({"model_type": "bert", **sizes, "matched_layer": 2}))
-    (folder / "model.onnx").write_bytes(bert_graph(_weights(), LAYERS, HEADS, 1e-12))
+    (folder / "model.onnx").write_bytes(bert_graph(bert_weights(WIDTH, LAYERS), LAYERS, HEADS, 1e-12))
     return folder
 
 
 def test_vectors_equal_a_network_computed_by_hand(directory):
-    encoder, weights = load(str(directory)), _rounded(_weights())
+    encoder, weights = load(str(directory)), _rounded(bert_weights(WIDTH, LAYERS))
     pieces = encoder.split(TEXTS)
     assert len(pieces.windows) - 1 > len(TEXTS)
     found = {layer: encoder.embed(pieces, layer=layer) for layer in (1, 2, 3, None)}
@@ -118,7 +100,7 @@ def test_threads_and_the_rest_of_a_batch_change_nothing_that_counts(directory, m
 
 
 def test_the_file_is_the_same_whenever_it_is_written_and_says_which_layer_is_matched(directory):
-    assert bert_graph(_weights(), LAYERS, HEADS, 1e-12) == (directory / "model.onnx").read_bytes()
+    assert bert_graph(bert_weights(WIDTH, LAYERS), LAYERS, HEADS, 1e-12) == (directory / "model.onnx").read_bytes()
     encoder = load(str(directory))
     assert (encoder.layers, encoder.files.layer) == (3, 2)
 
