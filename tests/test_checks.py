@@ -23,6 +23,7 @@ def found(source: str, output: str, lp: str = "de-en", references: list[str] | N
 
 FAILS = [
     ("Es regnet.", " ", "de-en", "empty", "no text"),
+    ("Es regnet.", "...", "de-en", "empty", "no words"),
     ("Der Bus kam zehn Minuten zu spät.", "der Bus kam zehn Minuten zu spät. ", "de-en", "copy", "the source"),
     ("It was raining when we left the house.", "It was raining when we left.", "en-de", "language", "English"),
     ("It was raining.", "它 was raining when we left", "en-zh", "language", "other letters"),
@@ -128,6 +129,8 @@ SOUND = [
     ("15 guests", "十五位客人", "en-zh"),
     ("500 guests", "fünfhundert Gäste", "en-de"),
     ("百分之二十三的人", "23% of people", "zh-en"),
+    ("Follow me on example.com/some_of_us", "मुझे example.com/some_of_us पर फॉलो करें", "en-hi"),
+    ("?!", "?!", "de-en"),
     ("<section id=opening></section>", '<section id="opening"></section>', "en-hi"),
     ("This is the monstera deliciosa.", "Это monstera deliciosa.", "en-ru"),
     ('Im Kino läuft "Das Leben der Anderen".', 'At the cinema, "Das leben der Anderen" is on.', "de-en"),
@@ -143,6 +146,11 @@ SOUND = [
 def test_what_may_be_right_is_not_flagged(source, output, lp):
     assert not found(source, output, lp)
     assert not found("", output, lp).keys() & {*list(CHECKS)[8:], "copy", "mixed", "truncation"}
+
+
+def test_an_output_may_have_no_words_where_a_reference_has_none():
+    assert not found("Aha", "!", "de-en", ["!"])
+    assert found("", "-", "de-en", ["It rains."]) == {"empty": "no words"}
 
 
 def test_a_broken_url_of_the_source_is_no_other_language():

@@ -15,6 +15,7 @@ from ranker.checks.texts import clean_words, tables
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
+_ADDRESS = re.compile(r"\S*\w[/_.]\w\S*")
 _WORDS = re.compile(r"\w+")
 _END = re.compile(r"[.!?…]\W*$")
 _LONGEST_OF_NAMES = 20
@@ -55,9 +56,9 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 
 def _unquoted(words: str, source: str) -> str:
-    """Return words of a source without the titles and sayings in quotation marks, which may be kept."""
-    for quoted in _QUOTED.findall(source):
-        kept = " ".join(re.findall(r"\w+", quoted))
+    """Return words of a source without what may be kept: addresses, and titles and sayings in quotation marks."""
+    for quoted in (*_QUOTED.findall(source), *_ADDRESS.findall(source)):
+        kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
     return words
 

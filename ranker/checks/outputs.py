@@ -105,8 +105,12 @@ def failed_checks(dataset: Dataset) -> pd.DataFrame:
 
 
 def _empty(texts: PairedTexts) -> Failures:
-    for row in np.flatnonzero(~matches(texts.own, r"\S")).tolist():
-        yield row, "no text"
+    has_words, source, reference = (
+        matches(column, r"[\p{L}\p{N}]") for column in (texts.own, texts.sources, texts.references)
+    )
+    wanted = (source | texts.of_references(reference)) & ~texts.of_references(~reference)
+    for row in np.flatnonzero(~matches(texts.own, r"\S") | (~has_words & wanted[texts.source])).tolist():
+        yield row, "no words" if texts.own[row].as_py().strip() else "no text"
 
 
 def _language(texts: PairedTexts) -> Failures:
