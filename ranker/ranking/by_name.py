@@ -19,7 +19,7 @@ _LOG = note_logger(__name__)
 
 
 def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
-    """Rank the candidate translations of every source by an included ranker, or by one of yours.
+    """Rank the candidate translations of every source by an included ranker or a model file.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
 
 
 def explain(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
-    """Contributions of the features to the scores of candidates, by an included ranker or one of yours.
+    """Contributions of the features to the scores of candidates, by an included ranker or a model file.
 
     Parameters
     ----------

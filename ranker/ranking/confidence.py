@@ -1,4 +1,4 @@
-"""How sure a ranker is of its order: the probability that people prefer one candidate to another, by their margin.
+"""Confidence of a ranker in its order: the probability that people prefer one candidate to another, by margin.
 
     P(margin) = 1/2 + (1 - lapse) * (1 / (1 + exp(-slope * margin)) - 1/2)
 
@@ -19,16 +19,16 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, resolve_kind
 
 FEWEST_PAIRS = 100
-"""Fewer pairs that people order say too little about probabilities."""
+"""Least number of pairs ordered by people from which probabilities are learnt."""
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """What margins of scores mean to people."""
+    """Parameters that turn margins of scores into probabilities of human preferences."""
 
     slope: float
-    """How fast the probability rises with the margin, per unit of the score."""
+    """Increase of the probability with the margin, per unit of the score."""
     lapse: float
     """Share of judgements that no margin explains, from 0 to 1."""
     tie: float
@@ -84,7 +84,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
     scale = np.sqrt(np.average(signed**2, weights=weights)) or 1.0
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        """Mean negative logarithm of the probabilities of what people said, and its gradient."""
+        """Mean negative log-probability of the judgements, and its gradient."""
         slope, lapse = parameters
         probabilities = np.maximum(probability(signed / scale, slope, lapse), 1e-12)
         rise = np.tanh(0.5 * slope * signed / scale)

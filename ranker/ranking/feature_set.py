@@ -28,14 +28,14 @@ from ranker.storage.plain_data import parse_toml
 
 _LOG = note_logger(__name__)
 _KEPT_ROWS = 20_000
-"""Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
+"""Largest number of candidates of a data set whose columns are cached as views, because a training reuses them."""
 _PART = 10_000
 """Candidates of larger ones whose columns are computed together."""
 
 
 @dataclass(frozen=True)
 class FeatureSetFile:
-    """One file of ``features/``: a named list of extractors and where it comes from."""
+    """One file of ``features/``: a named list of extractors and its source."""
 
     name: str
     description: str
@@ -64,7 +64,7 @@ def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """A list of extractors whose columns stand side by side."""
+    """A list of extractors and their columns, concatenated."""
 
     extractors: tuple[Extractor, ...]
 
@@ -97,7 +97,7 @@ class FeatureSet:
         return ",".join(map(str, self.extractors))
 
     def signature(self) -> str:
-        """Return the signatures of the extractors, or the name of a declared set with a digest of them."""
+        """Return the signatures of the extractors, or for a declared set its name with a digest of their signatures."""
         whole = ",".join(extractor.signature() for extractor in self.extractors)
         for file in feature_set_files().values():
             if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
@@ -106,7 +106,7 @@ class FeatureSet:
 
     @property
     def needs(self) -> Needs:
-        """What all columns need."""
+        """Requirements of all extractors."""
         return Needs.union(*(extractor.needs for extractor in self.extractors))
 
     @property
@@ -127,7 +127,7 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """Whether it says where scores from elsewhere are, which models must not: they keep the names of scores."""
+        """True if an extractor names a score file, which models must not: they keep the names of scores."""
         return any(given_files(self.members).values())
 
     @property
@@ -137,11 +137,11 @@ class FeatureSet:
         return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
-        """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""
+        """Return the feature set with the files of external scores set by name."""
         return FeatureSet(tuple(extractor.with_files(files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
-        """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
+        """Fit the extractors of scope ``train`` on `dataset`, and return the fitted feature set."""
         return FeatureSet(
             tuple(
                 extractor.fit(dataset) if extractor.fit_scope == "train" else extractor for extractor in self.extractors
@@ -149,7 +149,7 @@ class FeatureSet:
         )
 
     def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
-        """Return what `fit` returns, and all columns of `dataset` for a ranker to learn from.
+        """Fit the feature set, and return it with all columns of `dataset` for a ranker to learn from.
 
         They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
         `Extractor.fit_transform`. What is learnt is learnt from the candidates of the mask `rows`, by default from all.
@@ -168,7 +168,7 @@ class FeatureSet:
         )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
-        """Return what the extractors learnt, by their place in the list."""
+        """Learnt arrays of the extractors, by place in the list."""
         states = {f"extractor{index}": extractor.state() for index, extractor in enumerate(self.extractors)}
         return {name: state for name, state in states.items() if state}
 
@@ -188,16 +188,16 @@ class FeatureSet:
         )
 
     def missing_requirement(self, dataset: Dataset) -> str | None:
-        """Return why some extractors have too few references in `dataset` to learn from, or None."""
+        """Reason why `dataset` has too few references for some extractors to learn from, or None."""
         return join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """What the extractors are made of."""
+        """Basic extractors, with combinations replaced by their members."""
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return what a user should know about the columns of `transform`, each thing once, or None."""
+        """Notes on the columns of `transform`, each once, in one line, or None."""
         return join_notes(extractor.note(extractor.context_for(dataset, rows)[0]) for extractor in self.extractors)
 
     def transform(
@@ -237,7 +237,7 @@ class FeatureSet:
     def _matrix(
         self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None
     ) -> FloatArray:
-        """Put the columns of the `selected` candidates side by side; those in `known` are made already."""
+        """Concatenate the columns of the `selected` candidates; `known` holds columns that were computed before."""
         self.check_ready()
         if selected is not None and not selected.all():
             # files of scores may list those of all candidates
@@ -271,7 +271,7 @@ class FeatureSet:
         return self._joined(others, parts)
 
     def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:
-        """Put columns side by side, and refuse those that are no finite numbers."""
+        """Concatenate columns, and raise DataError for values that are not finite."""
         matrix = np.concatenate(parts, axis=1)
         bad = np.argwhere(~np.isfinite(matrix))
         if len(bad):
@@ -303,7 +303,7 @@ class FeatureSet:
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Return the columns of one extractor, unless `ready`; 0 where it lacks references, which are scored apart."""
+    """Columns of one extractor, unless `ready`; 0 without references, and references are scored by leave-one-out."""
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0

@@ -1,4 +1,4 @@
-"""The included rankers, by name, and which of them suits a data set.
+"""The included rankers, by name, and the choice of a ranker for a data set.
 
 Each is a directory of ``models/``: a model file unpacked, with a card that names the data, the figures and the limits.
 """
@@ -43,7 +43,7 @@ def locate(model: str | Path) -> Path:
 
 
 def default_model(dataset: Dataset) -> str:
-    """Return the name of the included ranker for translations like those of `dataset`.
+    """Return the name of the included ranker for the target languages and references of `dataset`.
 
     ``consensus`` without references; otherwise ``full`` for English and ``full-any`` for other languages or several.
     If the data set does not name its language pairs, English is detected by function words in the references.
@@ -57,7 +57,7 @@ def default_model(dataset: Dataset) -> str:
 
 
 def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Choose the standard features that can be had of judged outputs to train on, and say why not all."""
+    """Choose a standard feature set for training on judged outputs, with notes on features that are left out."""
     if not len(outputs.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
@@ -86,7 +86,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:
-    """Return two feature sets with fewer than half as many columns, as far as `dataset` has what they need."""
+    """Return two feature sets with fewer than half as many columns whose requirements `dataset` meets."""
     if not len(dataset.references):
         return []
     small = ((name, FeatureSet.parse(name)) for name in _SMALL)

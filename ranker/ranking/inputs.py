@@ -26,7 +26,7 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """Return which extractors have what they need, (sources, extractors), in any language unless `by_language`."""
+        """True for extractors whose needs are met, (sources, extractors), in any language unless `by_language`."""
         masks = [
             (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
@@ -39,7 +39,7 @@ class AvailableInputs:
 
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
-    """Return what `dataset` offers; only candidates that are no references count, where there are others."""
+    """Inputs of `dataset` that extractors can use; references among candidates count only if there are no others."""
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
     candidates = np.maximum(candidates, np.diff(dataset.candidate_offsets) > 0)
@@ -51,7 +51,7 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
-    """Return which extractors have what they need of each source, shape (sources, extractors), in any language."""
+    """True for extractors whose needs are met, shape (sources, extractors), in any language."""
     return available_inputs(dataset).suffices(extractors)
 
 

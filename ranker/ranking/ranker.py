@@ -54,7 +54,7 @@ from ranker.version import VERSION
 _LOG = note_logger(__name__)
 _SOURCES = "sources"
 _FAR = 3.0
-"""Standard deviations from the mean in training beyond which the median of given scores is far outside."""
+"""Standard deviations from the training mean beyond which the median of external scores is far outside."""
 
 
 class Ranker:
@@ -143,7 +143,7 @@ class Ranker:
             self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets)
 
     def __repr__(self) -> str:
-        """Return the features, and what it was trained on."""
+        """Return the features and the training data."""
         features = self.settings.features
         name = features if len(features) <= 60 else f"{features[:57]}..."
         if self.training is None:
@@ -155,7 +155,7 @@ class Ranker:
         )
 
     def _repr_html_(self) -> str:
-        """Return what it is, and the features with the largest weights, for a notebook."""
+        """Summary and the features with the largest weights, for a notebook."""
         summary = f"<p>{html.escape(repr(self))}</p>"
         weights = self.weights_by_feature()
         if not weights:
@@ -164,11 +164,11 @@ class Ranker:
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
     def weights_by_feature(self) -> dict[str, float]:
-        """Return the weight of every feature by name; nothing before it is trained."""
+        """Return the weight of every feature by name; empty for an untrained ranker."""
         return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
 
     def fit(self, candidates: Candidates) -> Ranker:
-        """Learn from those of the `candidates`, in any form that `score` takes, that people judged.
+        """Learn from the judged candidates among `candidates`, in any form that `score` takes.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Ranker:
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
-        """Learn as `fit` does, and return what was learnt from, standardised, for a cross-validation."""
+        """Learn as `fit` does, and return the standardised training table, for a cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
         if settings.features == AUTO and self.base is None:
             outputs = dataset.select_candidates(judged(dataset, resolve_kind(dataset, settings.kind)))
@@ -217,7 +217,7 @@ class Ranker:
         return table
 
     def with_confidence(self, confidence: Sequence[Confidence | None]) -> Ranker:
-        """Set what margins mean to people, for every weight set, and return the ranker."""
+        """Set the confidence parameters of every weight set, and return the ranker."""
         self.confidence, self._stored = tuple(confidence), None
         return self
 
@@ -272,7 +272,7 @@ class Ranker:
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
     ) -> dict[str, FloatArray | BoolArray]:
-        """Return what margins between two candidates mean to people; see `Scorer.certainty`."""
+        """Confidence and likely ties of margins between two candidates; see `Scorer.certainty`."""
         if not any(self.confidence):
             return {}
         # the last is for sources that no weight set can score
@@ -281,7 +281,7 @@ class Ranker:
         return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
     def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
-        """Return what `score` does as an array: one score per row of a frame, else per candidate.
+        """Return the scores of `score` as an array: one per row of a frame, else one per candidate.
 
         With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
         """
@@ -329,7 +329,7 @@ class Ranker:
         return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
     def rank(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
-        """Rank the candidate translations of every source; candidates and errors are those of `score`.
+        """Rank the candidate translations of every source; candidates and errors are as for `score`.
 
         Parameters
         ----------
@@ -360,13 +360,13 @@ class Ranker:
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
     def _rank_scores(self, dataset: Dataset) -> FloatArray:
-        """Return scores in which what is no translation has no vote, and log what it is."""
+        """Scores in which faulty outputs have no vote; log the faults."""
         if note := fault_note(dataset):
             _LOG.warning("ranker: note: %s; rank them by score with checks=False", note)
         return without_votes(dataset, self.feature_set.extractors, self.candidate_scores)
 
     def explain(self, candidates: Candidates) -> pd.DataFrame:
-        """Say what every feature adds to the scores, which are exactly the sums of these contributions.
+        """Contributions of the features to the scores, which are exactly their sums.
 
         Candidates and errors are those of `score`.
 
@@ -382,7 +382,7 @@ class Ranker:
         return rows.frame_by_row(pd.concat([frame, features], axis=1))
 
     def _read(self, candidates: Candidates) -> CandidateRows:
-        """Return candidates as `candidate_rows` does, and log what a user should know of their scores."""
+        """Read candidates as `candidate_rows` does, and log the note on their scores."""
         rows = candidate_rows(candidates)
         note = self.note(drop_sole_references(rows.dataset))
         if note:
@@ -400,7 +400,7 @@ class Ranker:
         return among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
-        """Return what every column adds to the score of every row of a frame, else of every candidate.
+        """Contribution of every column to the score of every row of a frame, else of every candidate.
 
         The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
         candidate that is the only reference of its source.
@@ -425,11 +425,11 @@ class Ranker:
 
     @property
     def weights(self) -> FloatArray:
-        """The weights where nothing is missing, shape (columns,)."""
+        """Weights of the first weight set, which uses all extractors, shape (columns,)."""
         return np.asarray(self.weight_sets.weights[0])
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return what a user should know about the scores of `dataset`, in one line, or None.
+        """Notes on the scores of `dataset`, in one line, or None.
 
         Which sources are not ranked by all features, and why; and that the translations are in another language than
         those learnt from, or else the notes of the extractors.
@@ -442,7 +442,7 @@ class Ranker:
         return join_notes([*notes, *self._given_notes(selected)])
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
-        """Say which scores from elsewhere are mostly far outside those of the training data."""
+        """Notes on external scores that are mostly far outside the range of the training data."""
         notes = []
         places = {column: place for place, column in enumerate(self.feature_set.columns)}
         for extractor in self.feature_set.extractors if len(dataset) else ():
@@ -491,7 +491,7 @@ class Ranker:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that scores depend on: features and what they learned, means, scales and weights.
+        """SHA-256 of everything that scores depend on: features and their learnt state, means, scales and weights.
 
         What else a model file says, as how it was trained and what margins mean, does not count.
         """
@@ -516,7 +516,7 @@ class Ranker:
 
     @classmethod
     def load(cls, path: str | Path) -> Ranker:
-        """Read a ranker from a model file, or one of those that ship, as ``full``.
+        """Read a ranker from a model file, or an included ranker by its name, such as ``full``.
 
         Raises
         ------
@@ -573,7 +573,7 @@ class Ranker:
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
-        """Return this ranker with the files of scores from elsewhere, by their names, that its features ask for."""
+        """Return this ranker with the files of external scores set by name."""
         ranker = copy.copy(self)
         ranker.feature_set = self.feature_set.with_files(files)
         return ranker
@@ -605,7 +605,7 @@ class Ranker:
         return "\n".join(lines) + "\n"
 
     def _content(self) -> StoredModel:
-        """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
+        """Content of the model file, made and hashed once after a fit."""
         if self._stored is None:
             arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
             self._stored = StoredModel(self._document(), arrays)

@@ -1,4 +1,4 @@
-"""Trained rankers behind the interface of scorers, and scorers of whatever has a score."""
+"""Trained rankers with the interface of scorers, and constructors of scorers by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ranker.ranking.scorers import MetricScorer, Scorer, no_evidence
 from ranker.ranking.weight_sets import short_names
 
 _FAULTY = 10.0
-"""Difference of the reward of what is no translation from its score, where that has no bounds."""
+"""Distance of the reward of a faulty output from its score, for unbounded scores."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class RankerScorer(Scorer):
 
     @property
     def _left_out(self) -> str:
-        """The features that are left out for systems, by name; empty if there are none."""
+        """Names of the features that are left out for systems; empty if there are none."""
         whole = self.whole.feature_set.extractors if self.whole else ()
         missing = tuple(extractor for extractor in whole if extractor.needs.other_candidates)
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
     @property
     def needs(self) -> Needs:
-        """What all columns need."""
+        """Requirements of all features."""
         return self.ranker.feature_set.needs
 
     @property
@@ -82,7 +82,7 @@ class RankerScorer(Scorer):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """What the features are made of."""
+        """Basic extractors of the features, with combinations replaced by their members."""
         return self.ranker.feature_set.members
 
     def with_files(self, files: Mapping[str, str]) -> RankerScorer:
@@ -103,7 +103,7 @@ class RankerScorer(Scorer):
         return self.ranker.score_references(dataset, exclude_self=exclude_self)
 
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the signature of the ranker, and what is left out for systems."""
+        """Return the signature of the ranker, with the features left out for systems."""
         if self.whole is None:
             return self.ranker.signature()
         return f"{self.whole.signature()}|systems:without {self._left_out}"
@@ -113,13 +113,13 @@ class RankerScorer(Scorer):
         return self.signature()
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return the note of the ranker, and what is left out for systems."""
+        """Return the note of the ranker, with the features left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
         return join_notes([left_out, self.ranker.note(dataset, rows)])
 
     def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return which sources are not scored by all features, and why, or None."""
+        """Note on the sources that are not scored by all features, with the reason, or None."""
         return self.ranker.weight_sets.note(dataset, rows)
 
     def seen(self, dataset: Dataset) -> float:
@@ -133,11 +133,11 @@ class RankerScorer(Scorer):
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
     ) -> dict[str, FloatArray | BoolArray]:
-        """Return what margins mean by the ranker's confidence."""
+        """Confidence and likely ties of margins, by the ranker's confidence parameters."""
         return self.ranker.certainty(dataset, source, margin, rows)
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Return what every column adds to the scores."""
+        """Contributions of every column to the scores."""
         return dict(zip(self.ranker.feature_set.columns, self.ranker.contributions(dataset).T, strict=True))
 
     @property
@@ -159,7 +159,7 @@ def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
 
 
 def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
-    """Return the scorer that a metric's notation, or a ranker's file or name, stands for."""
+    """Make a scorer from a metric's notation, or from a ranker's file or name."""
     if (metric is None) == (model is None):
         raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
     return MetricScorer(make_metric(metric)) if metric is not None else RankerScorer(Ranker.load(model or ""))
@@ -253,7 +253,7 @@ class _Reward:
 
 
 def _text_of(completion: Any) -> str | None:
-    """Return a text, or that of the last of some messages; None for anything else."""
+    """Return a text, or the text of the last of some messages; None for other types."""
     if isinstance(completion, list | tuple) and completion and isinstance(completion[-1], Mapping):
         return joined_texts(completion[-1].get("content"))
     return completion if isinstance(completion, str) else None

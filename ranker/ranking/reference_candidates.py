@@ -69,7 +69,7 @@ class ReferenceCandidates:
 
     @property
     def is_reference(self) -> BoolArray:
-        """Which candidates of `together` are references."""
+        """True for candidates of `together` that are references."""
         return self.together.candidates["is_reference"].to_numpy(bool)
 
     def merge(self, outputs: FloatArray, references: FloatArray) -> FloatArray:
@@ -79,7 +79,7 @@ class ReferenceCandidates:
         return merged
 
     def human(self, outputs: FloatArray) -> FloatArray:
-        """Return human scores of `together`: those of the outputs, and one above them all for every reference."""
+        """Extend human scores of the outputs to `together`, with one score above all outputs for every reference."""
         return self.merge(outputs, np.full(int(self.is_reference.sum()), outputs.max() + 1))
 
 

@@ -1,4 +1,4 @@
-"""Scorers: metrics and trained rankers behind one interface, which comparisons, tuning and output use.
+"""Scorers: metrics and trained rankers with one interface, used by comparisons, tuning and output.
 
 `MetricScorer` is the metric's side, `ranker.ranking.ranker_scorer.RankerScorer` the ranker's.
 """
@@ -40,7 +40,7 @@ class Scorer(ABC):
     kind: ClassVar[Literal["metric", "ranker"]]
     """Type, for readers of results."""
     by_sums: ClassVar[bool] = True
-    """Whether systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
+    """True if systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
 
     @property
     @abstractmethod
@@ -50,7 +50,7 @@ class Scorer(ABC):
     @property
     @abstractmethod
     def needs(self) -> Needs:
-        """What it needs of the data."""
+        """Requirements on the data."""
 
     @property
     def higher_is_better(self) -> bool:
@@ -69,7 +69,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the additive statistics of every candidate, or those of the mask `rows`, shape (candidates, k)."""
+        """Additive statistics of all candidates, or of the candidates in the mask `rows`, (candidates, k)."""
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -89,14 +89,14 @@ class Scorer(ABC):
 
     @abstractmethod
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return what a user should know about the scores of `dataset`, in one line, or None."""
+        """Notes on the scores of `dataset`, in one line, or None."""
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-        """Return what a score is made of, by name, of statistics of shape (..., k), each of shape (...)."""
+        """Components of a score by name, of statistics of shape (..., k), each of shape (...)."""
         return {}
 
     def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return why it scores `dataset` by a part of itself only, or None."""
+        """Reason why `dataset` is scored by a part of the features only, or None."""
         return None
 
     def seen(self, dataset: Dataset) -> float:
@@ -108,7 +108,7 @@ class Scorer(ABC):
         return np.zeros(len(dataset.sources), dtype=bool)
 
     def trained_on(self, dataset: Dataset) -> str | None:
-        """Say that it learnt from sources of `dataset`, to come after its name, or None."""
+        """Phrase for the share of sources of `dataset` in the training data, to follow the scorer's name, or None."""
         share = self.seen(dataset)
         if not share:
             return None
@@ -117,24 +117,24 @@ class Scorer(ABC):
         return f"was trained on {part} sources of {dataset.name}"
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
-        """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""
+        """Return sacreBLEU's signature of the same scores at `levels`; empty if sacreBLEU cannot compute them."""
         return ""
 
     def head(self, dataset: Dataset | None = None) -> str:
-        """Return the beginning of the signature of a result: the version, and what scored."""
+        """Return the beginning of a result's signature: the version and the scorer."""
         return make_signature({"ranker": VERSION}, f"{self.kind}:{self.signature(dataset)}")
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Return what every column adds to the score of every candidate."""
+        """Contributions of every column to the score of every candidate."""
         raise OptionError("--contributions requires --model; a metric has no features")
 
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
     ) -> dict[str, FloatArray | BoolArray]:
-        """Return what margins between two scored candidates of sources mean, as columns of a ranking; empty if unknown.
+        """Confidence and likely ties of margins between two candidates, as columns of a ranking; empty if unknown.
 
         ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
-        ``likely_tie``: whether people would call them equal.
+        ``likely_tie``: true if people would probably call them equal.
         """
         return {}
 
@@ -149,11 +149,11 @@ class Scorer(ABC):
         return ()
 
     def with_files(self, files: Mapping[str, str]) -> Scorer:
-        """Return it with the files of scores from elsewhere, by their names, that it asks for."""
+        """Return this scorer with the files of external scores set by name."""
         return self
 
     def check_new_texts(self, what: str) -> None:
-        """Refuse to score `what`, other texts than the candidates of a data set, if external scores are needed."""
+        """Refuse to score `what`, texts other than the candidates of a data set, if external scores are needed."""
         check_new_texts(self.members, what)
 
     @property
@@ -162,12 +162,12 @@ class Scorer(ABC):
         return 1.0 if self.higher_is_better else -1.0
 
     def gain(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score, negated where lower is better; what is not a number counts as the worst."""
+        """Return the score, negated where lower is better; NaN counts as the worst."""
         scores = self.sign * self.score(statistics)
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def candidate_scores(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the score of every candidate, or those of the mask `rows`, higher is better, shape (candidates,)."""
+        """Scores of all candidates, or of the candidates in the mask `rows`; higher is better, shape (candidates,)."""
         return self.scores_of(dataset, self.statistics(dataset, rows), rows)
 
     def scores_of(self, dataset: Dataset, statistics: FloatArray, rows: BoolArray | None = None) -> FloatArray:
@@ -202,7 +202,7 @@ class MetricScorer(Scorer):
 
     @property
     def needs(self) -> Needs:
-        """What the metric needs."""
+        """Requirements of the metric."""
         return self.metric.needs
 
     @property
@@ -217,7 +217,7 @@ class MetricScorer(Scorer):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """What the metric is made of."""
+        """Basic extractors of the metric, with combinations replaced by their members."""
         return self.metric.members
 
     def with_files(self, files: Mapping[str, str]) -> MetricScorer:
@@ -225,7 +225,7 @@ class MetricScorer(Scorer):
         return dataclasses.replace(self, metric=self.metric.with_files(files))
 
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the statistics of the metric; candidates that are references are scored against the others."""
+        """Statistics of the metric; candidates that are references are scored against the other references."""
         self.metric.check_ready()
         dataset, chosen = self.metric.context_for(dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
@@ -264,7 +264,7 @@ class MetricScorer(Scorer):
         return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return the note of the metric, for scores from elsewhere with their direction."""
+        """Return the note of the metric; for external scores it gives their direction."""
         dataset, _ = self.metric.context_for(dataset, rows)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
@@ -288,7 +288,7 @@ class MetricScorer(Scorer):
 
 @view
 def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
-    """Return whether what systems, or their documents, consist of is one segment: {True}, {False}, or both."""
+    """Return {True} if all systems, or their documents, have one segment, {False} if none has; both if mixed."""
     columns = {
         "lp": source_language_pairs(dataset),
         "doc": dataset.sources["doc"].to_numpy(object) if documents else "",
@@ -299,7 +299,7 @@ def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
 
 
 def no_evidence(what: str) -> OptionError:
-    """Return the error to raise where `what`, a metric or model, would score systems."""
+    """Make the error for scoring systems with `what`, a metric or model that compares candidates with one another."""
     return OptionError(
         f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
         "document: use a metric or model that compares with references, such as chrf or full; for segments, use ranker "
@@ -308,7 +308,7 @@ def no_evidence(what: str) -> OptionError:
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike, faults: npt.NDArray[np.object_] | None = None) -> pd.DataFrame:
-    """Rank the candidates of every source by their scores, those with one of the `faults` behind those with none.
+    """Rank the candidates of every source by score; candidates with one of the `faults` come last.
 
     Between the two there is no margin. The faults are a column ``fault``, if there are any.
     """

@@ -1,4 +1,4 @@
-"""How a ranker learns, and what it was trained on: the same on the command line, in Python and in a model file."""
+"""Settings of a ranker and the record of its training, on the command line, in Python and in a model file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True)
 class Training:
-    """What a ranker was trained on and how: all that changes its weights."""
+    """Record of the training of a ranker: everything that changes its weights."""
 
     data: str
     data_hash: str

@@ -1,4 +1,4 @@
-"""What a ranker is trained on, and the weights it learns: from nothing, or from those of another ranker.
+"""Training data of a ranker, and learning of its weights, from zero or from the weights of another ranker.
 
 A ranker has several sets of weights, for the columns that there can be (`ranker.ranking.weight_sets`). Those of an
 adapted ranker minimise
@@ -47,12 +47,12 @@ _LEAST = 1e-280
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """The features of judged candidates, and what people said of them: graded scores, or strict preferences."""
+    """Features of judged candidates and their judgements: graded scores or strict preferences."""
 
     whole: Dataset
-    """All candidates, also those that are only there to be compared with."""
+    """All candidates, including those that only serve for comparison."""
     rows: BoolArray
-    """Which of them are learnt from: the candidates of this table."""
+    """Mask of the candidates of this table, which are learnt from."""
     kind: str
     target: FloatArray | None
     """Graded scores, shape (candidates,); None for preferences."""
@@ -100,7 +100,7 @@ class TrainingTable:
     def with_features(
         self, features: FeatureSet, parent: ParentModel | None = None
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features`, unless they are those of a `parent`, and return them and the table with their columns."""
+        """Fit `features`, unless a `parent` has fitted them, and return them and the table with their columns."""
         added = self.added
         dataset, rows = (added.whole, added.rows) if added else (self.whole, self.rows)
         main_weight_set = 0
@@ -133,7 +133,7 @@ class TrainingTable:
 
     @functools.cached_property
     def block(self) -> Int64Array:
-        """The text of every candidate's source, which other sources may have too: held out together."""
+        """Number of the text of every candidate's source; sources with the same text are held out together."""
         return same_source(self.dataset)[self.group]
 
     @property
@@ -167,7 +167,7 @@ class TrainingTable:
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
-        """Return the table of the candidates where the mask `rows` is true, whole sources of them."""
+        """Restrict the table to the candidates in the mask `rows`, which must select whole sources."""
         chosen = self.rows.copy()
         chosen[chosen] = rows
         pairs = self.pairs
@@ -179,7 +179,7 @@ class TrainingTable:
         return replace(self, rows=chosen, target=target, pairs=pairs, columns=columns)._balanced()
 
     def _balanced(self) -> TrainingTable:
-        """Return the table with the same total weight for the pairs of every language pair, if that is asked for."""
+        """Give the pairs of every language pair the same total weight, if `counting` is ``balanced``."""
         if self.counting != "balanced" or self.pairs is None:
             return self
         language_pair = source_language_pairs(self.dataset)[self.group[self.pairs.better]]
@@ -212,7 +212,7 @@ class TrainingTable:
 
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
-    """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
+    """Replace unknown values by the mean of the known values of the column, so that they distinguish no candidates."""
     if known.all():
         return matrix
     mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -221,7 +221,7 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ParentModel:
-    """What an adapted ranker keeps of the one that it comes from, besides features, means and scales."""
+    """Weights and name of the ranker that an adapted ranker starts from."""
 
     name: str
     weight_sets: WeightSets
@@ -261,7 +261,7 @@ def read_weights(
 def learn_weights(
     table: TrainingTable, features: FeatureSet, settings: Settings, parent: ParentModel | None = None, *, data_hash: str
 ) -> tuple[WeightSets, Training, str | None]:
-    """Learn the weights of every set, near those of a `parent`; also the record of the training, and a note."""
+    """Learn the weights of every set, near those of a `parent`; also return the record of the training, and a note."""
     languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
     sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
     base = parent.name if parent else None
@@ -309,7 +309,7 @@ def learn_weights(
 
 
 def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
-    """Say that there are many features for few sources, if cross-validation chose the smallest C for that reason."""
+    """Note that features are many for few sources, if cross-validation chose the smallest C for that reason."""
     sources, features = len(table.blocks), len(fitted.coef)
     if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
         return None
@@ -322,7 +322,7 @@ def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
 
 
 def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[float, str]:
-    """Return what the chosen C gained in cross-validation, and a note that says so."""
+    """Return the gain in cross-validation of the chosen C, and a note on it."""
     agreement = fitted.cv_results["mean_test_score"]
     before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
     held_out = f"the held-out judgements of {counted(len(table.sources), 'source')}"
@@ -349,7 +349,7 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
-    """Deal units to parts at random, as evenly as can be, and those of every stratum too."""
+    """Assign units to parts at random, as evenly as possible overall and within every stratum."""
     labels = np.asarray(strata)
     if together is not None:
         _, first, place = np.unique(together, return_index=True, return_inverse=True)

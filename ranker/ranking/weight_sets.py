@@ -1,4 +1,4 @@
-"""Weights for every set of extractors that can be missing, for want of references or of candidates."""
+"""Weights for every set of extractors that can be missing, for lack of references or of candidates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.inputs import AvailableInputs, available_inputs, usable_sets
 
 NONE = -1
-"""Number of the set of a source that nothing can rank."""
+"""Number of the set of a source that no weight set can rank."""
 LARGEST = 1e100
 """Weights in a model file are no larger, as their scores could overflow."""
 
@@ -45,7 +45,7 @@ class WeightSets:
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Return the sets of the `chosen` extractors alone, None if none has evidence, as fluency and length."""
+        """Restrict the sets to the `chosen` extractors; None if no set has evidence (fluency and length are none)."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -58,12 +58,12 @@ class WeightSets:
 
     @property
     def _evidence(self) -> BoolArray:
-        """Which extractors compare a candidate with something, instead of looking at its own text alone."""
+        """True for extractors that compare a candidate with another text, not for fluency and length."""
         return np.array([extractor.family not in ("fluency", "length") for extractor in self.extractors])
 
     @property
     def columns(self) -> BoolArray:
-        """Which columns the weights are for, shape (sets, columns)."""
+        """True for the columns that the weights are for, shape (sets, columns)."""
         return FeatureSet(self.extractors).columns_of(self.used)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
@@ -72,7 +72,7 @@ class WeightSets:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What every set but the first is called, by the extractors that it does without or that are left."""
+        """Names of all sets but the first, by the missing or the remaining extractors."""
         short = [self._title(place) for place in range(1, len(self.used))]
         return tuple(
             f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
@@ -80,7 +80,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset, rows: BoolArray | None = None) -> Int64Array:
-        """Return the first set whose extractors have what they need, for each source with a candidate of `rows`."""
+        """Number of the first set whose extractors have their inputs, for each source with a candidate of `rows`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
@@ -99,7 +99,7 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """Return which sets have all they need, given that of the extractors: (sources, sets).
+        """True for sets whose extractors all have their inputs, (sources, sets), by the mask `enough` of extractors.
 
         Sets without evidence count only in a model that has none.
         """
@@ -107,12 +107,12 @@ class WeightSets:
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
     def used_by(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
-        """Return which extractors each source is scored by, shape (sources, extractors); raises as `choose`."""
+        """True for extractors that score each source, shape (sources, extractors); raises as `choose`."""
         place = self.choose(dataset, rows)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
     def used_in(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
-        """Return which extractors have a part in the scores of `dataset`, shape (extractors,); raises as `choose`."""
+        """True for extractors that contribute to the scores of `dataset`, shape (extractors,); raises as `choose`."""
         return np.asarray(self.used_by(dataset, rows).any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array, rows: BoolArray | None = None) -> int:
@@ -131,7 +131,7 @@ class WeightSets:
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
-        """Return which sources are not scored by all extractors, and why, in one line, or None."""
+        """Note on the sources that are not scored by all extractors, with the reasons, in one line, or None."""
         scorable = _scored(dataset, rows)
         place = np.where(scorable, self.choose(dataset, rows), 0)
         inputs = available_inputs(dataset)
@@ -146,7 +146,7 @@ class WeightSets:
 
     @property
     def need_references(self) -> bool:
-        """Whether every set has an extractor that needs a reference."""
+        """True if every set has an extractor that needs a reference."""
         needy = np.array([extractor.needs.references > 0 for extractor in self.extractors])
         return bool((self.used & needy).any(axis=1).all())
 
@@ -192,7 +192,7 @@ class WeightSets:
 def _reasons(
     dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
 ) -> list[str]:
-    """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
+    """Reasons why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
     referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
     fewest = max(extractor.needs.candidates for extractor in missing)
     lacking = []
@@ -210,7 +210,7 @@ def _reasons(
 
 
 def _scored(dataset: Dataset, rows: BoolArray | None) -> BoolArray:
-    """Return which sources have candidates of the mask `rows`; all of them if they are still to come."""
+    """True for sources with candidates of the mask `rows`, and for all sources of a data set without candidates."""
     if not len(dataset):
         return np.ones(len(dataset.sources), bool)
     source = dataset.candidate_source if rows is None else dataset.candidate_source[rows]
@@ -218,7 +218,7 @@ def _scored(dataset: Dataset, rows: BoolArray | None) -> BoolArray:
 
 
 def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
-    """Return the names of extractors, each once, or the notations of those whose names some of the `others` share."""
+    """Return distinct names of extractors, as notations where some of the `others` have the same name."""
     shared = {_name(extractor) for extractor in others}
     return list(
         dict.fromkeys(str(extractor) if _name(extractor) in shared else _name(extractor) for extractor in extractors)
