@@ -13,7 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, Union
+from typing import Any, Literal, TypeVar, Union, cast
 
 from ranker.errors import OptionError, nearest
 
@@ -179,7 +179,7 @@ def _misplaced(text: str, at: int, expected: str) -> OptionError:
 
 def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
     """Make the dataclass `kind` from `options`; its fields declare their names, types and defaults."""
-    hints = field_types(kind)  # type: ignore[arg-type]
+    hints = field_types(cast(Any, kind))
     known = {option: hints[option] for option in options_of(kind)}
     values = {}
     for key, text in options.items():

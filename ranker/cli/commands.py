@@ -186,7 +186,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})
 
-    command.__signature__ = signature.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
+    vars(command)["__signature__"] = signature.replace(parameters=[*parameters.values()])
     return command
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest, note_logger
 
 PREFERENCES = "preferences"
-AUTO = "auto"
+AUTO: Final = "auto"
 MQM = "mqm"
 RATINGS = {
     "fluency": ("fluency", "fluency_z", "fluency_raw"),

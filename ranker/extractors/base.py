@@ -65,7 +65,7 @@ class Extractor(ABC):
         super().__init_subclass__(**options)
         # before the decorator of dataclasses gives the class one that lists all its fields
         if "__repr__" not in vars(cls):
-            cls.__repr__ = Extractor.__repr__  # type: ignore[method-assign]
+            type.__setattr__(cls, "__repr__", Extractor.__repr__)
 
     def __str__(self) -> str:
         """Write the notation of this extractor: what differs from the defaults."""
@@ -413,10 +413,12 @@ class Metric(FittedExtractor):
     def resolved(self, dataset: Dataset) -> Self:
         """Return this metric with the tokenizer that ``auto`` is for `dataset`, unless there are several."""
         names, _ = language_tokenizers(dataset)
-        fields = {field.name for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        made: Any = self
+        fields = {field.name for field in dataclasses.fields(made)}
         if "tokenizer" not in fields or self.tokenizer != "auto" or len(names) > 1:
             return self
-        return dataclasses.replace(self, tokenizer=names[0])  # type: ignore[type-var]
+        resolved: Self = dataclasses.replace(made, tokenizer=names[0])
+        return resolved
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
         """Return the signature that sacreBLEU prints for the same scores, of `segments` or of a corpus, or None."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ranker.errors import OptionError
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
@@ -14,7 +14,7 @@ from ranker.storage.plain_data import record
 
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
-AUTO = "auto"
+AUTO: Final = "auto"
 STANDARD, STANDARD_LEXICAL, STANDARD_ANY, STANDARD_UNREFERENCED = (
     "standard",
     "standard-lexical",
@@ -32,7 +32,7 @@ class Settings:
     """The options of a ranker."""
 
     features: str = AUTO
-    C: float | Literal["auto"] = AUTO  # type: ignore[assignment]
+    C: float | Literal["auto"] = AUTO
     loss: Loss = "squared_hinge"
     kind: str = AUTO
     pairs: PairCounting = "aggregated"

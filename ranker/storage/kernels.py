@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from numba import njit
@@ -56,6 +56,12 @@ _PARTS = 16
 _compiled = 0
 _seen: Counter[int] = Counter()
 """Array elements that each kernel, by its id, has taken."""
+
+
+def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Python function that a kernel is compiled from, for other types of arguments."""
+    function: Callable[..., Any] = cast(Any, kernel).py_func
+    return function
 
 
 class _State(threading.local):

@@ -11,6 +11,7 @@ import json
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -52,8 +53,7 @@ def _whole(digits: str) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise RefusedError(f"key {printable(twice)[:30]!r} is duplicated in an object; rename or remove one of them")
     return value
 
@@ -107,7 +107,7 @@ def _check_depth(value: Any, file: str) -> None:
 
 def record(kind: type[T], fields: Mapping[str, Any]) -> T:
     """Make a dataclass from an object of a JSON document; lists become tuples."""
-    for name in {*fields} - {field.name for field in dataclasses.fields(kind)}:  # type: ignore[arg-type]
+    for name in {*fields} - {field.name for field in dataclasses.fields(cast(Any, kind))}:
         raise KeyError(name)
     return cast(T, typed(fields, kind))
 

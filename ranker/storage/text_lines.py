@@ -6,7 +6,9 @@ import gzip
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 from ranker.errors import DataError
 from ranker.files import (
@@ -61,7 +63,7 @@ def _parts(path: str | Path, name: str) -> Iterator[bytes]:
             check_no_device(path)
     with reading(name), source or Path(path).open("rb") as raw:
         # either is buffered, though its type does not say so
-        zipped = raw.peek(2).startswith(GZIP_MAGIC)  # type: ignore[union-attr]
+        zipped = cast(BufferedReader, raw).peek(2).startswith(GZIP_MAGIC)
         with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
             while part := stream.read(_PART):
                 yield part

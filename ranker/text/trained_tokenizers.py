@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ranker.errors import MissingError
 
@@ -36,11 +37,11 @@ def tokenize_pieces(name: str, sentences: Sequence[str]) -> list[list[str]]:
 
 def mecab_signature(name: str) -> str:
     """Return what sacreBLEU's signature says of the tokeniser: its version and dictionary."""
-    return str(_mecab(name).signature())  # type: ignore[attr-defined]
+    return str(_mecab(name).signature())
 
 
 @functools.cache
-def _mecab(name: str) -> Callable[[str], str]:
+def _mecab(name: str) -> Any:
     module, kind, package = _MECAB[name]
     try:
         import importlib

@@ -173,4 +173,4 @@ def _gold_answers(gold: Dataset, kind: TaskKind) -> dict[int, float]:
     if len(wrong):
         what = f"contains a known judgement of {wrong.iloc[0]:g}, expected {kind.lowest} to {kind.highest}"
         raise DataError(what, file=gold.name)
-    return {int(row): float(value) for row, value in means.items()}  # type: ignore[call-overload]
+    return dict(zip(map(int, means.index.tolist()), means.astype(float).tolist(), strict=True))

@@ -39,12 +39,12 @@ from ranker.corpora.judgements import (
 )
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.order.lrscore import Distance, LRscore
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make_metric
 from ranker.ranks import merge_ties
 
-DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
+DISTANCES: dict[str, Distance] = {"H": "hamming", "K": "kendall_sqrt"}
 VARIANTS = {
     f"LR-{letter}B{order}": (letter, lexical)
     for letter in DISTANCES
@@ -143,7 +143,7 @@ def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettin
     aligned = attach_all(dataset, aligner.align(dataset))
     order = {}
     for letter, distance in DISTANCES.items():
-        metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
+        metric = LRscore(distance=distance, alpha=1.0)
         order[letter] = metric.transform(aligned)[:, 0]
     baselines = {}
     for title, text in notations(name).items():

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -212,7 +212,7 @@ def _metric(title: str, target: str, settings: IsozakiSettings) -> Metric:
     """Return a metric for candidates in the language `target`."""
     metric = make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
     if settings.lowercase and title != "METEOR":
-        return dataclasses.replace(metric, lowercase=True)  # type: ignore[type-var]
+        return cast(Metric, dataclasses.replace(cast(Any, metric), lowercase=True))
     return metric
 
 

@@ -86,7 +86,9 @@ def tune(
         raise OptionError("no input: give an n-best list (--nbest), or a decoder and weights (--start)")
     if decoder is not None and state is None:
         raise OptionError("a decoder requires a state directory")
-    layout = nbest.layout if nbest is not None else start.layout  # type: ignore[union-attr]
+    given = nbest if nbest is not None else start
+    assert given is not None
+    layout = given.layout
     space = _space(layout, start, plan, "" if nbest is None else nbest.name)
     if nbest is not None:
         check_sentences(nbest, references)

@@ -180,7 +180,8 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
     """Return those documents of a file that are of `part`, where it holds several sets or systems."""
-    groups = [[document for document in documents if document.role in (role, None)] for role in sgml.ROLES[part.role]]  # type: ignore[index]
+    roles = next(roles for role, roles in sgml.ROLES.items() if role == part.role)
+    groups = [[document for document in documents if document.role in (role, None)] for role in roles]
     groups = [group for group in groups if group]
     if not groups:
         held = ", ".join(

@@ -11,7 +11,7 @@ import shutil
 import string
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
@@ -151,7 +151,7 @@ def _open(address: str, limits: DownloadLimits) -> http.client.HTTPResponse:
             start = f"{address}:" if current == address else f"{address} redirects to {current}, which"
             raise FetchError(f"{start} {what}") from None
         if response.status not in _REDIRECTS:
-            return response  # type: ignore[no-any-return]
+            return cast(http.client.HTTPResponse, response)
         response.close()
         location = quote(response.headers.get("Location", ""), safe=string.punctuation)
         try:

@@ -95,7 +95,8 @@ def dataset_and_rows(
     header = [str(column) for column in frame.columns]
     if {*CANDIDATES} & {*header}:
         # rows of sources, whose candidates are nested
-        return from_records(frame.set_axis(header, axis=1).to_dict("records"), name, lp=lp), None  # type: ignore[arg-type]
+        records: list[Any] = frame.set_axis(header, axis=1).to_dict("records")
+        return from_records(records, name, lp=lp), None
 
     def place(row: int) -> str:
         label = _plain(frame.index[row])

@@ -31,7 +31,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
@@ -347,7 +347,7 @@ class RecordReader:
         """Return a finite number."""
         if _is_number(value):
             try:
-                number = float(value)  # type: ignore[arg-type]
+                number = float(cast(Any, value))
             except OverflowError:
                 number = math.inf
             if math.isfinite(number):

@@ -21,7 +21,8 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -345,6 +346,14 @@ class LongTable:
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()
 
+    def _no_number(self, kind: str, row: int) -> str:
+        found = f"found {shown(self._cell(kind, row))} ({names.EXPECTED})"
+        return f"column {shown(kind)}: expected a finite number or nothing, {found}"
+
+    def _judged_twice(self, kind: str, row: int) -> str:
+        system = shown(self._cell("system", row))
+        return f"column {shown(kind)}: system {system} is judged twice; expected one judgement per judge"
+
     def _refuse(self, wrong: BoolArray, what: Callable[[int], str]) -> None:
         """Note what is wrong with the first of the rows that are."""
         for row in np.flatnonzero(wrong)[:1].tolist():
@@ -406,30 +415,13 @@ class LongTable:
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():
             rated = rows[kind]
-            self._refuse(
-                wrong,
-                lambda row, kind=kind: (  # type: ignore[misc]
-                    f"column {shown(kind)}: expected a finite number or nothing, "
-                    f"found {shown(self._cell(kind, row))} ({names.EXPECTED})"
-                ),
-            )
-            self._refuse(
-                ~np.isnan(values) & (not kind),
-                lambda row, values=values: (  # type: ignore[misc]
-                    f"a column without a name contains {values[row]:g}: name it in the first line, or remove it"
-                ),
-            )
+            self._refuse(wrong, partial(self._no_number, kind))
+            self._refuse(~np.isnan(values) & (not kind), partial(_nameless, values))
             # a rating without a judge is that of the first row of an output
             unjudged = (judge[before] < 0) & ~np.isnan(values[before]) & (before != np.arange(len(before)))
             again = np.zeros(len(before), dtype=np.bool_)
             again[rated] = pd.DataFrame({"output": output[rated], "judge": judge[rated]}).duplicated() | unjudged[rated]
-            self._refuse(
-                again,
-                lambda row, kind=kind: (  # type: ignore[misc]
-                    f"column {shown(kind)}: system {shown(self._cell('system', row))} is judged twice; "
-                    "expected one judgement per judge"
-                ),
-            )
+            self._refuse(again, partial(self._judged_twice, kind))
         every = np.concatenate([np.zeros(0, dtype=np.int64), *rows.values()])
         return {
             "candidate": output[every],
@@ -437,6 +429,10 @@ class LongTable:
             "kind": pd.Series([*numeric], dtype=TEXT).repeat([*map(len, rows.values())]).reset_index(drop=True),
             "value": np.concatenate([np.zeros(0), *(numeric[kind][0][rated] for kind, rated in rows.items())]),
         }
+
+
+def _nameless(values: FloatArray, row: int) -> str:
+    return f"a column without a name contains {values[row]:g}: name it in the first line, or remove it"
 
 
 def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
@@ -508,7 +504,7 @@ def _number(value: object) -> float | None:
         return math.nan
     try:
         # Python also reads 1_000 and True, which a table does not mean as numbers
-        number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)  # type: ignore[arg-type]
+        number = math.nan if isinstance(value, bool) or "_" in str(value) else float(cast(Any, value))
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None

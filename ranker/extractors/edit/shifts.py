@@ -8,7 +8,7 @@ distance.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ranker.extractors.edit.alignment import (
     read_alignment,
 )
 from ranker.extractors.edit.distance import masked_distance, number_locally, position_masks
-from ranker.storage.kernels import kernel
+from ranker.storage.kernels import kernel, source_of
 
 TERCOM, SACREBLEU = 0, 1
 _MOST_SHIFTS_TRIED = 1000
@@ -60,10 +60,10 @@ class ShiftSearch(NamedTuple):
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return what `_start_search` does, with lists in place of arrays but for the operations."""
-    search: Any = _start_search.py_func(candidate, reference, limits)  # type: ignore[attr-defined]
+    search: Any = source_of(_start_search)(candidate, reference, limits)
     operations, *others = search.alignment
     alignment = EditAlignment(operations, *(part.tolist() for part in others))
-    return search._replace(following=search.following.tolist(), alignment=alignment)  # type: ignore[no-any-return]
+    return cast(ShiftSearch, search._replace(following=search.following.tolist(), alignment=alignment))
 
 
 @kernel(plain=_start_search_on_lists)
@@ -129,7 +129,7 @@ def _realign_on_integers(search: ShiftSearch) -> None:
         more, less = more << 1 | 1, (above & same) << 1
         above, below = (less | ~(same | more)) & every, more & same
     if not _keeps_best_path(search, column, column + above.bit_count() - below.bit_count()):
-        _realign.py_func(search)  # type: ignore[attr-defined]
+        source_of(_realign)(search)
         return
     wrong, reference_wrong = [0] * (column + 1), [0] * (row + 1)
     while column or row:

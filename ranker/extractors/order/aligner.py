@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,7 @@ def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
     tokenizer, lowercase = model.text.get("tokenizer"), model.text.get("lowercase")
     for known in (*SPLITTING, *TOKENIZERS):
         if tokenizer == known and isinstance(lowercase, bool):
-            return tokenizer, lowercase  # type: ignore[return-value]
+            return cast(Tokenizer, known), lowercase
     raise ModelError("the aligner does not record its tokenizer; train it with: ranker align train")
 
 

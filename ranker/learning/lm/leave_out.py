@@ -22,7 +22,7 @@ from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets
 from ranker.errors import DataError
 from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, TextSums, as_sentences
 from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, by_count, find_child
-from ranker.storage.kernels import kernel
+from ranker.storage.kernels import kernel, source_of
 
 
 class _Counts(NamedTuple):
@@ -142,7 +142,7 @@ def _score_groups_on_lists(
 ) -> tuple[FloatArray, Int64Array, Int64Array]:
     """Do what `_score_groups` does, with lists in place of arrays."""
     lists: Any = _Counts(*(column.tolist() for column in counts))
-    scores: tuple[FloatArray, Int64Array, Int64Array] = _score_groups.py_func(  # type: ignore[attr-defined]
+    scores: tuple[FloatArray, Int64Array, Int64Array] = source_of(_score_groups)(
         lists, discounts.tolist(), vocabulary_size, longest.tolist(), *rest
     )
     return scores

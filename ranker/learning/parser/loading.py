@@ -7,6 +7,7 @@ checked here, before they are used.
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -93,12 +94,11 @@ def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
 
 def ends_soon(pattern: str) -> bool:
     """Whether a search for a pattern ends soon: it repeats at most one part, which has no choices of its own."""
-    from re import _parser  # type: ignore[attr-defined]
-
+    parser: Any = importlib.import_module("re._parser")
     if len(pattern) > _LONGEST_PATTERN:
         return False
     try:
-        repeats, choices = _effort(_parser.parse(pattern))
+        repeats, choices = _effort(parser.parse(pattern))
     except (re.error, RecursionError, OverflowError):
         return False
     return repeats <= 1 and choices <= _MOST_CHOICES

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ranker.errors import MissingError, ModelError
 
@@ -137,7 +137,7 @@ def _check_value(directory: Path, path: str, value: object) -> None:
     """Refuse a number that would make a network larger than any parser, and a reference that is left."""
     most = next((most for key, most in _MOST.items() if path.endswith(f".{key}")), _MOST_ANYWHERE)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and ".model." in path and not abs(value) <= most:  # type: ignore[arg-type]
+    if number and ".model." in path and not abs(cast(float, value)) <= most:
         raise ModelError(f"{directory}: {_CONFIG}: {path[:60]} is {value}, expected at most {most:,}")
     if isinstance(value, str) and "${" in value:
         raise ModelError(f"{directory}: {_CONFIG}: {path[:60]} refers to {value[:60]!r}, expected a value")
