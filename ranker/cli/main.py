@@ -49,19 +49,19 @@ from ranker.version import VERSION
 
 app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
 for _heading, _commands in {
-    "Score and rank translations": {"score": score, "rank": rank, "explain": explain, "check": check},
+    "Rank, score and explain": {"rank": rank, "score": score, "explain": explain, "check": check},
+    "Train and evaluate": {"train": train, "evaluate": evaluate, "report": report},
     "Compare systems": {"systems": systems, "contrast": contrast, "plan": plan, "gate": gate},
-    "Train and evaluate against human judgements": {
-        "train": train,
-        "evaluate": evaluate,
-        "report": report,
-        "agreement": agreement,
+    "Data, features and help": {"data": data, "features": features, "help": help},
+    "Applications": {
+        "rerank": rerank,
+        "tune": tune,
+        "nbest": nbest,
         "collect": collect,
+        "agreement": agreement,
         "experiment": experiment,
     },
-    "Rerank and tune": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "Data, features and set-up": {"data": data, "features": features, "help": help},
-    "Train components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
+    "Tools for makers of components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
 }.items():
     for _name, _module in _commands.items():
         if hasattr(_module, "app"):
