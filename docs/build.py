@@ -144,6 +144,10 @@ def command_pages() -> dict[str, str]:
         "`ranker COMMAND --help` prints the same text.",
         "",
         *table(("command", "what it does"), rows),
+        "",
+        "Options that all commands have:",
+        "",
+        *describe("ranker", typer.main.get_command(app)),
     ]
     return {"reference/commands.md": "\n".join(lines) + "\n", **pages}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import Corpora, JobsOption, KindOption, OutputForm, ResamplesOption, SeedOption, working
+from ranker.cli.options import Corpora, KindOption, OutputForm, ResamplesOption, SeedOption, working
 from ranker.cli.output import emit, figure, print_table, say
 from ranker.evaluation.choices import RankingMethod
 from ranker.signature import make_signature
@@ -26,7 +26,6 @@ def command(
     ] = None,
     resamples: ResamplesOption = 1000,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Measure the agreement between human judges.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import Input, JobsOption, OmitFields, OutputForm, working
+from ranker.cli.options import Input, OmitFields, OutputForm, working
 from ranker.cli.output import emit, print_table, say
 from ranker.errors import DataError, OptionError, nearest
 
@@ -46,7 +46,6 @@ def train_command(
         bool, Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately.")
     ] = True,
     null_probability: Annotated[float, Option(help="Probability that a word is aligned to nothing.")] = 0.05,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
@@ -107,7 +106,6 @@ def apply_command(
     ] = None,
     target: TargetOption = None,
     threshold: Annotated[float, Option(help="Keep links whose posterior product is at least this.")] = 0.5,
-    jobs: JobsOption = None,
 ) -> None:
     """Print the word alignments of sources and translations.
 

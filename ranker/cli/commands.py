@@ -1,7 +1,8 @@
 """Commands: their help, and the options that they have in common.
 
-A parameter that is a record, such as `Input`, becomes one option per field. Every command takes ``--quiet``. The
-choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
+A parameter that is a record, such as `Input`, becomes one option per field. The
+choices of a parameter `form` are those of ``--format``, and a command with it takes ``--output`` too. Options that all
+commands have, such as ``--quiet``, are options of the program, which may be anywhere in the command line.
 Data may be given without ``--data``, unless the command has other arguments.
 """
 
@@ -23,10 +24,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from ranker.cli.options import OUTPUT, listed_paths
-from ranker.cli.output import be_quiet, print_note, write_long_signatures
+from ranker.cli.output import print_note
 from ranker.errors import OptionError
 
-_FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
+_FORM, _OUTPUT = "form", "output"
 _DATA, _DATA_ARGUMENT = "data", "named_data"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
@@ -41,20 +42,9 @@ OutputOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-_JsonOption = Annotated[bool, Option("--json", help="Same as --format json.", rich_help_panel=OUTPUT)]
-_LongOption = Annotated[
-    bool,
-    Option(
-        "--long-signatures",
-        help="Print full signatures in tables, with all options and sacreBLEU's signature.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-QuietOption = Annotated[
-    bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
-]
-
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
+
+_GENERAL = "Options of all commands, such as --jobs, --quiet and --json: ranker --help"
 
 _VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "FILE"}
 """How help calls the value of an option by its type."""
@@ -76,6 +66,7 @@ class Command(TyperCommand):
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+        formatter.write(f"\n{_GENERAL}\n")
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
@@ -159,17 +150,11 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
     if prints:
         default, choices = parameters[_FORM].default, get_args(parameters[_FORM].annotation)
         parameters[_FORM] = _format_option(choices, default)
-        if "json" in choices:
-            parameters[_JSON] = _option(_JSON, _JsonOption, False)
         if writes:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
-        parameters[_LONG] = _option(_LONG, _LongOption, False)
-    parameters[_QUIET] = _option(_QUIET, QuietOption, False)
 
     @functools.wraps(function)
     def command(**values: Any) -> int | None:
-        if values.pop(_QUIET):
-            be_quiet()
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
         for name, (record, options) in records.items():
@@ -177,12 +162,10 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
             values[name] = record(**{field: value for field, value in given.items() if value is not None})
         if not prints:
             return function(**values)
-        if values.pop(_LONG):
-            write_long_signatures()
         _refuse_formats(values[_OUTPUT], choices)
         # an option of the command's own may write something else than the result
         target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
-        form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
+        form = _form(values[_FORM], target, choices) or default
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})
 
@@ -226,12 +209,8 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
             )
 
 
-def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
-    """Return the format of `--format` or `--json`, or the one that the name of a file says; None for the default."""
-    if as_json:
-        if option not in (None, "json"):
-            raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")
-        return "json"
+def _form(option: str | None, target: Path | None, choices: tuple[str, ...]) -> str | None:
+    """Return the format of `--format`, or the one that the name of a file says; None for the default."""
     if option or target is None:
         return option
     suffix = target.suffix.lower()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ranker.cli.options import MOST_RESAMPLES, JobsOption, ModelOption, OutputForm, SeedOption, TextInput, working
+from ranker.cli.options import MOST_RESAMPLES, ModelOption, OutputForm, SeedOption, TextInput, working
 from ranker.cli.output import emit, estimate_columns, interval, print_note, print_table, say, say_signatures
 from ranker.cli.pages import HtmlOption, check_page, show_page, write_html
 from ranker.cli.scorer import print_notes, result_signature, single, supplied
@@ -72,7 +72,6 @@ def command(
     ] = None,
     resamples: Annotated[int, Option(help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)] = 1000,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
     html: HtmlOption = None,
 ) -> None:

@@ -14,7 +14,6 @@ from ranker.cli.comparison import compare
 from ranker.cli.options import (
     ExcludeSelfOption,
     Input,
-    JobsOption,
     KindOption,
     LevelName,
     OutputForm,
@@ -69,7 +68,6 @@ def command(
     ] = None,
     per_lp: Annotated[bool, Option("--per-lp", help="Also print a table of the comparison per language pair.")] = False,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Evaluate metrics and rankers against human judgements, and compare them.

@@ -19,7 +19,6 @@ from ranker.cli.options import (
     OUTPUT,
     Corpora,
     ExcludeSelfOption,
-    JobsOption,
     KindOption,
     LpOption,
     SeedOption,
@@ -115,7 +114,6 @@ def ye07(
     exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: Form = "table",
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
@@ -155,7 +153,6 @@ def birch11(
     lm_data: LmDataOption = None,
     output: FilesOption = None,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: Form = "table",
 ) -> None:
     """Birch and Osborne (2011): LRscore and preferences.
@@ -194,7 +191,6 @@ def stanojevic14(
     lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     output: FilesOption = None,
-    jobs: JobsOption = None,
     form: Form = "table",
 ) -> None:
     """Stanojević and Sima'an (2014): permutation metrics.
@@ -220,7 +216,6 @@ def isozaki10(
     resamples: Annotated[int, Option(help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)] = 1000,
     output: FilesOption = None,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: Form = "table",
 ) -> None:
     """Isozaki and others (2010): word-order metrics at system level.
@@ -266,7 +261,6 @@ def cer10(
     times: Annotated[bool, Option("--times", help="Report the CPU time of the searches.")] = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: Form = "table",
 ) -> None:
     """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.

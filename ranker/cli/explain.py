@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from ranker.cli.options import Input, JobsOption, ModelOption, OutputForm, working
+from ranker.cli.options import Input, ModelOption, OutputForm, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, source_title
 from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
@@ -34,7 +34,6 @@ def command(
         ),
     ] = None,
     seg_id: Annotated[str | None, Option(help="Explain only the sources with this seg_id.", metavar="ID")] = None,
-    jobs: JobsOption = None,
     by: Annotated[
         By | None,
         Option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from ranker.cli.options import JobsOption, PercentOption, TextInput
+from ranker.cli.options import PercentOption, TextInput
 from ranker.cli.output import emit, estimate_columns, print_note, print_table, say, say_signatures, show
 from ranker.cli.pages import HtmlOption, show_page
 from ranker.cli.system_options import SystemOptions, check_percent, figures, titled
@@ -21,7 +21,6 @@ def command(
     options: SystemOptions,
     max_drop: Annotated[float, Option(help="Largest significant drop that passes, in the units shown.", min=0)] = 0.0,
     percent: PercentOption = False,
-    jobs: JobsOption = None,
     form: Literal["table", "json", "jsonl", "csv"] = "table",
     html: HtmlOption = None,
 ) -> int:

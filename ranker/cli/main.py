@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import functools
+import itertools
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,14 +42,19 @@ from ranker.cli import (
     train,
     tune,
 )
-from ranker.cli.commands import Commands, QuietOption
+from ranker.cli.commands import Commands
 from ranker.cli.messages import usage_message
-from ranker.cli.output import be_quiet, begin, shortened
+from ranker.cli.options import JobsOption
+from ranker.cli.output import be_quiet, begin, shortened, write_long_signatures
 from ranker.errors import MissingError, RankerError
 from ranker.files import display_name
 from ranker.version import VERSION
 
-app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
+app = Commands(
+    "Rank machine translations with a metric learnt from human judgements.\n\nThe options below may be given after the "
+    "command too, and so may --json, which is short for --format json.",
+    completion=True,
+)
 for _heading, _commands in {
     "Rank, score and explain": {"rank": rank, "score": score, "explain": explain, "check": check},
     "Train and evaluate": {"train": train, "evaluate": evaluate, "report": report},
@@ -94,10 +101,21 @@ def _options(
     version: Annotated[
         bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    quiet: QuietOption = False,
+    jobs: JobsOption = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.")] = False,
+    long_signatures: Annotated[
+        bool,
+        Option(
+            "--long-signatures",
+            help="Print full signatures in tables, with all options and sacreBLEU's signature.",
+        ),
+    ] = False,
 ) -> None:
+    """Take the options of all commands, which may be given after the command too; --json means --format json."""
     if quiet:
         be_quiet()
+    if long_signatures:
+        write_long_signatures()
     if _address_space() < _LEAST_ADDRESS_SPACE:
         # compilers and linear algebra end the process, or try for ever, where they get none
         _fail(
@@ -123,6 +141,23 @@ def repeat_option(arguments: Sequence[str]) -> list[str]:
     return result
 
 
+def program_first(arguments: Sequence[str]) -> list[str]:
+    """Put the options of the program before the command, where click expects them, and spell out ``--json``."""
+    first: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word in ("-j", "--jobs"):
+            first += [word, *itertools.islice(words, 1)]
+        elif word in ("-q", "--quiet", "--long-signatures") or re.fullmatch(r"--jobs=.*|-j\d+", word):
+            first.append(word)
+        else:
+            rest += ["--format", "json"] if word == "--json" else [word]
+    return first + rest
+
+
 @functools.cache
 def _command_line() -> Any:
     """Return the commands as click knows them, put together once per process."""
@@ -136,7 +171,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         _fail("standard output is closed")
     try:
-        code = _command_line()(repeat_option(words), prog_name="ranker", standalone_mode=False)
+        code = _command_line()(program_first(repeat_option(words)), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
             # typer returns this exit code instead of raising; older versions raise Abort
             raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import Corpora, EachOption, JobsOption, OutputForm, working
+from ranker.cli.options import Corpora, EachOption, OutputForm, working
 from ranker.cli.output import emit, print_note
 from ranker.errors import OptionError, counted
 
@@ -39,7 +39,6 @@ def from_dataset_command(
         list[str] | None, Option(help="Another corpus whose references train the language model.", metavar="NAME|PATH")
     ] = None,
     lm_order: Annotated[int, Option(help="Order of the language model.", min=1, max=6)] = 3,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Create an n-best list from a corpus with several systems.

@@ -53,7 +53,8 @@ LevelName = Literal["segment", "document", "system", "corpus"]
 MOST_RESAMPLES, MOST_SEARCHES = 1_000_000, 100_000
 SeedOption = Annotated[int, Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
-    int | None, Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads)
+    int | None,
+    Option("--jobs", "-j", help="Number of threads (default: all cores).", metavar="N", callback=_use_threads),
 ]
 ResamplesOption = Annotated[
     int, Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES)

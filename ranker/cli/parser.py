@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import JobsOption, OutputForm, SeedOption, working
+from ranker.cli.options import OutputForm, SeedOption, working
 from ranker.cli.output import emit, print_table, say, say_progress
 
 app = Commands("Train dependency parsers.")
@@ -22,7 +22,6 @@ def train(
     output: Annotated[Path, Option("--output", "-o", help="Output directory for the parser.", metavar="DIR")],
     language: Annotated[str, Option(help="ISO language code; determines the tokenizer.")] = "en",
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Train a tagger and dependency parser on a treebank.

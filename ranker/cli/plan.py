@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from ranker.cli.options import JobsOption, PercentOption, TextInput
+from ranker.cli.options import PercentOption, TextInput
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures
 from ranker.cli.system_options import PairsOption, SystemOptions, check_percent
 
@@ -25,7 +25,6 @@ def command(
     ] = None,
     pairs: PairsOption = False,
     percent: PercentOption = False,
-    jobs: JobsOption = None,
     form: Literal["table", "json", "jsonl", "csv"] = "table",
 ) -> None:
     """Plan a test set: how many sources show that a difference between systems is significant.

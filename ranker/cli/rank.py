@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import ChecksOption, Input, JobsOption, ModelOption, OutputForm, working
+from ranker.cli.options import ChecksOption, Input, ModelOption, OutputForm, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
@@ -41,7 +41,6 @@ def command(
         ),
     ] = False,
     checks: ChecksOption = True,
-    jobs: JobsOption = None,
     form: OutputForm = "table",
 ) -> None:
     """Rank the candidate translations of each source, best first.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from ranker.cli.options import Input, JobsOption, KindOption, ModelOption, ResamplesOption, SeedOption, working
+from ranker.cli.options import Input, KindOption, ModelOption, ResamplesOption, SeedOption, working
 from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import check_page, write_html
 from ranker.cli.scorer import files_for
@@ -33,7 +33,6 @@ def command(
     ] = 10,
     resamples: ResamplesOption = 1000,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
 ) -> None:
     """Write an HTML report on a ranker or a comparison.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from ranker.cli.options import ChecksOption, EachOption, JobsOption, working
+from ranker.cli.options import ChecksOption, EachOption, working
 from ranker.cli.output import emit, print_note, print_text, say
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.cli.tune import RefsOption
@@ -74,7 +74,6 @@ def command(
     report: Annotated[
         list[str] | None, Option(help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC")
     ] = None,
-    jobs: JobsOption = None,
     form: Form = "text",
 ) -> None:
     """Choose the best of several hypotheses for each sentence.

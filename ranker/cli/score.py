@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from ranker.cli.commands import OutputOption, written_to
-from ranker.cli.options import JobsOption, LevelName, ModelOption, PercentOption, TextInput, level_of, working
+from ranker.cli.options import LevelName, ModelOption, PercentOption, TextInput, level_of, working
 from ranker.cli.output import ModelScore, emit, print_table, say, say_signatures
 from ranker.cli.scorer import MetricsOption, given_scorers, listed, print_notes, result_signature
 from ranker.cli.sharded import ShardOptions, emit_files, processed
@@ -46,7 +46,6 @@ def command(
             help="Make scores worse by X for each check that an output fails (see ranker check), on average.", min=0
         ),
     ] = 0.0,
-    jobs: JobsOption = None,
     form: Form = "table",
     output: OutputOption = None,
 ) -> None:

@@ -12,7 +12,6 @@ from typer import Option
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
-    JobsOption,
     KindOption,
     OmitFields,
     PercentOption,
@@ -70,7 +69,6 @@ def command(
     percent: PercentOption = False,
     legend: Annotated[bool, Option("--legend", help="Explain the columns of the tables.")] = False,
     kind: KindOption = "auto",
-    jobs: JobsOption = None,
     form: Form = "table",
     html: HtmlOption = None,
 ) -> None:

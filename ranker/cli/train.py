@@ -15,7 +15,6 @@ from ranker.cli.options import (
     DocumentFormat,
     ExcludeSelfOption,
     Input,
-    JobsOption,
     KindOption,
     OmitFields,
     ReferencesAsCandidatesOption,
@@ -100,7 +99,6 @@ def command(
         ),
     ] = False,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: DocumentFormat = "table",
 ) -> None:
     """Learn a ranker from human judgements.
@@ -184,7 +182,7 @@ def _advice(
 
     advice = []
     if cross_validation and included in cross_validation.better and ranker.base is None:
-        again = typed(context, {"features", "c", "nonnegative", "form", "as_json"}, "--from", included)
+        again = typed(context, {"features", "c", "nonnegative", "form"}, "--from", included)
         advice.append(f"to start from {included} instead: {again}")
     given = [f"--given {name}=FILE" for name in given_files(ranker.feature_set.members)]
     advice.append(" ".join([f"to use this model: ranker rank FILE --model {shlex.quote(str(target))}", *given]))

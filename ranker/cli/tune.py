@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from ranker.cli.options import MOST_SEARCHES, DocumentFormat, JobsOption, SeedOption
+from ranker.cli.options import MOST_SEARCHES, DocumentFormat, SeedOption
 from ranker.cli.output import emit, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, print_notes, single
 from ranker.errors import OptionError
@@ -76,7 +76,6 @@ def command(
     ] = None,
     test_source: Annotated[Path | None, Option(help="Source sentences for --test-nbest.")] = None,
     seed: SeedOption = 0,
-    jobs: JobsOption = None,
     form: DocumentFormat = "table",
 ) -> None:
     """Tune the weights of a system's features to a metric (MERT).

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ranker.cli.main import app
+from ranker.cli.main import app, program_first
 
 CANDIDATES = [
     {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
@@ -61,13 +61,18 @@ def test_a_letter_means_the_same_everywhere():
     }
 
 
-def test_every_command_is_quiet_and_every_result_has_json_and_a_file():
+def test_every_result_has_a_format_and_a_file():
     for name, command in COMMANDS.items():
-        options = options_of(command)
         if not hasattr(command, "commands"):
-            assert options["-q"] == "quiet", name
             printed_otherwise = ("help", "report", "align apply", "collect serve", "collect link")
-            assert {"--json", "--format", "-f", "--output", "-o"} <= {*options} or name in printed_otherwise, name
+            assert {"--format", "-f", "--output", "-o"} <= {*options_of(command)} or name in printed_otherwise, name
+
+
+def test_options_of_the_program_may_be_anywhere():
+    words = ["rank", "-t", "a", "-q", "-j", "2", "--json", "--jobs=3", "--", "-q"]
+    assert program_first(words) == [
+        *("-q", "-j", "2", "--jobs=3", "rank", "-t", "a", "--format", "json", "--", "-q"),
+    ]
 
 
 def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):

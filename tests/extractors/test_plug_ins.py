@@ -173,7 +173,7 @@ def test_an_error_of_a_plug_in_is_one_line_with_its_name(call):
 
 @pytest.mark.parametrize("what", ["none", "texts", "ragged", "wide", "oserror", "memory", "pipe", "deep"])
 @pytest.mark.parametrize("name", ["any", "statistics", "score", "columns"])
-@pytest.mark.parametrize("line", ["score c.json -m {}", "rank c.json -m {}", "train j.json -F {} --model x.model"])
+@pytest.mark.parametrize("line", ["score c.json -m {}", "rank c.json -m {}", "train j.json -F {} -o x.model"])
 def test_what_a_plug_in_returns_or_raises_is_its_own_fault(name, what, line, call):
     if name == "columns" and what == "wide":
         pytest.skip("which is right")
