@@ -54,7 +54,6 @@ _DOCUMENTS = {
 }
 _IN_ZIP = {
     b"_journal/start.json": "inspect",
-    b"reductions.json": "inspect",
     b"word/": "text",
     b"opendocument.text": "text",
     b"xl/": "sheet",

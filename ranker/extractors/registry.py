@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ranker import notation, share
 from ranker.errors import OptionError, nearest
+from ranker.files import exists
 
 if TYPE_CHECKING:
     from ranker.extractors.base import Extractor, Metric
@@ -136,9 +137,9 @@ def _unknown(name: str) -> OptionError:
         return OptionError(
             f"{what}: neural metrics are not included; given[file=FILE] reads the scores that they write"
         )
-    for model in (name, f"{name}.model"):
-        if (share.directory("models") / model / "model.json").is_file() or Path(model).is_file():
-            return OptionError(f"unknown metric or feature {model!r}: it is a model, use --model {model}")
+    included = {path.parent.name for path in share.directory("models").glob("*/model.json")}
+    if name in included or (name.endswith(".model") and exists(name)):
+        return OptionError(f"{what}: it is a model, use --model {name}")
     other = _OTHER_NAMES.get(lower)
     hint = f" (did you mean {other!r}?)" if other else nearest(name, known)
     return OptionError(f"{what}{hint}; available: {', '.join(known)}")
