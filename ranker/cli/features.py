@@ -92,6 +92,8 @@ def _chosen(groups: dict[str, list[list[dict[str, Any]]]], names: list[str]) -> 
 
 def _metric(extractor: Extractor) -> str:
     """Say whether --metric takes an extractor."""
-    if extractor.fit_scope == "train" and not extractor.is_fitted:
+    from ranker.extractors.base import FittedExtractor
+
+    if extractor.fit_scope == "train" and not isinstance(extractor, FittedExtractor):
         return "no, must be trained"
     return "yes" if len(extractor.columns) == 1 else "a column"

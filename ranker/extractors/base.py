@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
-from ranker.arrays import BoolArray, FloatArray
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import references_among_candidates
@@ -169,11 +169,6 @@ class Extractor(ABC):
         return ()
 
     @property
-    def is_fitted(self) -> bool:
-        """Whether it can make its columns: it has learnt, or has nothing to learn."""
-        return isinstance(self, FittedExtractor)
-
-    @property
     def english_options(self) -> tuple[str, ...]:
         """Options whose values are for English alone and do not follow the language of the data."""
         return ()
@@ -182,12 +177,6 @@ class Extractor(ABC):
     def members(self) -> tuple[Extractor, ...]:
         """What this extractor is made of: itself, unless it combines others."""
         return (self,)
-
-    def context_for(self, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
-        """Return the data set that columns of masked candidates are computed on, and their rows there."""
-        if rows is None or not self.needs.other_candidates:
-            return dataset if rows is None else dataset.select_candidates(rows), slice(None)
-        return dataset, rows
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, in one line, or None."""

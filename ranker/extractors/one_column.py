@@ -72,7 +72,7 @@ class ColumnMetric(SentenceMean):
     def fit_scope(self) -> FitScope:
         """As of the extractor; nothing if it has learnt in training, or can do without."""
         scope = self.extractor.fit_scope
-        return "none" if scope == "train" and self.extractor.is_fitted else scope
+        return "none" if scope == "train" and isinstance(self.extractor, FittedExtractor) else scope
 
     def check_ready(self) -> None:
         """As of the extractor."""

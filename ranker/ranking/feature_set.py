@@ -23,6 +23,7 @@ from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, ch
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
 from ranker.extractors.needs import Needs
 from ranker.files import display_name, read_text, sha256
+from ranker.ranking.inputs import context_for
 from ranker.ranking.reference_candidates import leave_one_out
 from ranker.storage.plain_data import parse_toml
 
@@ -198,7 +199,7 @@ class FeatureSet:
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Notes on the columns of `transform`, each once, in one line, or None."""
-        return join_notes(extractor.note(extractor.context_for(dataset, rows)[0]) for extractor in self.extractors)
+        return join_notes(extractor.note(context_for(extractor, dataset, rows)[0]) for extractor in self.extractors)
 
     def transform(
         self,
@@ -250,8 +251,8 @@ class FeatureSet:
             elif ready is not None:
                 parts.append(_own_columns(extractor, chosen, ready))
             else:
-                context_for, rows = extractor.context_for(dataset, selected)
-                parts.append(_own_columns(extractor, context_for)[rows])
+                context, kept = context_for(extractor, dataset, selected)
+                parts.append(_own_columns(extractor, context)[kept])
         return self._joined(chosen, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:

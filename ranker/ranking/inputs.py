@@ -50,6 +50,13 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
     return AvailableInputs(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
 
 
+def context_for(extractor: Extractor, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
+    """Data set that the columns of the candidates of a mask are computed on, and the rows of these candidates there."""
+    if rows is None or not extractor.needs.other_candidates:
+        return dataset if rows is None else dataset.select_candidates(rows), slice(None)
+    return dataset, rows
+
+
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
     """True for extractors whose needs are met, shape (sources, extractors), in any language."""
     return available_inputs(dataset).suffices(extractors)

@@ -23,6 +23,7 @@ from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_t
 from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.needs import Needs
 from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.inputs import context_for
 from ranker.ranking.reference_candidates import leave_one_out
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
@@ -227,7 +228,7 @@ class MetricScorer(Scorer):
     def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
         """Statistics of the metric; candidates that are references are scored against the other references."""
         self.metric.check_ready()
-        dataset, chosen = self.metric.context_for(dataset, rows)
+        dataset, chosen = context_for(self.metric, dataset, rows)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
@@ -265,7 +266,7 @@ class MetricScorer(Scorer):
 
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
         """Return the note of the metric; for external scores it gives their direction."""
-        dataset, _ = self.metric.context_for(dataset, rows)
+        dataset, _ = context_for(self.metric, dataset, rows)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
         )
