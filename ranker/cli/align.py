@@ -24,7 +24,10 @@ Tokens = Literal["13a", "none"]
 """Tokenizers."""
 
 
-AlignInput = Annotated[Input, OmitFields(["given", "references", "no_references", "translations", "systems"])]
+AlignInput = Annotated[
+    Input,
+    OmitFields(["given", "references", "no_references", "translations", "systems", "severity_weights"]),
+]
 TargetOption = Annotated[
     list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")
 ]
@@ -40,18 +43,12 @@ def train_command(
     target: TargetOption = None,
     tokenizer: Annotated[Tokens, Option(help="Tokenizer.")] = "13a",
     keep_case: Annotated[bool, Option("--keep-case", help="Do not lowercase the text.")] = False,
-    ibm1: Annotated[int, Option(help="EM iterations of IBM model 1.", min=0, max=1000)] = 5,
-    hmm: Annotated[int, Option(help="EM iterations of the HMM.", min=0, max=1000)] = 5,
-    agreement: Annotated[
-        bool, Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately.")
-    ] = True,
-    null_probability: Annotated[float, Option(help="Probability that a word is aligned to nothing.")] = 0.05,
     form: OutputForm = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
 
     The aligner is IBM model 1 followed by an HMM, in both directions, trained to agree. The log-likelihood before each
-    iteration is printed; with agreement training it may decrease. Text in a language written without spaces must be
+    iteration is printed; it may decrease. Text in a language written without spaces must be
     segmented into words first.
 
     Example: ranker align train -s source.de -t reference.en -o de-en.align
@@ -68,16 +65,13 @@ def train_command(
             candidates=candidates or files is not None,
             tokenizer=tokenizer,
             lowercase=not keep_case,
-            iterations=(ibm1, hmm),
-            agreement=agreement,
-            null_probability=null_probability,
             files=files,
         )
         trained.save(output)
     rows = [
         {
             "iteration": number,
-            "model": "IBM 1" if number <= ibm1 else "HMM",
+            "model": "IBM 1" if number <= trained.iterations[0] else "HMM",
             "target | source": onto,
             "source | target": back,
         }
@@ -105,7 +99,6 @@ def apply_command(
         int | None, Option(help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER")
     ] = None,
     target: TargetOption = None,
-    threshold: Annotated[float, Option(help="Keep links whose posterior product is at least this.")] = 0.5,
 ) -> None:
     """Print the word alignments of sources and translations.
 
@@ -128,7 +121,7 @@ def apply_command(
     aligner = load_aligner(model)
     sources, translations = _translations(dataset, system, reference)
     with working("aligning"):
-        links = align_texts(aligner, sources, translations, threshold=threshold)
+        links = align_texts(aligner, sources, translations)
     sys.stdout.writelines(f"{line}\n" for line in pharaoh_lines(links))
 
 

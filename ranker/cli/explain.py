@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from ranker.cli.options import Input, ModelOption, OutputForm, working
+from ranker.cli.options import ModelOption, OutputForm, UnjudgedInput, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, source_title
 from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
@@ -25,7 +25,7 @@ By = Literal["family", "extractor"]
 
 
 def command(
-    inputs: Input,
+    inputs: UnjudgedInput,
     model: ModelOption = None,
     pair: Annotated[
         tuple[str, str] | None,

@@ -31,8 +31,12 @@ _MOVED = (
         r"ranker (align )?train: No such option: (-M|--model)\b",
         "--model names a model to read; give the file to write with -o.",
     ),
+    (
+        r".*: No such option: --severity-weights\b",
+        "write the data with these weights first: ranker data convert FILE NEW --severity-weights critical=10.",
+    ),
 )
-"""What was called otherwise in earlier versions."""
+"""What other commands do, or another option does."""
 
 
 def _with_suggestion(message: str) -> str:

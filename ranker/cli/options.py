@@ -331,10 +331,12 @@ class Input(Corpora):
 
 
 class OmitFields(tuple[str, ...]):
-    """Fields of a record that are no options of a command, as in ``Annotated[Input, Without(["given"])]``."""
+    """Fields of a record that are no options of a command, as in ``Annotated[Input, OmitFields(["given"])]``."""
 
 
-TextInput = Annotated[Input, OmitFields(["no_references"])]
+UnjudgedInput = Annotated[Input, OmitFields(["severity_weights"])]
+"""The input of commands that use no human judgements."""
+TextInput = Annotated[Input, OmitFields(["no_references", "severity_weights"])]
 """The input of commands that have nothing to do without references."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import ChecksOption, Input, ModelOption, OutputForm, working
+from ranker.cli.options import ChecksOption, ModelOption, OutputForm, UnjudgedInput, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
@@ -21,7 +21,7 @@ _FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_t
 
 
 def command(
-    inputs: Input,
+    inputs: UnjudgedInput,
     sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricOption = None,

@@ -12,10 +12,10 @@ from typer import Option
 
 from ranker.cli.options import (
     MOST_RESAMPLES,
+    Input,
     KindOption,
     OmitFields,
     PercentOption,
-    TextInput,
     working,
 )
 from ranker.cli.output import (
@@ -49,7 +49,7 @@ _TESTS = ("p", "adjusted", "needed")
 
 
 def command(
-    inputs: TextInput,
+    inputs: Annotated[Input, OmitFields(["no_references"])],
     options: Annotated[SystemOptions, OmitFields(["resamples"])],
     test: Annotated[SystemTest, Option(help="Paired bootstrap (bs) or approximate randomisation (ar).")] = "bs",
     correction: Annotated[

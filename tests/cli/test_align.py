@@ -45,10 +45,8 @@ def test_trained_on_files_and_applied_to_new_ones(ranker: Callable[..., str], fo
 
 @thorough
 def test_options_of_training(ranker: Callable[..., str]) -> None:
-    options = ["--ibm1", "2", "--hmm", "0", "--no-agreement", "--null-probability", "0.2", "--keep-case"]
-    ranker("align", "train", "--data", "aligned.json", "-o", "m", "--tokenizer", "none", "--candidates", *options)
+    ranker("align", "train", "--data", "aligned.json", "-o", "m", "--tokenizer", "none", "--candidates", "--keep-case")
     model = AlignmentModel.load("m")
-    assert (model.iterations, model.agreement, model.null_probability) == ((2, 0), False, 0.2)
     assert model.text == {"tokenizer": "none", "lowercase": False}
     assert "Haus," in model.source_vocabulary
     assert "ANNA" in model.target_vocabulary
@@ -77,8 +75,6 @@ def test_what_apply_prints_for_a_corpus(ranker: Callable[..., str], folder: Path
     assert printed["all"] == pharaoh_lines(result.candidates)
     assert printed["second"] == pharaoh_lines(result.references.take(range(1, 2 * size, 2)))
     assert result.candidates_given.all()
-    higher = ranker("align", "apply", "-M", "m", "-d", "aligned.json", "--threshold", "0.999999").split()
-    assert len(higher) < len(" ".join(printed["all"]).split())
 
 
 def test_given_counts_of_equal_pairs(ranker: Callable[..., str]) -> None:
