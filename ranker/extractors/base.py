@@ -40,7 +40,7 @@ FeatureFamily = Literal[
 
 
 class Extractor(ABC):
-    """What makes one or more feature columns of a data set, once it is fitted.
+    """Computes one or more feature columns of a data set, once it is fitted.
 
     A subclass is a frozen dataclass whose fields are its options. One that must learn in training derives from this
     class, and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
@@ -51,7 +51,7 @@ class Extractor(ABC):
 
     @classmethod
     def from_notation(cls, text: str) -> Extractor:
-        """Make the extractor that `text`, as ``bleu[order=2]``, stands for.
+        """Make an extractor from its notation `text`, such as ``bleu[order=2]``.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class Extractor(ABC):
             type.__setattr__(cls, "__repr__", Extractor.__repr__)
 
     def __str__(self) -> str:
-        """Write the notation of this extractor: what differs from the defaults."""
+        """Write the notation of this extractor: the options that differ from their defaults."""
         return notation.describe(self)
 
     def __repr__(self) -> str:
@@ -82,12 +82,12 @@ class Extractor(ABC):
 
     @property
     def needs(self) -> Needs:
-        """What it needs of the data."""
+        """Requirements on the data."""
         return Needs(language=ENGLISH if self.english_options else None)
 
     @property
     def fit_scope(self) -> FitScope:
-        """Data for `fit`: none; ``train``, kept with the model; ``ranked``, what is ranked, learnt from each time."""
+        """Data for `fit`: none; ``train``, training data, learnt once; ``ranked``, each data set that is ranked."""
         return "none"
 
     @property
@@ -103,14 +103,14 @@ class Extractor(ABC):
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:
-        """Return what a signature says instead of the value of an option, None for nothing.
+        """Values that replace those of options in a signature; None omits the option.
 
-        The digest of a file's content for its name, and nothing of options without effect.
+        Such as the digest of a file's content in place of its name. Options without effect are omitted.
         """
         return {}
 
     def check_ready(self) -> None:  # noqa: B027 - most need nothing but this package
-        """Raise an error if anything that columns are made with is not installed; asked before any work is done.
+        """Raise an error if a resource for the columns is not installed; called before any work is done.
 
         Raises
         ------
@@ -120,10 +120,10 @@ class Extractor(ABC):
 
     @abstractmethod
     def fit(self, dataset: Dataset) -> FittedExtractor:
-        """Return the fitted form, which has learnt from `dataset`; `fit_scope` says what `dataset` must be."""
+        """Learn from `dataset`, whose role `fit_scope` states, and return the fitted form."""
 
     def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return the fitted form, which has learnt from `dataset` if this learns from whatever is ranked.
+        """Return the fitted form, fitted on the ranked `dataset` if `fit_scope` is ``ranked``.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Extractor(ABC):
         return self
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
-        """Return what `fit` returns, and the columns of `dataset` for a ranker to learn from.
+        """Fit, and return the fitted form with the columns of `dataset` for a ranker to learn from.
 
         Where columns of the data learnt from would look better than those of new data ever will, an extractor makes
         each part of them from what it learnt on the others.
@@ -151,11 +151,11 @@ class Extractor(ABC):
         return None
 
     def with_files(self, files: Mapping[str, str]) -> Self:
-        """Return this extractor with the files of scores from elsewhere, by their names, that it asks for."""
+        """Return this extractor with the files of external scores set by name."""
         return self
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
+        """Matches of one candidate by reference, for people to read; empty if the extractor matches nothing."""
         return {}
 
     @property
@@ -175,15 +175,15 @@ class Extractor(ABC):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """What this extractor is made of: itself, unless it combines others."""
+        """The basic extractors: this extractor, unless it combines others."""
         return (self,)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return what a user should know about the columns of `dataset`, in one line, or None."""
+        """Notes on the columns of `dataset`, in one line, or None."""
         return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that `fit` learnt, to be kept with a model; nothing unless `fit_scope` is ``train``."""
+        """Return the learnt arrays, to be kept with a model; empty unless `fit_scope` is ``train``."""
         return {}
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
@@ -220,7 +220,7 @@ class Extractor(ABC):
 
 
 class FittedExtractor(Extractor):
-    """An extractor that can make its columns, because there is nothing to learn or it has learnt it."""
+    """An extractor that can compute its columns, because it has learnt or has nothing to learn."""
 
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Return this extractor: there is nothing to learn."""
@@ -353,11 +353,11 @@ class Metric(FittedExtractor):
         return {self.name: float(self(predictions, by_translation(references), sources, lp=lp))}
 
     def fit(self, dataset: Dataset) -> Metric:
-        """Return the fitted form, which is this metric if there is nothing to learn."""
+        """Return the fitted form: this metric if there is nothing to learn."""
         return self
 
     def fit_ranked(self, dataset: Dataset) -> Metric:
-        """Return this metric with what it learns from whatever is ranked, `dataset`."""
+        """Return this metric, fitted on the ranked `dataset` if `fit_scope` is ``ranked``."""
         return self.fit(dataset) if self.fit_scope == "ranked" else self
 
     @property
@@ -384,7 +384,7 @@ class Metric(FittedExtractor):
         return self.statistics(others)
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-        """Return what a score is made of, by name, of statistics of shape (..., width), each of shape (...)."""
+        """Components of a score by name, of statistics of shape (..., width), each of shape (...)."""
         return {}
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
@@ -392,11 +392,11 @@ class Metric(FittedExtractor):
         return self.statistics(pairs.dataset())
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Return the statistics of pairs with their two texts exchanged, or None if they do not follow from these."""
+        """Return the statistics of pairs with their two texts exchanged, or None if they cannot be derived."""
         return None
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
+        """Note that the tokenizer cannot split the references of `dataset` into words, or None."""
         return tokenizer_note(dataset, self.tokenizer)
 
     def resolved(self, dataset: Dataset) -> Self:
@@ -431,7 +431,7 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return what a method of an extractor returned, or refuse it unless it is numbers of a shape."""
+    """Check that the result of a method of an extractor is numbers of shape `shape`, and return it as an array."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"
@@ -445,7 +445,7 @@ def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:
-    """Return `notes` in one line, each thing once, or None if there are none."""
+    """Join the distinct `notes` in one line, or return None if there are none."""
     return "; ".join(dict.fromkeys(filter(None, notes))) or None
 
 

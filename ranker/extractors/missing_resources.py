@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 def parity_note(program: str, missing: Iterable[str | None]) -> str | None:
-    """Return one line with what is `missing` for the very scores of `program`, or None if nothing is."""
+    """Note on the resources `missing` for exactly the scores of `program`, in one line, or None."""
     listed = "; ".join(filter(None, missing))
     return f"scores differ slightly from those of {program}, which also uses {listed}" if listed else None
 
 
 def missing_words(kind: str, option: str, effect: str) -> str:
-    """Describe a list of words that may not be included."""
+    """Describe a program's own list of words, which is not included."""
     return f"its own list of {kind} ({option}=FILE; the list used here {effect})"
 
 

@@ -18,11 +18,11 @@ class Needs:
     references: int = 1
     """References that the data must have in all; a source needs one, unless this is 0."""
     candidates: int = 1
-    """Candidates that a source must have for the columns to tell them apart."""
+    """Number of candidates of a source from which the columns can differ between them."""
     language: str | None = None
     """Code of the only target language, or None for any."""
     other_candidates: bool = False
-    """True if the columns of a candidate depend on the other candidates, so that they say nothing of a system."""
+    """True if the columns of a candidate depend on the other candidates, and so are no evidence about a system."""
     other_sources: bool = False
     """True if the columns of a shard differ from those in the whole data set."""
     known_texts: bool = False

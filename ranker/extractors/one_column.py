@@ -50,7 +50,7 @@ class ColumnMetric(SentenceMean):
         return self.column
 
     def signature(self) -> str:
-        """Return the signature of the extractor and what the column is called."""
+        """Return the signature of the extractor and the name of the column."""
         return self.extractor.signature() + self.column.removeprefix(str(self.extractor))
 
     @property
@@ -65,12 +65,12 @@ class ColumnMetric(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more is better in the column."""
+        """True if higher values of the column are better."""
         return self.column not in self.extractor.lower_is_better
 
     @property
     def fit_scope(self) -> FitScope:
-        """As of the extractor; nothing if it has learnt in training, or can do without."""
+        """Scope of the extractor; ``none`` for an extractor of scope ``train`` that is fitted."""
         scope = self.extractor.fit_scope
         return "none" if scope == "train" and isinstance(self.extractor, FittedExtractor) else scope
 
@@ -119,7 +119,7 @@ class ColumnMetric(SentenceMean):
         return self.extractor.unfitted()
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what the extractor learnt."""
+        """Learnt arrays of the extractor."""
         return self.extractor.state()
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ColumnMetric:

@@ -1,4 +1,4 @@
-"""The extractors known by name, and the one way from their notation to them.
+"""The registry of extractors by name, and the one way to make an extractor from its notation.
 
 A new extractor is one module and one line here; other packages register theirs through the entry point group
 ``ranker.extractors``. Names can be listed without importing what computes anything, as shells want for completion.
@@ -75,7 +75,7 @@ ENTRY_POINTS = "ranker.extractors"
 _OTHER_NAMES = {"chrf++": "chrf[word_order=2]", "chrf2": "chrf", "chrf2++": "chrf[word_order=2]", "rouge": "rouge_l"}
 """Metrics by the names that other programs print."""
 _NEURAL = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")
-"""Metrics that are not included, but whose scores can be read."""
+"""Metrics that are not included, but whose external scores can be read."""
 
 
 def names() -> list[str]:
@@ -146,13 +146,13 @@ def _unknown(name: str) -> OptionError:
 
 
 def hidden_plug_ins() -> list[str]:
-    """Return which plug-ins are not used, because an included extractor has their name, in words for a user."""
+    """Messages on plug-ins that are hidden by an included extractor of the same name."""
     hidden = [point for point in _plug_ins() if point.name in BUILT_IN]
     return [f"{_described(point)}: an included metric or feature has this name; rename it" for point in hidden]
 
 
 def failed_plug_in(error: BaseException) -> str | None:
-    """Return what to tell a user about an unexpected error in a plug-in, or in what it inherits, else None."""
+    """Message on an unexpected error in a plug-in, or in a class that it inherits from, else None."""
     points = _plug_ins()
     failed = None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -174,23 +174,22 @@ def _described(point: EntryPoint) -> str:
 
 
 def _error_line(error: BaseException) -> str:
-    """Return an error of somebody else's code on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def make(text: str) -> Extractor:
-    """Make the extractor that `text`, as ``bleu[order=2]``, stands for."""
+    """Make an extractor from its notation `text`, such as ``bleu[order=2]``."""
     name, _ = notation.open_brackets(text)
     return extractor_class(name).from_notation(text)
 
 
 def make_features(text: str) -> Extractor:
-    """Make the extractor that `text` stands for, or one column of an extractor, as ``consensus.weighted``."""
+    """Make an extractor from its notation `text`, or one column of it, such as ``consensus.weighted``."""
     return make_metric(text) if _column(text)[1] else make(text)
 
 
 def make_metric(text: str) -> Metric:
-    """Make the metric that `text` stands for: one of the extractors, or a column of one, as ``semantic.f`` or ``perp``.
+    """Make a metric from its notation `text`, or from a column of an extractor, such as ``semantic.f`` or ``perp``.
 
     Raises
     ------
@@ -210,7 +209,7 @@ def make_metric(text: str) -> Metric:
 
 
 def _column(text: str) -> tuple[str, str]:
-    """Return the notation of an extractor, and what follows it: the part of a column's name after its full stop."""
+    """Split `text` into the notation of an extractor and the part of a column's name after its full stop."""
     name, bracket, rest = text.strip().partition("[")
     if bracket:
         inner, closed, part = rest.rpartition("]")

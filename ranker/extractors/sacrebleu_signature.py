@@ -21,7 +21,7 @@ def sacrebleu_signature(name: str, dataset: Dataset, **fields: object) -> str:
 
 
 def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:
-    """Return what sacreBLEU's signature calls `tokenizer`, or None if it has none like it."""
+    """Name of `tokenizer` in sacreBLEU's signature, or None if sacreBLEU has no such tokenizer."""
     if tokenizer == "spm":
         return "flores101"
     if tokenizer in ("ja-mecab", "ko-mecab"):
@@ -30,6 +30,6 @@ def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:
 
 
 def _references(dataset: Dataset) -> int | str:
-    """Return how many references the sources with candidates have, ``var`` if not all as many."""
+    """Number of references of the sources with candidates, ``var`` if it varies."""
     numbers = np.unique(np.diff(dataset.reference_offsets)[np.diff(dataset.candidate_offsets) > 0])
     return int(numbers[0]) if len(numbers) == 1 else "var"

@@ -24,7 +24,7 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """Tell by letters and function words whether references, or candidates without references, are in English."""
+    """True if references, or candidates without references, are in English by letters and function words."""
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
     letters = [
@@ -42,7 +42,7 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
 
 @view
 def in_english(dataset: Dataset) -> BoolArray:
-    """Return which sources have translations into English, as far as one can tell, shape (sources,)."""
+    """True for sources with translations into English, as far as this is known or detected, shape (sources,)."""
     unknown = target_languages(dataset) == ""
     english = target_languages(dataset) == ENGLISH
     if unknown.any():
@@ -52,13 +52,13 @@ def in_english(dataset: Dataset) -> BoolArray:
 
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
-    """Tell whether the sources whose language pair is not known are translated into English."""
+    """True if the sources of unknown language pairs are translated into English."""
     return looks_english(dataset.select_sources(target_languages(dataset) == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Return what translations are in, for a message, if that is surely not `language`, or not always; else None."""
+    """Name of the language of translations, for a message, if it is surely not `language` or varies, else None."""
     known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:

@@ -13,7 +13,7 @@ from ranker.errors import counted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextScores:
-    """The scores of a list of translations by a metric; ``float`` of it is the corpus score."""
+    """Scores of a list of translations by a metric; ``float`` of it is the corpus score."""
 
     metric: str
     corpus: float

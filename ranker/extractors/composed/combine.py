@@ -47,7 +47,7 @@ class Combination(Metric):
     terms: str = "bleu - ter"
 
     def __post_init__(self) -> None:
-        """Refuse what is no sum of metrics, and keep the sum in one way of writing."""
+        """Refuse text that is not a sum of metrics, and normalise the sum."""
         parsed = notation.parse_sum(self.terms)
         metrics = []
         for term in parsed:
@@ -74,7 +74,7 @@ class Combination(Metric):
 
     @property
     def needs(self) -> Needs:
-        """What the metrics need."""
+        """Requirements of the metrics."""
         return Needs.union(*(metric.needs for metric in self.metrics))
 
     @property
@@ -89,12 +89,12 @@ class Combination(Metric):
 
     @classmethod
     def from_notation(cls, text: str) -> Combination:
-        """Make the combination that `text`, as ``combine[bleu - 2*ter]``, stands for."""
+        """Make a combination from its notation `text`, such as ``combine[bleu - 2*ter]``."""
         _, inner = notation.open_brackets(text)
         return cls(inner) if inner.strip() else cls()
 
     def __str__(self) -> str:
-        """Write the notation: the sum in one way of writing, nothing if it is the default."""
+        """Write the notation, with the normalised sum in brackets unless it is the default."""
         return self.name if self.terms == type(self).terms else f"{self.name}[{self.terms}]"
 
     def signature(self) -> str:
@@ -113,12 +113,12 @@ class Combination(Metric):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """What the metrics are made of."""
+        """Basic extractors of the metrics."""
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
     def fit_scope(self) -> FitScope:
-        """What the metrics learn from."""
+        """First scope other than ``none`` among the metrics."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
 
     def fit(self, dataset: Dataset) -> Combination:
@@ -145,7 +145,7 @@ class Combination(Metric):
         return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what the metrics learnt, by place in the sum and name."""
+        """Learnt arrays of the metrics, by place in the sum and name."""
         return {
             f"{place}.{name}": array
             for place, metric in enumerate(self.metrics)

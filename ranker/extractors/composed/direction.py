@@ -1,4 +1,4 @@
-"""Whether scores, of people or programs, point the other way than chrF: a sign that they are read upside down.
+"""Detection of scores, by people or programs, that point the other way than chrF: a sign of a misread direction.
 
 chrF agrees with people in most sources of every corpus of judgements at hand, so scores that are opposed to it in
 clearly more than half of the sources are more likely to be read in the wrong direction than to be right.
@@ -24,7 +24,7 @@ LEVEL = 0.001
 def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
-    """Return the share of sources in which scores are opposed to chrF, if that is clearly more than half of them."""
+    """Share of sources in which scores are opposed to chrF, if it is clearly more than half of them, else None."""
     compared = ~dataset.candidates["is_reference"].to_numpy(bool)
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))

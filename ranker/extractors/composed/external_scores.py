@@ -78,7 +78,7 @@ class ExternalScores(SentenceMean):
 
     @classmethod
     def from_notation(cls, text: str) -> ExternalScores:
-        """Make the extractor that `text` names, such as ``given[file=comet.tsv]``; without a name it is the file's."""
+        """Make the extractor from its notation, such as ``given[file=comet.tsv]``; the default name is the file's."""
         options = dict(notation.parse(text).options)
         if "file" in options and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
@@ -110,7 +110,7 @@ class ExternalScores(SentenceMean):
         return None
 
     def metric_note(self, dataset: Dataset) -> str | None:
-        """Return which scores are taken to be better, or None; scores opposed to chrF on `dataset` are refused.
+        """Note on the direction of the scores, or None; scores opposed to chrF on `dataset` are refused.
 
         They are accepted, with a note, if the direction was given.
         """
@@ -126,7 +126,7 @@ class ExternalScores(SentenceMean):
         raise DataError(what, file=dataset.name)
 
     def direction_note(self, dataset: Dataset | None = None) -> str | None:
-        """Return which scores are taken to be better and why, unless it was told or the name says all; else None."""
+        """Note on the assumed direction and its reason, or None if the direction was stated or the name tells it."""
         if self.direction != "auto":
             return None
         if not lower_is_better(self.name):
@@ -151,7 +151,7 @@ class ExternalScores(SentenceMean):
         return -1.0 if is_negated(self.name, known.min(), highest) else 1.0
 
     def with_files(self, files: Mapping[str, str]) -> Self:
-        """Return this extractor with the file that is given for its name, if there is one."""
+        """Return this extractor with the file of its name in `files`, if there is one."""
         return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
@@ -182,7 +182,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def _column(self) -> str:
-        """Column of the candidates that holds the scores of the file, once they are attached."""
+        """Column of the candidates for the scores of the file, once they are attached."""
         stated = "" if self.direction == "auto" else f" {self.direction}"
         return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
 
@@ -196,7 +196,7 @@ class ExternalScores(SentenceMean):
 
 
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
-    """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
+    """Return the files of external scores among `extractors`, by name."""
     return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, ExternalScores)}
 
 
@@ -222,7 +222,7 @@ def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str
 
 @view
 def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
-    """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
+    """Mean over judges of a rating of the candidates, NaN for candidates without a rating."""
     ratings = _rated(dataset, extractor)
     if not len(ratings):
         known = rating_names(dataset)

@@ -29,13 +29,13 @@ _FEWEST_SOURCES, _LOOKED_AT = 20, 100
 """Sources of a language pair that it takes to tell relatives for a note, and how many are looked at."""
 _RELATED = 0.3
 _FEW_SYSTEMS, _ALIKE = 8, 0.85
-"""Among fewer systems, what is usual cannot be told from relation; a note goes by their mean similarity then."""
+"""Below this number of systems relatives cannot be detected; a note is given from this mean similarity instead."""
 _KEPT = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """How much the systems of a data set are relatives, matrices by the numbers in `systems`; see `relatives`."""
+    """Relation and similarity of systems, matrices indexed by the numbers in `systems`; see `relatives`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -116,7 +116,7 @@ class Consensus(FittedExtractor):
     learnt: SystemRelations | None = notation.learnt()
 
     def __post_init__(self) -> None:
-        """Refuse options out of range and what cannot compare candidates."""
+        """Refuse options out of range and metrics that cannot compare candidates."""
         for option, lowest in (("neighbours", 1), ("limit", 2)):
             if getattr(self, option) < lowest:
                 raise OptionError(f"consensus[{option}={getattr(self, option)}]: expected a whole number from {lowest}")
@@ -131,12 +131,12 @@ class Consensus(FittedExtractor):
 
     @property
     def fit_scope(self) -> FitScope:
-        """Relatives are learnt from whatever is ranked, unless they are looked for in each source."""
+        """``ranked`` if relatives are learnt from the ranked data instead of each source."""
         return "ranked" if self.trust == "data" else "none"
 
     @property
     def needs(self) -> Needs:
-        """Three candidates, and other sources if relatives or the metric that compares are learnt from all of them."""
+        """Three candidates, and other sources if relatives or the comparing metric are learnt from all sources."""
         compared = self._compared
         return Needs(
             references=0,
@@ -166,11 +166,11 @@ class Consensus(FittedExtractor):
         return self._compared.pretraining_sources
 
     def check_ready(self) -> None:
-        """Raise an error if what the metric needs is missing."""
+        """Raise an error if a resource of the metric is missing."""
         self._compared.check_ready()
 
     def note(self, dataset: Dataset) -> str | None:
-        """Say of how many sources there is no consensus, for want of candidates."""
+        """Note on sources without a consensus, because they have too few candidates."""
         sizes = np.diff(dataset.candidate_offsets)
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
@@ -183,7 +183,7 @@ class Consensus(FittedExtractor):
         return "; ".join([*notes, *self._crowds(dataset)]) or None
 
     def _crowds(self, dataset: Dataset) -> list[str]:
-        """Say in which language pairs most systems, but not all, are relatives by chrF."""
+        """Notes on language pairs in which most systems, but not all, are relatives by chrF."""
         pairs = source_language_pairs(dataset)
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
@@ -257,7 +257,7 @@ class Consensus(FittedExtractor):
         return isinstance(compared, Metric) and not compared.higher_is_better
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features of all candidates, each compared with the others of its source; shape (candidates, 5)."""
+        """Features of all candidates, each compared with the other candidates of its source; shape (candidates, 5)."""
         if self.trust == "data" and self.learnt is None:
             raise self.unfitted()
         result = np.zeros((len(dataset), len(COLUMNS)))

@@ -1,4 +1,4 @@
-"""Sources with so many candidates that not all are compared with each other."""
+"""Consensus of sources with too many candidates to compare all pairs."""
 
 from __future__ import annotations
 

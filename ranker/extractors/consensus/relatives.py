@@ -1,4 +1,4 @@
-r"""Which voters are relatives, from how like each other they are: so that a vote does not grow by copying.
+r"""Detection of related voters by their similarity, so that a vote does not grow by copying.
 
 Let :math:`s_{jk}` be how like voters j and k are on the mean. If they translate independently, both are alike only as
 far as both come near to what is right, and the likeness is a product of two terms, one for each:
@@ -34,7 +34,7 @@ _LEAST = 1e-3
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
-    """Return how much voters are relatives, K, given their mean similarities and which are `known`, all (..., n, n)."""
+    """Relation K of voters, given their mean similarities and the mask `known` of similarities, all (..., n, n)."""
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))

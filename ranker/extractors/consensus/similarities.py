@@ -1,4 +1,4 @@
-"""How like the candidates of a source are to each other, all pairs, in batches, by any metric.
+"""Similarities of all pairs of candidates of a source, in batches, by any metric.
 
 Minimum Bayes risk decoding (Kumar and Byrne 2004) and the features of `consensus` are sums over these similarities.
 """
@@ -17,21 +17,21 @@ from ranker.extractors.base import Metric
 from ranker.text.text_pairs import TextPairs, references_alone
 
 PAIRS = 100_000
-"""Pairs that are scored at once, which bounds the memory."""
+"""Number of pairs scored at once, which bounds the memory."""
 
 
 class Similarity(Protocol):
-    """What compares candidates with each other."""
+    """A comparison of candidates with each other."""
 
     def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
-        """Return what compares, after it learnt from the candidates in `rows` as references, if it must."""
+        """Return the comparison, fitted on the candidates in `rows` as references if it must learn."""
 
     @property
     def compares_both(self) -> bool:
-        """Whether both directions of a pair come from one comparison."""
+        """True if both directions of a pair come from one comparison."""
 
     def compare(self, pairs: TextPairs) -> Sequence[FloatArray]:
-        """Return how like the first text of every pair is to the second, then the reverse if it `compares_both`."""
+        """Similarity of the first text of every pair to the second, then the reverse if it `compares_both`."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class MetricSimilarity:
     metric: Metric
 
     def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
-        """Let a metric that learns from whatever is ranked learn from `rows` as references."""
+        """Fit a metric of scope ``ranked`` on the candidates in `rows` as references, and return the comparison."""
         if self.metric.fit_scope != "ranked":
             return MetricSimilarity(self.metric.fit_ranked(texts))
         return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
 
     @property
     def compares_both(self) -> bool:
-        """Whether the metric's statistics can be turned round."""
+        """True if the metric's statistics can be exchanged between the two texts of a pair."""
         return self.metric.swapped_statistics(np.zeros((1, self.metric.width))) is not None
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores, in both directions if the statistics can be turned round."""
+        """Return the scores, in both directions if the statistics can be exchanged."""
         statistics, sign = self.metric.pair_statistics(pairs), 1.0 if self.metric.higher_is_better else -1.0
         directions = (statistics, self.metric.swapped_statistics(statistics))
         return [sign * self.metric.score(each) for each in directions if each is not None]

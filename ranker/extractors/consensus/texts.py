@@ -15,13 +15,13 @@ from ranker.extractors.consensus.similarities import Similarities
 
 @dataclass(frozen=True, eq=False)
 class SourceTexts:
-    """Texts of the candidates of every source, each text of a source once; `row` is that of every candidate."""
+    """Distinct texts of the candidates of every source; `row` maps each candidate to its text."""
 
     texts: Dataset
     row: Int64Array
 
     def of(self, sources: BoolArray) -> Dataset:
-        """Return the texts of the sources in the mask `sources`; the others stay without."""
+        """Return the texts of the sources in the mask `sources`; other sources have no texts."""
         if sources.all():
             return self.texts
         return self.texts.select_candidates(sources[self.texts.candidate_source])
@@ -40,7 +40,7 @@ def source_texts(dataset: Dataset) -> SourceTexts:
 
 @view
 def canonical_order(dataset: Dataset) -> Int64Array:
-    """Return the candidates by source, and those of a source in an order that only texts and systems decide.
+    """Return the candidates by source, ordered within a source by texts and systems only.
 
     Sums over the candidates of a source are taken in this order, so that they are the same in whatever order the
     candidates come.
@@ -59,7 +59,7 @@ class SourceGroup:
 
 
 def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[SourceGroup]:
-    """Yield the sources in the mask `sources`, given the `similarities` of their different texts."""
+    """Yield groups of the sources in the mask `sources`, given the `similarities` of their distinct texts."""
     sizes = np.diff(dataset.candidate_offsets)
     texts, order = source_texts(dataset), canonical_order(dataset)
     first = texts.texts.candidate_offsets[:-1]

@@ -10,7 +10,7 @@ COLUMNS = ("mean", "distinct", "near", "weighted", "diverse")
 WORDING = "chrf"
 """By this similarity of their wording, candidates are found to be copies for ``diverse``."""
 _COPY = 8
-"""Power of the likeness of wording by which a vote is shared: .02 of it at .6, .4 at .9, all of it for a copy."""
+"""Exponent of text similarity in sharing a vote: a share of .02 at similarity .6, .4 at .9, and 1 for a copy."""
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
@@ -72,6 +72,6 @@ def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> Flo
 
 
 def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return weighted means over voters, (..., j, i) to (..., i); 0 where nothing has weight."""
+    """Weighted means over voters, (..., j, i) to (..., i); 0 where the total weight is 0."""
     total = weight.sum(axis=-2)
     return np.asarray(np.divide((similarity * weight).sum(axis=-2), total, out=np.zeros(total.shape), where=total > 0))

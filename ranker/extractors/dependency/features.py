@@ -56,13 +56,13 @@ class DependencyStructure(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``ds.TYPE.LEVEL`` for every type and level, then ``ds.TYPE.LEVEL.f1`` if asked for."""
+        """``ds.TYPE.LEVEL`` for every type and level, then ``ds.TYPE.LEVEL.f1`` if `f1` is set."""
         counts = [f"{self}.{kind}.{level}" for kind in TYPES for level in LEVELS]
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
     @property
     def english_options(self) -> tuple[str, ...]:
-        """The parser, if it is the one that ships."""
+        """The parser, if it is the included one."""
         return ("parser",) if self.parser == SHIPPED else ()
 
     def signed(self) -> dict[str, object]:

@@ -11,7 +11,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts, distinct_sentences, t
 
 
 def parser_signature(parser: str) -> str:
-    """Return the digest of the parser, as signatures give it; its name may stand for another one elsewhere."""
+    """Return the digest of the parser for signatures, because its name may denote another parser elsewhere."""
     return digest(origin_of(parser))[:8]
 
 

@@ -130,7 +130,7 @@ def _codes(names: tuple[str, ...], wanted: tuple[str, ...]) -> list[int]:
 
 
 def _first_child(parses: Parses, head: Int64Array, label: str) -> Int64Array:
-    """Return the column position of every word's first child of this label, -1 where there is none."""
+    """Position of every word's first child with the relation `label`, -1 for words without such a child."""
     child = np.full(len(head), -1, dtype=np.int64)
     children = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))
     child[head[children[::-1]]] = children[::-1]

@@ -18,11 +18,10 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 _TOP = np.uint64(BLOCK - 1)
 _LONG = 2048
-"""Longest reference whose bits are kept for all words at once."""
+"""Longest reference for which the bits of all words are kept at once."""
 
 
 def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list[int], list[int]]:
-    """Return what `number_locally` does, as lists."""
     first: dict[int, int] = {}
     reference_numbers = [first.setdefault(word, at) for at, word in enumerate(reference.tolist())]
     return [first.get(word, len(reference_numbers)) for word in candidate.tolist()], reference_numbers
@@ -30,7 +29,7 @@ def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list
 
 @kernel(plain=_number_in_lists)
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Return both sequences with words numbered by where they first stand in `reference`."""
+    """Number the words of both sequences by their first position in `reference`."""
     size = len(reference)
     reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
@@ -50,7 +49,7 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
 
 
 def _masks_as_integers(reference: list[int]) -> list[int]:
-    """Return what `position_masks` does, with one integer for each word."""
+    """Masks as of `position_masks`, one integer per word."""
     masks = [0] * (len(reference) + 1)
     for at, word in enumerate(reference):
         masks[word] |= 1 << at
@@ -83,7 +82,7 @@ def _advance_block(
 
 
 def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
-    """Return what `masked_distance` does, with one integer for all words of the reference."""
+    """Distance as of `masked_distance`, with the bits of all reference words in one integer."""
     every = (1 << size) - 1
     above, below = every, 0
     for word in words:
@@ -121,9 +120,9 @@ def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
 
 @kernel
 def _long_distance(candidate: Int32Array, reference: Int32Array) -> int:
-    """Return what `masked_distance` does, for 64 words of the reference after the other.
+    """Distance as of `masked_distance`, in blocks of 64 reference words.
 
-    It keeps two numbers for a word of the candidate, and no bits of all words of the reference for each of its words.
+    It keeps two numbers per candidate word, instead of bits of all reference words per distinct word.
     """
     size = len(reference)
     masks = np.zeros(max(candidate.max(), reference.max()) + 1, dtype=np.uint64)

@@ -29,7 +29,7 @@ _MOST_SHIFTS_TRIED = 1000
 
 
 class Limits(NamedTuple):
-    """Which search, and the limits that prune it."""
+    """The search program, and the limits that prune its search."""
 
     search: int
     beam: int
@@ -53,13 +53,13 @@ class ShiftSearch(NamedTuple):
     lacking: int
     """Candidate words that are not in the reference."""
     fewest: int
-    """Edits that no shift can save: the distance between the two as bags of words."""
+    """Edits that no shift can save: the distance between the two texts as bags of words."""
     alignment: EditAlignment
     limits: Limits
 
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Return what `_start_search` does, with lists in place of arrays but for the operations."""
+    """Start a search as `_start_search` does, with lists instead of arrays except for the operations."""
     search: Any = source_of(_start_search)(candidate, reference, limits)
     operations, *others = search.alignment
     alignment = EditAlignment(operations, *(part.tolist() for part in others))
@@ -103,7 +103,7 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 @kernel
 def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
-    """Tell whether the program's pruning certainly keeps a best path of the exact `distance`."""
+    """True if the program's pruning certainly keeps a best path of the exact `distance`."""
     limits = search.limits
     if limits.search == TERCOM:
         # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
@@ -114,7 +114,7 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
 
 
 def _realign_on_integers(search: ShiftSearch) -> None:
-    """Do what `_realign` does where all best paths are kept, from the differences between neighbouring cells."""
+    """Realign as `_realign` does where all best paths are kept, from differences between neighbouring cells."""
     words, reference, alignment = search.words, search.reference, search.alignment
     column, row = len(words), len(reference)
     every = (1 << row) - 1
@@ -158,7 +158,7 @@ def _realign(search: ShiftSearch) -> None:
 
 @kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
-    """Return the program's pruned distance of `words`; one of more than `worst` may be too small.
+    """Pruned distance of `words`; a distance above `worst` may be too small.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
@@ -167,7 +167,6 @@ def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
 
 
 def _shift_on_lists(words: list[int], trial: list[int], start: int, size: int, target: int) -> None:
-    """Do what `_shift` does."""
     first, middle, last = (target, start, start + size) if target < start else (start, start + size, target)
     trial[:] = words[:first] + words[middle:last] + words[first:middle] + words[last:]
 
@@ -189,7 +188,7 @@ def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: 
 
 @kernel
 def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
-    """Return how many words from `start` are those of the reference from `at`, up to `longest`."""
+    """Number of words from `start` that equal the words of the reference from `at`, up to `longest`."""
     size = 0
     most = min(longest, len(words) - start, len(reference) - at)
     while size < most and words[start + size] == reference[at + size]:
@@ -199,13 +198,13 @@ def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, l
 
 @kernel
 def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
-    """Tell whether tercom moves the words from `start` to `stop` to word `place`."""
+    """True if tercom moves the words from `start` to `stop` to word `place`."""
     return (place < start or place >= stop) and abs(place - start) <= max_distance
 
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Return how many words from each on tercom tries to move; fill `runs` by word and reference position."""
+    """Number of words that tercom tries to move from each position; fill `runs` by word and reference position."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)

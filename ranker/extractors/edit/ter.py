@@ -29,7 +29,7 @@ PUNCTUATION = '.,?:;!"()'
 
 
 def fewest_edits(batch: TokenBatch, pairs: ReferencePairs, edits: npt.ArrayLike) -> FloatArray:
-    """Return the fewest edits against any reference beside the average length of the references."""
+    """Fewest edits against any reference, and the average length of the references, shape (candidates, 2)."""
     size = len(batch.candidate)
     fewest = np.full(size, np.inf)
     np.minimum.at(fewest, pairs.candidate, np.asarray(edits, dtype=np.float64))
@@ -97,11 +97,11 @@ class TranslationEditRate(Metric):
                 raise OptionError(f"ter[{option}={value}]: expected a whole number from {lowest} to {highest:,}")
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
+        """Note that the tokenizer cannot split the references of `dataset` into words, or None."""
         return tokenizer_note(dataset, self.tokenizer, asian="tercom-asian")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature of the same scores, or None: with its search, limits and words only."""
+        """Return sacreBLEU's signature of the same scores, or None if search, limits or words are not sacreBLEU's."""
         limits = (self.search, self.beam or _BEAMS["sacrebleu"], self.max_distance, self.max_size)
         if limits != ("sacrebleu", _BEAMS["sacrebleu"], 50, 10) or self.tokenizer != "none":
             return None
@@ -134,7 +134,7 @@ class TranslationEditRate(Metric):
 
 
 def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
-    """Remove the characters `marks` from all words, and words of nothing else."""
+    """Remove the characters `marks` from all words, and words that consist of these characters."""
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(word.translate(removed), len(numbers)) for word in segments.vocabulary]

@@ -29,7 +29,7 @@ MOST_TOKENS = 100_000
 
 @dataclass(frozen=True)
 class ReferenceErrorRate(Metric):
-    """Errors against the reference with the lowest rate over its length: what WER and PER share."""
+    """Base of WER and PER: errors against the reference with the lowest rate, over its length."""
 
     family = "words"
     higher_is_better: ClassVar[bool] = False

@@ -106,7 +106,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Enough references to learn from, or none for a model of a file."""
+        """Enough references to learn from, or no references for a model in a file."""
         return dataclasses.replace(super().needs, references=ENOUGH_REFERENCES if self.model is None else 0)
 
     @property
@@ -116,7 +116,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The log perplexity, then what was asked for."""
+        """The log perplexity, then the optional columns ``oov`` and ``match``."""
         more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
         return (str(self), *more)
 
@@ -127,7 +127,7 @@ class Perplexity(FittedExtractor):
 
     @property
     def english_options(self) -> tuple[str, ...]:
-        """The language model, and the parser that parts of speech come from, if they are those that ship."""
+        """The language model, and the parser for parts of speech, if they are the included ones."""
         parser = self.unit == "tags" and self.parser == SHIPPED
         return (*(("model",) if self.model == SHIPPED else ()), *(("parser",) if parser else ()))
 
@@ -148,7 +148,7 @@ class Perplexity(FittedExtractor):
         return self.model not in (None, SHIPPED) and kenlm_files.load(str(self.model)).closed
 
     def check_ready(self) -> None:
-        """Raise an error if kenlm is missing, or the model is not of the order that was asked for."""
+        """Raise an error if kenlm is missing, or the order of the model is not `order`."""
         if self.model is None:
             return
         order = self._frozen().order
@@ -157,12 +157,12 @@ class Perplexity(FittedExtractor):
             raise DataError(what, file=display_name(self.model))
 
     def _frozen(self) -> CountsModel | kenlm_files.KenlmModel:
-        """Return the language model that learns from nothing here."""
+        """Return the pre-trained language model."""
         assert self.model is not None
         return included_model(self.unit) if self.model == SHIPPED else kenlm_files.load(self.model)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Say so if the words of `dataset` are hardly known to the model in a file, or made in another way."""
+        """Note that the words of `dataset` are hardly known to the model in a file, or are tokenised in another way."""
         if self.model is None:
             return None
         self.check_ready()
@@ -201,7 +201,7 @@ class Perplexity(FittedExtractor):
         return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` leaves nothing out for data not learnt from."""
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` has no effect on data not learnt from."""
         batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
@@ -217,7 +217,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
+        """Score references by the model without the reference, or with `leave_out` without those of its source."""
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()

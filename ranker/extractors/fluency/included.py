@@ -13,7 +13,7 @@ from ranker.storage.model_files import array_digest, read_arrays
 
 DIRECTORY = "lm-en"
 TOKENIZER = "13a"
-"""How the words of the model of words were made; they are lower-cased."""
+"""Tokenizer of the model of words, which are lower-cased."""
 Unit = Literal["words", "tags"]
 
 

@@ -22,7 +22,7 @@ from ranker.text.tokens import Tokenizer, tokenise
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What was learnt from a text, besides the file."""
+    """Statistics of the training of a language model on a text."""
 
     sentences: int
     tokens: int

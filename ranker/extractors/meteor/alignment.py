@@ -37,11 +37,11 @@ _WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8
 
 
 _PREFERENCE = itemgetter(0, 1, 2)
-"""What partial alignments on lists are sorted by."""
+"""Sort key of partial alignments on lists."""
 
 
 class SearchOptions(NamedTuple):
-    """How matches are chosen."""
+    """Options of the search for an alignment."""
 
     weights: FloatArray
     beam: int
@@ -50,7 +50,7 @@ class SearchOptions(NamedTuple):
 
 @kernel
 def _better(path: Int64Array, other: Int64Array) -> bool:
-    """Tell whether `path` beats `other`, without a draw."""
+    """True if `path` is better than `other`, not equal."""
     if path[_WEIGHT] != other[_WEIGHT]:
         return bool(path[_WEIGHT] > other[_WEIGHT])
     if path[_CHUNKS] != other[_CHUNKS]:
@@ -60,7 +60,7 @@ def _better(path: Int64Array, other: Int64Array) -> bool:
 
 @kernel
 def _keep(path: Int64Array, best_paths: Int64Array, count: int) -> int:
-    """Insert `path` into the best-first list `best_paths`, behind its equals; return the new length."""
+    """Insert `path` into the best-first list `best_paths`, after equal paths; return the new length."""
     place = count
     while place > 0 and _better(path, best_paths[place - 1]):
         place -= 1
@@ -98,7 +98,7 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
 
 @kernel
 def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
-    """Return what each match adds to the weight covered: both sides together, in thousandths."""
+    """Weight that each match covers: the words of both sides together, in thousandths."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
         weight = options.weights[matches[match, 3]]
@@ -115,7 +115,7 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
 
 
 def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> list[bool]:
-    """Return for every reference word whether `_undisputed` returns a match."""
+    """True for reference words for which `_undisputed` returns a match."""
     length = len(offsets) - 1
     in_candidate, in_reference = [0] * size, [0] * length
     for j in range(length):
@@ -264,7 +264,6 @@ def align(
 def _align_pairs_on_lists(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
-    """Return what `align_pairs` does, on lists."""
     stems = tables.words.stems
     chunks, counts, taken = [], [], []
     for first, second in pairs.tolist():
@@ -324,7 +323,7 @@ def alignment_statistics(
     is_function: BoolArray,
     options: SearchOptions,
 ) -> FloatArray:
-    """Align pairs of sentences and count what matched."""
+    """Statistics of the alignments of pairs of sentences, shape (pairs, STATISTICS)."""
     chunks, counts, matches = align_pairs(values, offsets, pairs, tables, options)
     functions = offsets_of(is_function[values])
     lengths = np.diff(offsets)[pairs]

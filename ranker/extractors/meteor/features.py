@@ -1,4 +1,4 @@
-"""Columns for learning: what METEOR's score is made of."""
+"""Features from the components of METEOR's score."""
 
 from __future__ import annotations
 

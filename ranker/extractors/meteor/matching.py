@@ -1,4 +1,4 @@
-"""What METEOR's matchers know of the words of a batch, as arrays, and the list of all matches of two sentences.
+"""Tables of the words of a batch for METEOR's matchers, and the list of all matches of two sentences.
 
 A match covers one word or, for paraphrases, several on either side. Modules are numbered exact 0, stem 1, synonym 2,
 paraphrase 3.
@@ -20,7 +20,7 @@ MODULES = ("exact", "stem", "synonym", "paraphrase")
 
 
 class MatchTables(NamedTuple):
-    """What matchers know of the words and phrases of a batch."""
+    """Tables of the words and phrases of a batch."""
 
     words: WordTables
     paraphrases: Paraphrases
@@ -34,7 +34,7 @@ def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32
 
 
 def words_alone_match(sentence: int, tables: MatchTables) -> bool:
-    """Return whether all matches with a reference, by its row, are of one word by its form or stem."""
+    """True if all matches with a reference, given by its row, are of single words by form or stem."""
     phrases = tables.paraphrases.sentence_offsets
     return not len(tables.words.synsets) and bool(phrases[sentence] == phrases[sentence + 1])
 

@@ -49,7 +49,7 @@ Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
 
 class Parts(NamedTuple):
-    """What a score is made of, each of shape (...): precision, recall, their weighted mean, and the penalty."""
+    """Components of a score, each of shape (...): precision, recall, their weighted mean, and the penalty."""
 
     precision: FloatArray
     recall: FloatArray
@@ -174,7 +174,7 @@ class Meteor(Metric):
         )
 
     def signed(self) -> dict[str, object]:
-        """Sign with all options in force: digests for files, ``auto`` for what follows the language."""
+        """Sign with all options in force: digests for files, ``auto`` for options that follow the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
@@ -205,12 +205,12 @@ class Meteor(Metric):
 
     @property
     def english_options(self) -> tuple[str, ...]:
-        """The stemmer and the function words, where they were named and are those of English."""
+        """The stemmer and the function words, where they are named and English."""
         named = {"stemmer": MODULES[STEM] in self.modules, "function_words": True}
         return tuple(option for option, used in named.items() if used and getattr(self, option) == "english")
 
     def note(self, dataset: Dataset) -> str | None:
-        """Say what is missing for `parity`, and if the language is another than it is taken for, or has no stemmer."""
+        """Note on resources missing for `parity`, and on a language that is not the assumed one or has no stemmer."""
         language = super().note(dataset) or english_note([self], dataset) or self._language_note(dataset)
         return join_notes([self._parity_note(), language])
 
@@ -250,7 +250,7 @@ class Meteor(Metric):
         return np.asarray(parts.mean * (1 - parts.penalty))
 
     def parts(self, statistics: npt.ArrayLike) -> Parts:
-        """Return what the score of statistics of shape (..., 27) is made of; all 0 where nothing matches."""
+        """Components of the score of statistics of shape (..., 27); all 0 where nothing matches."""
         rows = np.asarray(statistics, dtype=np.float64)
         numbers = self.parameter_numbers(rows)
         if numbers.size and numbers.min() == numbers.max():
@@ -351,11 +351,11 @@ class Meteor(Metric):
 
     @property
     def _fixed_language(self) -> str:
-        """The language that is named, English if none is."""
+        """Code of the named language, English if no language is named."""
         return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
 
     def _languages(self, dataset: Dataset) -> tuple[list[str], Int64Array]:
-        """Return the languages that translations are taken to be in, and which of them by source, shape (sources,)."""
+        """Assumed languages of the translations, and the index of each source's language, shape (sources,)."""
         sources = len(dataset.sources)
         if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
@@ -367,7 +367,7 @@ class Meteor(Metric):
     def _pairs_by_language(
         self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs
     ) -> Iterator[tuple[str, Int64Array, Int64Array, Int64Array]]:
-        """Yield a language, its pairs, their different (candidate, reference) sentences, and which of these each is."""
+        """Yield language, its pairs, their distinct (candidate, reference) sentences, and each pair's row in them."""
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)
         for number, language in enumerate(languages):
@@ -376,7 +376,7 @@ class Meteor(Metric):
             yield language, chosen, distinct, place.reshape(-1)
 
     def _stemmer(self, language: str) -> str | None:
-        """Return the name of the stemmer for `language`, None for none."""
+        """Name of the stemmer for `language`, or None."""
         if MODULES[STEM] not in self.modules.split("+"):
             return None
         return STEMMERS.get(language) if self.stemmer == AUTO else self.stemmer

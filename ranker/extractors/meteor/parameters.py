@@ -1,4 +1,4 @@
-"""METEOR's sets of parameters, and what it takes from the language of the translations."""
+"""METEOR's parameter sets, and its resources by language of the translations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STEMMERS = {
 }
 """Snowball stemmers (Porter 2001) by language."""
 FUNCTION_WORDS = {"cs": "czech", "de": "german", "en": "english", "es": "spanish", "fr": "french"}
-"""Lists of function words by language (`ranker.text.lexical.function_words`); others need none, see `RANKING`."""
+"""Lists of function words by language (`ranker.text.lexical.function_words`); others need no list, see `RANKING`."""
 
 
 def parameter_language(language: str) -> str:

@@ -20,7 +20,7 @@ from ranker.text.tokens import TokenisedTexts
 
 
 class Paraphrases(NamedTuple):
-    """Phrases of a paraphrase table where they occur in sentences, and which of them are paraphrases."""
+    """Phrases of a paraphrase table that occur in sentences, and the pairs of them that are paraphrases."""
 
     sentence_offsets: Int64Array
     occurrences: Int32Array

@@ -1,1 +1,1 @@
-"""What a candidate says otherwise than its reference."""
+"""Differences in meaning between a candidate and its reference."""

@@ -1,4 +1,4 @@
-"""Columns for learning: differences between near copies of a reference that change what it says."""
+"""Features of differences in meaning between a candidate and a reference that it nearly copies."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Mismatch(FittedExtractor):
 
 
 class _Texts:
-    """The texts of a data set, looked at only as far as they are near each other."""
+    """Texts of a data set, analysed only as far as they are near each other."""
 
     def __init__(self, batch: TokenBatch) -> None:
         self.batch = batch
@@ -105,7 +105,7 @@ class _Texts:
         return text_facts(tuple(self.batch.segments.words(sentence)))
 
     def nearest(self, candidate: int) -> tuple[int, Comparison] | None:
-        """Return the nearest reference of a candidate, from 1, and how the two compare; None if none is near."""
+        """Number of a candidate's nearest reference, from 1, and their comparison; None if no reference is near."""
         own = int(self.batch.candidate[candidate])
         found: list[tuple[float, int, int, Comparison]] = []
         for number, reference in enumerate(self.batch.references_of(candidate), 1):

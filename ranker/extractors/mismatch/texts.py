@@ -1,4 +1,4 @@
-"""Two texts compared for what they say otherwise: polarity, numbers, names, roles, the future, what is said twice."""
+"""Comparison of two texts by meaning: polarity, numbers, names, roles, the future, repeated words."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ _SCALES = {
 }
 _PERSONS = {form: case for case in ("i/me", "he/him", "she/her", "we/us", "they/them") for form in case.split("/")}
 _FAR, _NEAR = 0.94, 0.97
-"""Nearness up to which differences count nothing, and from which they count fully."""
+"""Nearness up to which differences have weight 0, and from which they have weight 1."""
 _MOST_EXPLAINED = 9
-"""Number of words that may belong to differences."""
+"""Largest number of words that may belong to differences."""
 _ALIKE = 0.95
-"""Share of the content words that two texts have in common if an exchange of words is to be one of roles."""
+"""Least share of common content words at which an exchange of words counts as one of roles."""
 _SHORTEST = 4
 """Length from which a word with a prefix of negation is looked for."""
 _LONGEST = 40
 """Characters of names that are compared."""
 _VARIANT = 0.6
-"""Similarity from which names may be spellings of one."""
+"""Least similarity at which two names count as spellings of one name."""
 _LONGEST_REPEATED = 6
 
 
 @dataclass(frozen=True, eq=False)
 class WordFacts:
-    """A word as it is compared."""
+    """A word with its attributes for comparisons."""
 
     lower: str
     stem: str
     spelled: bool
-    """Whether it has a letter or a digit."""
+    """True if the word has a letter or a digit."""
     content: bool
-    """Whether it is a word, a number included, and no function word."""
+    """True if it is a word or a number, and not a function word."""
     name: bool
-    """Whether it has a capital and is no title."""
+    """True if it has a capital and is not a title."""
     negates: bool
     opposites: frozenset[str]
     """Stems of its opposites."""
@@ -64,16 +64,16 @@ class WordFacts:
 
 @dataclass(frozen=True, eq=False)
 class TextFacts:
-    """A text as it is compared."""
+    """A text with its attributes for comparisons."""
 
     spelled: tuple[WordFacts, ...]
     """Its words, without punctuation."""
     stems: Counter[str]
-    """How often it has each stem, function words included."""
+    """Counts of its stems, function words included."""
     negations: int
     numbers: Counter[float]
     vague: frozenset[float]
-    """Numbers that may be no numbers, as in *one of us* and *a second*."""
+    """Numbers that may be other words, as in *one of us* and *a second*."""
     names: dict[str, str]
     tenses: Counter[str]
     repeated: tuple[str, ...]
@@ -162,7 +162,7 @@ def word_facts(word: str) -> WordFacts:
 
 
 def text_facts(words: tuple[str, ...]) -> TextFacts:
-    """Return what is compared of the words of a text."""
+    """Attributes of a text for comparisons, from its words."""
     facts, known = tuple(map(word_facts, words)), lists()
     lowers = [fact.lower for fact in facts]
     spelled = [fact for fact in facts if fact.spelled]
@@ -203,7 +203,7 @@ def _plain(word: str) -> str:
 
 
 def _numbers(facts: Iterable[WordFacts]) -> list[float]:
-    """Return the numbers of a text, those of several words as one."""
+    """Return the numbers of a text; several words may form one number."""
     found: list[float] = []
     joined = False
     for fact in facts:
@@ -246,7 +246,7 @@ def _repeated(lowers: list[str]) -> tuple[str, ...]:
 
 
 def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
-    """Return the content stems in order; those before and after the verb of a passive with an agent change places."""
+    """Return the content stems in order; a passive with an agent has the stems before and after its verb exchanged."""
     lowers, known = [fact.lower for fact in facts], lists()
     # the number of content words before each word
     before = [0, *itertools.accumulate(_ordered(fact) for fact in facts)]
@@ -285,14 +285,14 @@ def _ordered(fact: WordFacts) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a candidate says otherwise than a reference, by kind, and how near the two are in all other words."""
+    """Differences of a candidate from a reference by kind, and the nearness of the two in all other words."""
 
     differences: dict[str, list[str]]
     nearness: float
 
     @property
     def weight(self) -> float:
-        """How much the differences count: from 0 at `_FAR` to 1 at `_NEAR`."""
+        """Weight of the differences: from 0 at `_FAR` to 1 at `_NEAR`."""
         return min(1.0, max(0.0, (self.nearness - _FAR) / (_NEAR - _FAR)))
 
 

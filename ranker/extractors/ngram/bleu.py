@@ -84,7 +84,7 @@ class Bleu(Metric):
             raise OptionError(f"bleu[value={self.value}]: expected a positive number")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature of the same scores, or None: of order 4, and not of ``epsilon``."""
+        """Return sacreBLEU's signature of the same scores, or None for orders other than 4 and for ``epsilon``."""
         tokenizer = sacrebleu_tokenizer(self.resolved(dataset).tokenizer)
         if self.order != 4 or self.smoothing == "epsilon" or tokenizer is None:
             return None
@@ -115,7 +115,7 @@ class Bleu(Metric):
         ).astype(np.float64)
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
-        """Return the statistics of pairs, n-grams of every text counted once."""
+        """Return the statistics of pairs, counting the n-grams of every text once."""
         batch = token_batch(pairs.texts, self.tokenizer, lowercase=self.lowercase)
         return np.concatenate(
             [

@@ -100,7 +100,7 @@ class Chrf(Metric):
         return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
-        """Return the statistics of pairs, n-grams of every text counted once."""
+        """Return the statistics of pairs, counting the n-grams of every text once."""
         rows = []
         for part, order in self._parts(pairs.texts):
             candidate_totals, reference_totals = (
@@ -110,7 +110,7 @@ class Chrf(Metric):
         return np.concatenate(rows, axis=1)
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Exchange the n-grams of the two texts; with ``epsilon`` an order may count on one side only."""
+        """Exchange the n-grams of the two texts; None with ``epsilon``, where an order may count on one side only."""
         if self.epsilon:
             return None
         exchanged = pair_statistics.copy()
@@ -118,7 +118,7 @@ class Chrf(Metric):
         return exchanged
 
     def _parts(self, dataset: Dataset) -> list[tuple[TokenBatch, int]]:
-        """Return what n-grams are taken of, characters and words, and how long the n-grams are."""
+        """Batches of characters and of words, each with the largest order of its n-grams."""
         parts = [(token_batch(dataset, self.tokenizer, lowercase=self.lowercase), self.order)]
         if self.word_order:
             parts.append((token_batch(dataset, "chrf-words", lowercase=self.lowercase), self.word_order))
@@ -152,7 +152,7 @@ def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
 
 
 def _stacked(candidate_lengths: Int64Array, reference_lengths: Int64Array, matches: Int64Array) -> FloatArray:
-    """Return the statistics of pairs, given the lengths of both sides and the matches of every order."""
+    """Return the statistics of pairs from the lengths of both sides and the matches of every order."""
     shorter = np.arange(matches.shape[1])
     candidate_totals, reference_totals = (
         np.maximum(lengths[:, np.newaxis] - shorter, 0) for lengths in (candidate_lengths, reference_lengths)

@@ -1,4 +1,4 @@
-"""Columns for learning: what candidate and reference have in common, n-gram by n-gram, and their lengths."""
+"""Features of the n-grams that candidate and reference share, and of their lengths."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Unit = Literal["word", "character"]
 
 @dataclass(frozen=True)
 class NgramAgreement(FittedExtractor):
-    r"""Precision, recall and F score of the n-grams of every order, 3 columns an order, in [0, 1].
+    r"""Precision, recall and F score of the n-grams of every order, 3 columns per order, in [0, 1].
 
     .. math:: P_n = m_n / c_n, \quad R_n = m_n / r_n, \quad F_n = 2 m_n / (c_n + r_n)
 
     with :math:`m_n` clipped matches between the :math:`c_n` n-grams of the candidate and the :math:`r_n` of the
-    reference; of several references the one with the best :math:`F_n` counts, order by order. They are what BLEU
-    (Papineni et al. 2002), chrF (Popović 2015) and BEER (Stanojević and Sima'an 2014) are made of. Where neither side
-    has an n-gram they agree, and all three are 1; where one side has none they are 0.
+    reference; with several references each column takes its highest value. BLEU (Papineni et al. 2002), chrF (Popović
+    2015) and BEER (Stanojević and Sima'an 2014) are made of these scores. All three are 1 if neither side has an
+    n-gram, and 0 if only one side has n-grams.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class NgramAgreement(FittedExtractor):
     lowercase: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse options out of range and those that mean nothing together."""
+        """Refuse options out of range and options that cannot be combined."""
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
@@ -100,7 +100,7 @@ class NgramAgreement(FittedExtractor):
 
     @property
     def english_options(self) -> tuple[str, ...]:
-        """The parser, the stemmer or the function words, as far as they are used and those of English."""
+        """The parser, the stemmer or the function words, as far as they are used and English."""
         used = {
             "parser": self.unit == "tag" and self.parser == SHIPPED,
             "function_words": self.words in ("content", "function") and self.function_words == "english",
@@ -140,7 +140,7 @@ class NgramAgreement(FittedExtractor):
 
 @dataclass(frozen=True)
 class LengthRatio(FittedExtractor):
-    r"""How much shorter and how much longer than its reference a candidate is, 2 columns, from 0 upwards.
+    r"""Log ratios of the lengths of reference and candidate, for shorter and longer candidates, 2 columns, from 0 up.
 
     .. math:: \max\Bigl(0, \log \frac{r + 1}{c + 1}\Bigr), \quad \max\Bigl(0, \log \frac{c + 1}{r + 1}\Bigr)
 
@@ -155,8 +155,8 @@ class LengthRatio(FittedExtractor):
     tokenizer : str, default "13a"
         For words.
     against : {"references", "candidates"}, default "references"
-        What lengths are compared with. The candidates are the others of the source that are no references; a candidate
-        without others gets 0.
+        Texts whose lengths are compared with. Candidates are the other candidates of the source, without references; a
+        candidate without other candidates gets 0.
 
     Notes
     -----
@@ -170,13 +170,13 @@ class LengthRatio(FittedExtractor):
     against: Literal["references", "candidates"] = "references"
 
     def __post_init__(self) -> None:
-        """Refuse options that mean nothing together."""
+        """Refuse options that cannot be combined."""
         if self.unit == "character" and self.tokenizer != "13a":
             raise OptionError(f"{self}: the option tokenizer does not apply to characters")
 
     @property
     def needs(self) -> Needs:
-        """A reference, or three candidates if lengths are compared with those of the others."""
+        """A reference, or three candidates if lengths are compared with those of other candidates."""
         return Needs() if self.against == "references" else Needs(references=0, candidates=3, other_candidates=True)
 
     @property
@@ -190,7 +190,7 @@ class LengthRatio(FittedExtractor):
         return self.columns
 
     def signed(self) -> dict[str, object]:
-        """Sign with what lengths are compared with where that is not the references."""
+        """Omit `against` from the signature if it is ``references``."""
         return {"against": None} if self.against == "references" else {}
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -202,7 +202,7 @@ class LengthRatio(FittedExtractor):
 
 
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
-    """Return the mean length of the other candidates of the source, those marked as references left out."""
+    """Mean length of the other candidates of the source, without candidates that are references."""
     lengths = batch.candidate_lengths.astype(np.float64)
     counted = ~dataset.candidates["is_reference"].to_numpy(bool)
     number, total = (

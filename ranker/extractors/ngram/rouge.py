@@ -21,14 +21,14 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True)
 class _Rouge(SentenceMean):
-    """What the members of the family share: the best reference, and means over segments."""
+    """Base of the ROUGE metrics: choice of the best reference, and means over segments."""
 
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
     best_by: Literal["measure", "recall"] = "measure"
     most_tokens: ClassVar[int] = 0
-    """Longest texts that it ends with, 0 for any."""
+    """Maximum number of tokens of a text that is not refused, 0 for no limit."""
 
     @abstractmethod
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
@@ -151,7 +151,7 @@ class RougeW(_Rouge):
 
 @dataclass(frozen=True)
 class RougeS(_Rouge):
-    """Pairs of words in order, with gaps, matched over those of candidate and reference, in [0, 1].
+    """ROUGE-S: matched pairs of words in order, with gaps, over the pairs of candidate and reference, in [0, 1].
 
     Lin (2004), section 5. Of several references the best one counts (`best_by`); a corpus scores the mean of its
     segments. Without pairs on either side 0.

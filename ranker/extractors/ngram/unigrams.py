@@ -30,7 +30,7 @@ class BestMatch(Metric):
 
     @abstractmethod
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> npt.NDArray[Any]:
-        """Return how much of every candidate matches in each of its references, in words, shape (pairs,)."""
+        """Number of words of every candidate that match in each of its references, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return match size, candidate length and length of the best reference, shape (candidates, 3)."""

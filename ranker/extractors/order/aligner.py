@@ -80,7 +80,7 @@ def align_texts(
 
 
 def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float = THRESHOLD) -> Alignments:
-    """Align every reference and every candidate with its source; each different pair of sentences once."""
+    """Align every reference and every candidate with its source; each distinct pair of sentences once."""
     tokenizer, lowercase = _text(model)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
@@ -128,7 +128,7 @@ def _align(
 
 
 def _distinct(source: Int64Array, translation: Int64Array) -> tuple[tuple[Int64Array, Int64Array], Int64Array]:
-    """Return the different pairs, by source and translation, and which of them each pair is."""
+    """Return the distinct pairs of source and translation, and the index of each pair among them."""
     size = int(translation.max(initial=0)) + 1
     keys, which = np.unique(source * size + translation, return_inverse=True)
     return (keys // size, keys % size), which

@@ -1,4 +1,4 @@
-"""LRscore (Birch and Osborne 2011): word order from alignments with the source, and a lexical score beside it."""
+"""LRscore (Birch and Osborne 2011): word order from alignments with the source, combined with a lexical score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Distance = Literal["hamming", "kendall_sqrt"]
 
 @dataclass(frozen=True)
 class LRscore(Metric):
-    r"""LRscore, a lexical score and one of word order side by side, in [0, 1] if the lexical score is.
+    r"""LRscore, a weighted mean of a word-order score and a lexical score, in [0, 1] if the lexical score is.
 
     .. math:: \alpha R + (1 - \alpha) L, \quad R = \frac{1}{|S|} \sum_{s \in S} d_s BP_s, \quad
               BP = \exp(\min(0, 1 - r / c))
@@ -85,7 +85,7 @@ class LRscore(Metric):
     lowercase: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse options out of range and lexical metrics that are none."""
+        """Refuse options out of range and invalid lexical metrics."""
         for option in ("alpha", "theta"):
             value = getattr(self, option)
             if value is not None and not 0 <= value <= 1:
@@ -128,12 +128,12 @@ class LRscore(Metric):
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
+        """``ranked`` if alpha or the lexical metric is learnt from the references of the ranked data."""
         return self._lexical_metric.fit_scope if self.theta is None else "ranked"
 
     @property
     def needs(self) -> Needs:
-        """What the lexical metric needs, and all sources if alpha is learnt from the order of all references."""
+        """Requirements of the lexical metric, and all sources if alpha is learnt from the order of all references."""
         needs = super().needs.union(self._lexical_metric.needs)
         return dataclasses.replace(needs, other_sources=needs.other_sources or self.theta is not None)
 
@@ -147,11 +147,11 @@ class LRscore(Metric):
 
     @property
     def width(self) -> int:
-        """Three of the order, and those of the lexical metric."""
+        """Number of statistics: three of word order, and the number of the lexical metric."""
         return 3 + self._lexical_metric.width
 
     def fit(self, dataset: Dataset) -> LRscore:
-        """Learn alpha of every language pair if there is a theta, and what the lexical metric learns."""
+        """Learn alpha of every language pair if `theta` is set, and fit the lexical metric."""
         if self.fit_scope == "none":
             return self
         alphas = {}
@@ -196,7 +196,7 @@ class LRscore(Metric):
 
 @dataclass(frozen=True)
 class FittedLRscore(LRscore):
-    """`LRscore` with what it learnt: alpha by language pair if it has a theta, and its lexical metric, fitted."""
+    """`LRscore` with its learnt state: alpha by language pair if it has a theta, and the fitted lexical metric."""
 
     alphas: Mapping[str, float] = notation.learnt()
     fitted_lexical: Metric = notation.learnt()

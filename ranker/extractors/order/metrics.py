@@ -51,7 +51,7 @@ def word_permutations(
 
 
 def alignment_signed(alignment: str) -> dict[str, object]:
-    """Return what a signature says beside the name of an alignment: METEOR's depends on which WordNet is installed."""
+    """Parts of a signature for an alignment besides its name: METEOR's depends on the installed WordNet."""
     if alignment != "meteor":
         return {}
     wordnet = optional_wordnet("auto", Meteor.name)
@@ -60,7 +60,7 @@ def alignment_signed(alignment: str) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class PermutationMetric(SentenceMean):
-    """What all metrics of permutations share; `Kendall` documents the options."""
+    """Base of the metrics of permutations; `Kendall` documents the options."""
 
     family = "word order"
     alignment: OrderAlignment = "isozaki"
@@ -83,7 +83,7 @@ class PermutationMetric(SentenceMean):
         return alignment_signed(self.alignment)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return what there is to know about METEOR's alignment."""
+        """Return the note on the tokenizer, or METEOR's note on its alignment, or None."""
         return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
@@ -208,7 +208,7 @@ class Ulam(PermutationMetric):
 
 @dataclass(frozen=True)
 class Fuzzy(PermutationMetric):
-    r"""How few chunks in order the permutation falls into, in [0, 1].
+    r"""Fuzzy score of the permutation, higher for fewer chunks in order, in [0, 1].
 
     .. math:: 1 - (\mathrm{chunks} - 1) / (n - 1)
 

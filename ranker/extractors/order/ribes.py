@@ -66,7 +66,7 @@ def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tupl
 
 @dataclass(frozen=True)
 class _RankCorrelation(SentenceMean):
-    """What NKT and NSR share: options and how they modify the correlation."""
+    """Base of NKT and NSR: options, and the factors that they apply to the correlation."""
 
     precision: float = 0.0
     f: float = 0.0

@@ -1,4 +1,4 @@
-"""Scores of permutations, over batches of them: how near an order of words is to the reference's.
+"""Scores of batches of permutations: nearness of an order of words to the reference's order.
 
 A permutation p of 0..n-1 gives the reference's position for each position; the identity is the same order. All scores
 are 1 for the identity and lie in [0, 1], but for `pet_flat`, which can be negative, and scores of trees with a positive
@@ -50,7 +50,7 @@ def _longest(offsets: Int64Array) -> int:
 
 @kernel
 def _longest_increasing(permutation: Int64Array, ends: Int64Array) -> int:
-    """Return the length of the longest increasing subsequence; ``ends[k]`` is the lowest end of those of k + 1."""
+    """Length of the longest increasing subsequence; ``ends[k]`` is the lowest end of subsequences of length k + 1."""
     longest = 0
     for value in permutation:
         low, high = 0, longest

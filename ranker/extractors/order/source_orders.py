@@ -36,7 +36,7 @@ class SourceOrders:
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
 
     def monotonicity(self, dataset: Dataset) -> dict[str, float]:
-        """Return how monotone the references of every language pair are: the mean of their d_k to the source order.
+        """Monotonicity of the references of every language pair: the mean of their d_k to the source order.
 
         Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
         pair without references has 1.
@@ -86,7 +86,7 @@ def bilingual_orders(
 
 
 def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
-    """Say which translation is the first without an alignment, and what to do."""
+    """Make the error that names the first translation without an alignment, and the remedy."""
     if alignments.candidates_given.all():
         rows, row, name = dataset.references, int(np.argmin(alignments.references_given)), "a reference"
     else:
@@ -100,7 +100,7 @@ def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
 
 
 def _completed(dataset: Dataset, alignments: Alignments, aligner: str, tokenizer: Tokenizer) -> Alignments:
-    """Return `alignments` with what the aligner finds for the translations that have no alignment."""
+    """Complete `alignments` with links by the aligner, for translations without an alignment."""
     pairs = dataset.language_pairs
     if len(pairs) > 1:
         raise DataError(

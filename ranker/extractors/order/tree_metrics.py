@@ -13,7 +13,7 @@ from ranker.extractors.order.scores import permutation_scores
 
 @dataclass(frozen=True)
 class TreeMetric(PermutationMetric):
-    """What the recursive scores of trees share; `CanonicalTree` documents the options."""
+    """Base of the recursive scores of trees; `CanonicalTree` documents the options."""
 
     beta: float = 0.6
     gamma: float = 0.0
@@ -89,7 +89,7 @@ class Forest(TreeMetric):
 
 @dataclass(frozen=True)
 class TreeArity(PermutationMetric):
-    r"""How narrow the permutation tree is on average, in [0, 1].
+    r"""Narrowness of the permutation tree on average, in [0, 1].
 
     .. math:: (n - \mathrm{mean\ arity}) / (n - 2)
 
@@ -102,7 +102,7 @@ class TreeArity(PermutationMetric):
 
 @dataclass(frozen=True)
 class TreeMaximalArity(PermutationMetric):
-    r"""How narrow the widest node of the permutation tree is, in [0, 1].
+    r"""Narrowness of the widest node of the permutation tree, in [0, 1].
 
     .. math:: (n - \mathrm{largest\ arity}) / (n - 2)
 
@@ -115,7 +115,7 @@ class TreeMaximalArity(PermutationMetric):
 
 @dataclass(frozen=True)
 class TreeSize(PermutationMetric):
-    r"""How many nodes the permutation tree has, of the most it could have, in [0, 1].
+    r"""Number of nodes of the permutation tree, as a share of the largest possible number, in [0, 1].
 
     .. math:: (\mathrm{nodes} - 1) / (n - 2)
 
@@ -128,7 +128,7 @@ class TreeSize(PermutationMetric):
 
 @dataclass(frozen=True)
 class ForestSize(PermutationMetric):
-    r"""How many permutation trees the forest holds, of the most it could hold, in [0, 1].
+    r"""Number of permutation trees in the forest, as a share of the largest possible number, in [0, 1].
 
     .. math:: (\mathrm{trees} - 1) / (C_{n-1} - 1)
 

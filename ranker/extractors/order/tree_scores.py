@@ -35,13 +35,13 @@ from ranker.extractors.order.tree_parser import INVERTED, LEAF, MONOTONE, PRIMAL
 from ranker.storage.kernels import kernel
 
 CANONICAL, FLAT, VITERBI, FOREST = 0, 1, 2, 3
-"""Which trees are scored."""
+"""Kinds of trees that are scored."""
 
 _NEGLIGIBLE = 1e-18
 
 
 class TreeTables(NamedTuple):
-    """Constants of one beta for runs of up to n parts; those that a kind of tree has no use for are empty."""
+    """Constants of one beta for runs of up to n parts; arrays that a kind of tree does not use are empty."""
 
     paths: FloatArray
     """F(l, a) 2**l / 4**a at [a, l], shape (n, terms)."""
@@ -179,10 +179,10 @@ def raw_value(nodes: Nodes, count: int, trees: int, beta: float, gamma: float, t
 
 
 class Shape(NamedTuple):
-    """What the trees of a forest have in common."""
+    """Properties that all trees of a forest share."""
 
     n_inner: int
-    """Inner nodes of any one of the trees, whose runs are binary."""
+    """Number of inner nodes of any of the trees, whose runs are binary."""
     arities: int
     """Sum of their numbers of children."""
     widest: int
@@ -211,6 +211,6 @@ def forest_shape(nodes: Nodes, count: int, log_catalan: FloatArray) -> Shape:
 
 
 def log_catalan(length: int) -> FloatArray:
-    """Return the logarithms of the numbers of binary trees with 0..`length` leaves, those with none or one being 0."""
+    """Logarithms of the numbers of binary trees with 0..`length` leaves, 0 for no leaf and for one leaf."""
     leaves = np.arange(2, length + 1)
     return np.concatenate([[0.0, 0.0], np.cumsum(np.log((4 * leaves - 6) / leaves))])[: length + 1]

@@ -1,4 +1,4 @@
-"""Columns for learning: what candidate and reference have in common once words may stand for one another."""
+"""Features of the words that candidate and reference share, substituted words included."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ STATE = {
 
 @dataclass(frozen=True, eq=False)
 class LearntSubstitutions:
-    """What `Paraphrase.fit` learns."""
+    """Learnt state of `Paraphrase`: words, their frequencies, and the table of substitutions."""
 
     words: list[str]
     texts: Int32Array
@@ -77,7 +77,7 @@ class LearntSubstitutions:
 
 @dataclass(frozen=True)
 class Paraphrase(Extractor):
-    r"""Precision, recall and F of words, of which some stand for others; the table is learnt in training, 10 columns.
+    r"""Precision, recall and F of words with substitutions, by a table that is learnt in training, 10 columns.
 
     Words match one to one: first equal forms, then equal Snowball stems (Porter 2001), each with the nearest free word
     of the reference by relative position; both count 1. Words left over match by a table of substitutions, the most
@@ -150,7 +150,7 @@ class Paraphrase(Extractor):
 
     @property
     def english_options(self) -> tuple[str, ...]:
-        """The stemmer and the function words, if they are those of English."""
+        """The stemmer and the function words, if they are English."""
         return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
 
     def fit(self, dataset: Dataset) -> FittedParaphrase:
@@ -158,7 +158,7 @@ class Paraphrase(Extractor):
         return self._knowing(_TrainingSentences.of(dataset, self).learn(self))
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedParaphrase, FloatArray]:
-        """Return what `fit` returns, and columns of training data, cross-fitted; shape (candidates, 10)."""
+        """Return the fitted extractor, and cross-fitted columns of the training data, shape (candidates, 10)."""
         training = _TrainingSentences.of(dataset, self)
         matrix = np.zeros((len(dataset), len(COLUMNS)))
         for fold in range(self.folds):
@@ -186,7 +186,7 @@ class Paraphrase(Extractor):
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Refuse: nothing matches before `fit`."""
+        """Raise an error: nothing matches before `fit`."""
         raise self.unfitted()
 
     def _knowing(self, learnt: LearntSubstitutions) -> FittedParaphrase:
@@ -204,7 +204,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         return self._columns(dataset, np.ones(len(dataset), dtype=bool))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return words, in how many references they stand, and the table."""
+        """Return the words, the number of references with each word, and the table."""
         learnt = self.learnt
         return {
             "words": np.frombuffer("\n".join(learnt.words).encode("utf-8", "surrogatepass"), dtype=np.uint8),
@@ -238,7 +238,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         return evidence
 
     def _columns(self, dataset: Dataset, rows: BoolArray) -> FloatArray:
-        """Return the columns of the candidates where the mask `rows` is true, shape (those, 10)."""
+        """Columns of the candidates in the mask `rows`, shape (candidates of the mask, 10)."""
         batch = token_batch(dataset, self.tokenizer, lowercase=True)
         segments = batch.segments
         pairs = reference_pairs(dataset)
@@ -291,7 +291,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
 
 @view
 def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> WordFacts:
-    """Return what is known of the words of `dataset`."""
+    """Stems of the words of `dataset`, and a mask of the words other than punctuation."""
     vocabulary = token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary
     stems = stem_numbers(vocabulary, str if stemmer == "none" else stemmer_of(stemmer))
     return WordFacts(stems, ~in_class(vocabulary, "punctuation"))
@@ -305,7 +305,7 @@ def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: LearntSubstitutions)
 
 @dataclass(frozen=True, eq=False)
 class _TrainingSentences:
-    """What there is to learn from a data set, sorted so that sums do not depend on the order of sources."""
+    """Training data of the table, sorted so that sums do not depend on the order of sources."""
 
     words: list[str]
     cooccurrences: Cooccurrences

@@ -1,4 +1,4 @@
-"""Words of a candidate and a reference side by side: equal ones first, then what may stand for what.
+"""Matching of the words of a candidate and a reference: equal words first, then substitutes.
 
 Words are matched one to one, a candidate's words in order, each with the nearest free word of the reference: first
 equal forms, then equal stems. Two words are near if their relative positions i/n and j/m are. What is left over are the
@@ -28,7 +28,7 @@ SUMS = 10
 
 
 class WordFacts(NamedTuple):
-    """What is known of the words of a vocabulary."""
+    """Stems of the words of a vocabulary, and a mask of the words that may be replaced."""
 
     stems: Int32Array
     replaceable: BoolArray
@@ -91,7 +91,7 @@ def _reach(size: int, length: int) -> float:
 
 @kernel
 def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
-    """Return a range of reference words that holds all those near candidate word `i`."""
+    """Return a range of reference words that contains all words near candidate word `i`."""
     centre = i / size
     return max(0, int((centre - reach) * length) - 1), min(length, int((centre + reach) * length) + 2)
 
@@ -213,7 +213,7 @@ def compare(
     weight: FloatArray,
     content: BoolArray,
 ) -> FloatArray:
-    """Match many pairs of sentences and sum up what matched."""
+    """Sums over the matched words of many pairs of sentences, shape (pairs, SUMS)."""
     sums = np.zeros((len(candidate), SUMS))
     for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]

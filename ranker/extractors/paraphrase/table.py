@@ -1,4 +1,4 @@
-"""Which word stands for which, learnt from what is left over when two sentences that say the same are matched.
+"""Table of word substitutions, learnt from the unmatched words of two sentences with the same meaning.
 
 Where a candidate and its reference agree but for a few words, those few likely say the same. So the *residual* words of
 both sides, which match nothing, are put together, each with all those near it, and the expectation-maximisation of IBM
@@ -28,7 +28,7 @@ START = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrences:
-    """Residual words of many pairs of sentences, each with those of the other side that are near it."""
+    """Residual words of many pairs of sentences, each with the nearby residual words of the other side."""
 
     first: Int32Array
     second: Int32Array
@@ -40,7 +40,7 @@ class Cooccurrences:
 
     @classmethod
     def of(cls, starts: Int64Array, places: Int32Array, closeness: Float32Array) -> Cooccurrences:
-        """Make them of `places`, shape (rows, 4): first and second word, and where they stand."""
+        """Make cooccurrences of `places`, shape (rows, 4): first and second word, and their positions."""
         keys = (places[:, 0].astype(np.int64) << 32) | places[:, 1]
         kinds, kind = np.unique(keys, return_inverse=True)
         return cls(
@@ -56,7 +56,7 @@ class Cooccurrences:
 
 @dataclass(frozen=True, eq=False)
 class Substitutions:
-    """Pairs of words, and how well one stands for the other."""
+    """Pairs of words, and the similarity of each pair."""
 
     first: Int32Array
     second: Int32Array
@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Return how often every pair of words is expected to go together, each word at a `place` coming from one other."""
+    """Expected count of every pair of words, where each word at a `place` comes from one other word."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:
@@ -132,7 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn which word stands for which; `pair_weight` weighs the pairs of sentences, 0 leaving one out."""
+    """Learn a table of substitutions; `pair_weight` weighs the pairs of sentences, 0 leaving a pair out."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

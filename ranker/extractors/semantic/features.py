@@ -28,9 +28,9 @@ from ranker.storage.row_cache import RowCache
 
 COLUMNS = ("precision", "recall", "f", "cosine")
 _ROUND = 400_000
-"""Characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
+"""Number of characters of texts that are encoded at once, about 4,000 sentences; a sub-word takes 1.5 kB."""
 _MATCHING = 2
-"""Raised where the last bits of the columns change, so that nothing else is taken from the cache."""
+"""Version of cached columns, raised where their last bits change."""
 STATE = {"encoder": ArrayRule("uint8", (32,))}
 """The arrays of `Semantic.state`."""
 
@@ -125,15 +125,15 @@ class Semantic(FittedExtractor):
         return join_notes(notes)
 
     def check_ready(self) -> None:
-        """Raise an error if the encoder or what runs it is missing, or the encoder is another than the model's."""
+        """Raise an error if the encoder or its runtime is missing, or the encoder is not that of the model."""
         self._encoder()
 
     def fit(self, dataset: Dataset) -> Semantic:
-        """Note which encoder it is; nothing else is learnt."""
+        """Record the digest of the encoder; nothing else is learnt."""
         return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
 
     def signature(self) -> str:
-        """Return the notation with all options, and the beginning of the encoder's digest once it is noted."""
+        """Return the notation with all options, and the beginning of the encoder's digest once it is recorded."""
         return super().signature() + (f"#{self.learnt[:8]}" if self.learnt else "")
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -172,7 +172,7 @@ class Semantic(FittedExtractor):
         return values
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return which word matched which, as ``word~match 0.87``: the candidate's words, then the other text's."""
+        """Matched words, as ``word~match 0.87``: the candidate's words, then the words of the other text."""
         encoder = self._encoder()
         _, targets = self._pairs(dataset, np.array([candidate]))
         target_texts = _texts(dataset, self.against)
@@ -259,7 +259,7 @@ class Semantic(FittedExtractor):
 
 
 def _version(package: str) -> str:
-    """Version of an installed package, so that what another version computed is not mixed with what this one does."""
+    """Version of an installed package, part of the cache key of its results; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -70,7 +70,7 @@ class WordMatch:
 
 
 def word_matches(text: TextVectors, other: TextVectors) -> list[WordMatch]:
-    """Return for each word of `text` what it matched in `other`, in order; nothing if one of them has no words."""
+    """Return the match in `other` of each word of `text`, in order; empty if one of the texts has no words."""
     if not (text.word >= 0).any() or not (other.word >= 0).any():
         return []
     similarity = _cosines(text, other)

@@ -1,4 +1,4 @@
-"""Vectors of texts, encoded once as long as there is room to keep them."""
+"""Vectors of texts, encoded once and kept while there is room."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = OrderedDict[bytes, TextVectors]
 
 
 def text_keys(pieces: Subwords) -> list[bytes]:
-    """Return a key of every text: equal for texts that an encoder cannot tell apart, as those equal up to case."""
+    """Return a key of every text; texts that an encoder cannot distinguish, as by case, have equal keys."""
     codes = np.stack([pieces.ids, pieces.word], axis=1)
     return [
         hashlib.blake2b(codes[start:stop].tobytes(), digest_size=16).digest()
@@ -41,7 +41,7 @@ def text_vectors(
     special: bool,
     count: Callable[[int], None] | None = None,
 ) -> list[TextVectors]:
-    """Return the vectors of texts, special tokens with them if those are to be matched; `keys` name the texts."""
+    """Return the vectors of texts, with special tokens if `special` is set; `keys` name the texts."""
     store = _store(f"{encoder.files.digest} {layer} {special}")
     missing = np.array([number for number, key in enumerate(keys) if key not in store], dtype=np.int64)
     result = {key: store[key] for key in keys if key in store}
@@ -59,7 +59,7 @@ def text_vectors(
 
 
 def _split(pieces: Subwords, embedded: Embeddings, special: bool) -> Iterator[TextVectors]:
-    """Take the vectors of texts apart; special tokens have no weight."""
+    """Split vectors by text; special tokens have no weight."""
     for text in range(len(pieces)):
         rows: slice | Int64Array = slice(pieces.offsets[text], pieces.offsets[text + 1])
         word = pieces.word[rows]

@@ -28,7 +28,7 @@ class Phrases(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """A candidate beside a reference."""
+    """A candidate and a reference, with the costs of aligning their words."""
 
     candidate: Int32Array
     cost: FloatArray
@@ -65,7 +65,7 @@ def empty_lattice(length: int, size: int) -> Lattice:
 
 @kernel
 def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int) -> bool:
-    """Tell whether the candidate, its words in `order`, has the words of `phrase` from position `start`."""
+    """True if the candidate, its words in `order`, has the words of `phrase` from position `start`."""
     offsets, words = sentences.phrases.offsets, sentences.phrases.words
     first, size = offsets[phrase], offsets[phrase + 1] - offsets[phrase]
     if start < 0 or start + size > len(order):
@@ -111,7 +111,7 @@ def _apply_phrases(
 
 @kernel
 def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
-    """Write into `rest`, shaped as a lattice, the least that the words after every state can cost, without pruning."""
+    """Fill `rest`, shaped as a lattice, with the least cost of the words after every state, without pruning."""
     phrases = sentences.phrases
     length, size = len(order), sentences.cost.shape[1]
     for column in range(length, -1, -1):
@@ -223,7 +223,7 @@ class LatticeAlignment(NamedTuple):
 
 @kernel
 def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) -> tuple[int, int]:
-    """Return how many words of candidate and reference the last step to a state aligns."""
+    """Numbers of words of candidate and reference that the last step to a state aligns."""
     operation = lattice.operation[column, row]
     if operation == DELETION:
         return 0, 1
@@ -237,7 +237,7 @@ def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) ->
 
 @kernel
 def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
-    """Return the steps of the best path, shape (steps, 3): what it is, words of the candidate and of the reference."""
+    """Return the steps of the best path, shape (steps, 3): operation, words of the candidate and of the reference."""
     column, row = lattice.distance.shape[0] - 1, lattice.distance.shape[1] - 1
     steps = np.empty((column + row, 3), dtype=np.int32)
     first = column + row

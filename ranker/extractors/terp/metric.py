@@ -154,7 +154,7 @@ class TranslationEditRatePlus(Metric):
         return tuple(option for option, is_used in used.items() if is_used)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Say what is missing for `parity`, and if the language is another than that of the list and the stems."""
+        """Note on resources missing for `parity`, and on a language other than that of stop words and stemmer."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, dataset: Dataset) -> FloatArray:
@@ -209,7 +209,7 @@ class TranslationEditRatePlus(Metric):
         return dataclasses.replace(batch, segments=segments)
 
     def _model(self, batch: TokenBatch) -> EditModel:
-        """Return what the kernels read; rows of the phrase table are those of the distinct references, sorted."""
+        """Model of edits for the kernels; rows of the phrase table are the distinct references, sorted."""
         chosen, vocabulary = self.edit_costs, batch.segments.vocabulary
         wordnet = self._wordnet()
         words = word_tables(
@@ -275,7 +275,7 @@ def _describe(segments: TokenisedTexts, candidate: int, reference: int, row: int
 
 
 def _relation(word: int, other: int, model: EditModel) -> str:
-    """Return as what it is cheapest to align two words that differ."""
+    """Name of the cheapest edit that aligns two different words."""
     choices = [(model.costs.substitution, "substitution")]
     if share_synset(model.words, word, other):
         choices.append((model.costs.synonym, "synonym"))

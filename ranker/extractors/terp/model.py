@@ -1,4 +1,4 @@
-"""What TERp knows of words and phrases and what it charges for edits, as arrays, and the costs of aligning words."""
+"""TERp's tables of words and phrases and its costs of edits, as arrays, and the costs of aligning words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SearchCosts(NamedTuple):
 
 
 class PhraseTable(NamedTuple):
-    """Paraphrases of what stands in some sentences."""
+    """Paraphrases of the phrases that occur in some sentences."""
 
     sentence_offsets: Int64Array
     occurrences: Int32Array
@@ -38,7 +38,7 @@ class PhraseTable(NamedTuple):
 
 
 class EditModel(NamedTuple):
-    """All that decides what edits cost."""
+    """Tables of words and phrases and costs, which together determine the cost of edits."""
 
     words: WordTables
     is_stop: BoolArray
@@ -47,7 +47,7 @@ class EditModel(NamedTuple):
 
 
 def no_phrases() -> PhraseTable:
-    """Return a table for one sentence that holds nothing."""
+    """Return an empty table for one sentence."""
     zero, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
 

@@ -32,7 +32,7 @@ def find_phrases(
     *,
     lowercase: bool,
 ) -> PhraseTable:
-    """Return what the table at `path` has for some references."""
+    """Phrases of the table at `path` that occur in some references, with costs."""
     entries = list(_known_entries(path, segments.vocabulary, lowercase=lowercase))
     sentence_offsets, occurrences, numbers = find_occurrences(
         (phrase for _, phrase, _ in entries), segments, references
@@ -75,7 +75,7 @@ def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> 
 
 
 def _positive_numbers(*texts: str | None) -> list[float]:
-    """Return the numbers that are written, or nothing if one of them is none above 0."""
+    """Return the written numbers, or an empty list if one of the texts is not a number above 0."""
     try:
         numbers = [float(text) for text in texts if text is not None]
     except ValueError:
@@ -90,7 +90,7 @@ def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
 
 
 def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model: EditModel) -> FloatArray:
-    """Return what it costs to turn the phrases of candidates into those of references without the table."""
+    """Costs of turning the phrases of candidates into those of references without the table."""
     paraphrase_words, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)
     return edit_costs(

@@ -23,7 +23,7 @@ from ranker.storage.kernels import kernel
 
 @kernel
 def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
-    """Tell whether a candidate has all words of an entry, wherever they stand."""
+    """True if a candidate has all words of an entry, at any positions."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
         present = False
         for word in candidate:
@@ -78,7 +78,7 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
 def _phrase_places(
     sentences: Sentences, order: Int32Array, alignment: LatticeAlignment, max_distance: int
 ) -> BoolArray:
-    """Tell where in the candidate each phrase stands within reach of a shift, shape (phrases, candidate words)."""
+    """Mask of candidate positions of each phrase within reach of a shift, shape (phrases, candidate words)."""
     phrases, length = sentences.phrases, len(order)
     places = np.zeros((len(phrases.start), length), dtype=np.bool_)
     for at in range(length):
@@ -94,7 +94,7 @@ def _phrase_places(
 def _add_targets(
     keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
-    """Add to `keys` where words from `start` to `stop` may move within reach, to words from `row` to `row_stop`."""
+    """Add to `keys` the targets within reach of the words from `start` to `stop`, at words from `row` to `row_stop`."""
     length, aligned = len(alignment.reference_aligned), alignment.aligned
     place = aligned[row]
     if start <= place < stop:
@@ -171,7 +171,7 @@ def _collect_shifts(
 
 @kernel
 def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32Array) -> tuple[int, int]:
-    """Write `order` with the words from `start` to `stop` moved behind word `target`; return what stretch changes.
+    """Write `order` with the words from `start` to `stop` moved behind word `target`; return the changed stretch.
 
     A target among the words themselves moves them to the right by as many words as it lies behind `start`. Returns an
     empty stretch if nothing changes.
@@ -215,7 +215,7 @@ def _best_shift(
     costs: SearchCosts,
     best_order: Int32Array,
 ) -> bool:
-    """Write into `best_order` the words after the best of `shifts`; return whether any of them pays.
+    """Write into `best_order` the words after the best of `shifts`; return True if a shift pays.
 
     `base` is the lattice of the words as they are. Of equally good shifts the first counts, and one that saves just
     what it costs is made. Larger ones come first: the search ends where no shift of the next size could save more.
@@ -246,7 +246,7 @@ def _best_shift(
 
 @kernel
 def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> Sentences:
-    """Put a candidate beside a reference, whose paraphrases are those of `row` in the phrase table."""
+    """Costs of aligning a candidate with a reference, whose paraphrases are those of `row` in the phrase table."""
     costs = model.costs
     cost, equal, alike = match_words(candidate, reference, model.words, costs)
     phrases = _phrases_of(candidate, row, model.phrases)
