@@ -91,6 +91,14 @@ def test_the_modules_at_the_top_and_the_folders_are_in_no_circle():
     TopologicalSorter({name: others - {name} for name, others in graph.items()}).prepare()
 
 
+def test_only_the_command_line_knows_of_applications():
+    """Nor does one application know of another, but that experiments tune weights."""
+    known = {(module, name) for module in MODULES for name in imports(module) if name.startswith("ranker.apps.")}
+    among = {(user.split(".")[2], name.split(".")[2]) for user, name in known if user.startswith("ranker.apps.")}
+    assert {pair for pair in among if pair[0] != pair[1]} == {("experiments", "tuning")}
+    assert {below(user) for user, _ in known} == {"apps", "cli"}
+
+
 def test_modules_of_a_folder_are_above_its_subfolders_or_below_them():
     """A folder's own modules either import none of its subfolders or are imported by none of them."""
     mixed = {}
