@@ -27,17 +27,24 @@ CORPORA = ("mqm21", "bio21-mqm", "wmt24-esa", "wmt12", "wmt14", "wmt19-darr")
 COPYING = "mtcarousel"
 """A system of bio21-mqm whose outputs are references."""
 ENCODER = "semantic[encoder=encoder-any]"
+CHARACTERS = "ngrams[order=6,unit=character,lowercase=false]"
+LEXICAL = (
+    "bleu[order=1,smoothing=add-one],bleu[order=2,smoothing=add-one],bleu[order=3,smoothing=add-one],"
+    "bleu[order=4,smoothing=add-one],rouge_l[tokenizer=auto],rouge_w[tokenizer=auto],"
+    "ter[search=tercom,tokenizer=auto],ribes[tokenizer=auto],hamming[tokenizer=auto]"
+)
 SETS = {
+    "words and characters": f"{CHARACTERS},{LEXICAL}",
     "features of `full-any`": "full-any",
     "and `semantic`": f"full-any,{ENCODER}",
-    "`semantic`, consensus": f"{ENCODER},consensus[trust=source].weighted",
-    "and n-grams of characters": (
-        f"{ENCODER},consensus[trust=source].weighted,ngrams[order=6,unit=character,lowercase=false]"
-    ),
+    "`standard-any`": "standard-any",
+    "and words": f"standard-any,{LEXICAL}",
 }
 CHRF, FULL, F = "chrF", "`full-any`", "`semantic.f`"
-ANY, WITH, _, FEW = SETS
-DIFFERENCES = ((F, CHRF), (F, FULL), (WITH, ANY), (WITH, CHRF), (FEW, CHRF), (FEW, WITH))
+WORDS, ANY, WITH, STANDARD, MORE = SETS
+DIFFERENCES = (
+    *((F, CHRF), (F, FULL), (WITH, ANY), (STANDARD, CHRF), (STANDARD, WORDS), (STANDARD, WITH), (MORE, STANDARD)),
+)
 
 
 def sample(name: str, most: int) -> Dataset:

@@ -14,7 +14,6 @@ from ranker.corpora.dataset import Dataset, target_languages
 from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, nearest
 from ranker.extractors.target_language import english_note, looks_english
-from ranker.learning.encoder.files import MULTILINGUAL
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.settings import STANDARD, STANDARD_ANY, STANDARD_LEXICAL, STANDARD_UNREFERENCED
 
@@ -66,10 +65,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
         targets = sorted({*target_languages(outputs)} - {"en", ""})
         languages = ", ".join(map(repr, targets))
         why = f"no encoder learnt to judge {languages}" if targets else "the references do not look English"
-        notes.append(
-            f"{why}: using the feature set {name}, which compares words and characters; "
-            f"{name},semantic[encoder={MULTILINGUAL}] compares meaning too"
-        )
+        notes.append(f"{why}: using the feature set {name}, for any language")
     features = FeatureSet.parse(name)
     learnt_from = among(outputs, features.pretraining_sources)
     if learnt_from[outputs.candidate_source].all():

@@ -9,12 +9,14 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.source_keys import short_keys
 from ranker.errors import DataError
 from ranker.learning.encoder.files import EncoderFiles
+from ranker.ranking import included
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.settings import Settings
 from tests.effort import thorough
@@ -177,13 +179,13 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
 
 
 @thorough
-def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
+def test_other_languages_than_english_get_the_features_for_any(train):
     printed, err = train("--data", "data.json", "-o", "m", records=graded(100, "en-de"))
     assert err.startswith(
-        "ranker: note: no encoder learnt to judge 'de': using the feature set standard-any, which compares words and "
-        "characters; standard-any,semantic[encoder=encoder-any] compares meaning too\n"
+        "ranker: note: no encoder learnt to judge 'de': using the feature set standard-any, for any language\n"
     )
     assert "|features:standard-any#" in printed
+    assert "semantic[encoder=encoder-any].f" in printed
     _, err = train("--data", "data.json", "-o", "m", records=[
         {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
@@ -194,17 +196,19 @@ def test_a_language_without_an_encoder_gets_the_features_that_need_none(train):
 
 
 @pytest.mark.parametrize("count", [2, 3, 20])
-def test_few_sources_are_learnt_from_without_a_language_model(train, count):
-    printed, err = train("--data", "data.json", "-o", "m", records=graded(count, "en-de"))
+def test_few_sources_are_learnt_from_without_a_language_model(train, count, monkeypatch):
+    # an encoder that has learnt from all of them
+    monkeypatch.setattr(included, "among", lambda outputs, _: np.ones(len(outputs.sources), dtype=bool))
+    printed, err = train("--data", "data.json", "-o", "m", records=graded(count))
     assert (
         f"ranker: note: {count} reference sentences are too few for a language model, which needs 100: using the "
-        "features of standard-any without perp\n"
+        "features of standard-lexical without perp\n"
     ) in err
     assert "rouge_l" in printed
     assert "\nperp" not in printed
     assert f"{count} sources, each ranked by a model that was not trained on it ({min(count, 5)} folds)" in printed
     with pytest.raises(DataError, match=r"nothing can be learnt: .* too few for a language model"):
-        Ranker("standard-any").fit(catalogue.load("data.json"))
+        Ranker("standard-lexical").fit(catalogue.load("data.json"))
 
 
 def test_one_source_is_learnt_from_without_a_cross_validation(train):

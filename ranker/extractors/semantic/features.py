@@ -116,6 +116,9 @@ class Semantic(FittedExtractor):
                 f"the encoder {self.encoder} was not made for the language {', '.join(others)}: "
                 "compare it with chrf on your own judgements"
             )
+        if self.english_options:
+            # what an encoder of English does not know is not English
+            return join_notes(notes)
         texts = pd.concat([dataset.candidates["text"], _texts(dataset, self.against)]).drop_duplicates().tolist()
         if unknown := encoder.unknown(texts):
             notes.append(
