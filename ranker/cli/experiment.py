@@ -93,10 +93,6 @@ BitextOption = Annotated[
         metavar="[LP=]SOURCE TARGET",
     ),
 ]
-AlignCandidatesOption = Annotated[
-    bool,
-    Option("--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."),
-]
 
 
 @app.command()
@@ -108,9 +104,6 @@ def ye07(
     penalty: Annotated[float, Option("--C", help="Penalty of a misordered pair.")] = 1.0,
     loss: Annotated[Loss, Option(help="Loss per pair.")] = "hinge",
     folds: Annotated[int, Option(help="Folds of the within-year experiment.", min=2)] = 3,
-    repeats: Annotated[
-        int, Option(help="Random splits into folds, over which rho is averaged.", min=1, max=MOST_SEARCHES)
-    ] = 10,
     exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
@@ -130,9 +123,7 @@ def ye07(
     tested_on = [Corpora([path], lp or []).read() for path in test or []]
     from ranker.apps.experiments.ye07 import YeSettings, plan
 
-    settings = YeSettings(
-        kind=kind, C=penalty, loss=loss, folds=folds, repeats=repeats, exclude_self=exclude_self, seed=seed
-    )
+    settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
     _emit(plan(trained_on, tested_on, settings), output, form)
 
 
@@ -144,7 +135,6 @@ def birch11(
     restarts: Annotated[int, Option(help="Random restarts of the hill climbing.", min=1, max=MOST_SEARCHES)] = 20,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
-    align_candidates: AlignCandidatesOption = False,
     mert: Annotated[bool, Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")] = False,
     mert_restarts: Annotated[
         int, Option(help="Random starting points per MERT iteration.", min=0, max=MOST_SEARCHES)
@@ -174,7 +164,7 @@ def birch11(
     from ranker.apps.experiments.birch11 import BirchSettings, plan
 
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
-    aligners = Aligners.parse(aligner or [], bitext or [], candidates=align_candidates)
+    aligners = Aligners.parse(aligner or [], bitext or [])
     settings = BirchSettings(restarts, seed, aligners, tuning)
     _emit(plan(trained_on, tested_on, settings), output, form)
 
@@ -182,13 +172,9 @@ def birch11(
 @app.command()
 def stanojevic14(
     corpora: Corpora,
-    alpha: Annotated[float, Option(help="Weight of the lexical score.", min=0, max=1)] = 0.5,
-    beta: Annotated[float, Option(help="Weight of a node relative to its children.", max=1)] = 0.6,
-    gamma: Annotated[float, Option(help="Score of two swapped children.", min=0)] = 0.0,
     alignment: Annotated[
         Literal["isozaki", "ribes", "meteor"], Option(help="Word alignment: exact matches by context, or METEOR's.")
     ] = "isozaki",
-    lexical: Annotated[Literal["bleu1", "f1"], Option(help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     output: FilesOption = None,
     form: Form = "table",
@@ -202,7 +188,7 @@ def stanojevic14(
     dataset = corpora.read()
     from ranker.apps.experiments.stanojevic14 import StanojevicSettings, plan
 
-    settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
+    settings = StanojevicSettings(alignment=alignment, sweeps=sweeps)
     _emit(plan(dataset, settings), output, form)
 
 

@@ -38,7 +38,6 @@ def from_dataset_command(
     lm_data: Annotated[
         list[str] | None, Option(help="Another corpus whose references train the language model.", metavar="NAME|PATH")
     ] = None,
-    lm_order: Annotated[int, Option(help="Order of the language model.", min=1, max=6)] = 3,
     form: OutputForm = "table",
 ) -> None:
     """Create an n-best list from a corpus with several systems.
@@ -59,7 +58,7 @@ def from_dataset_command(
         text += catalogue.load(name).references["text"].tolist()
     wanted = features if features is not None else making.WITH_LM if lm_text or lm_data else making.WITHOUT_LM
     with working("creating the n-best list"):
-        selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order))
+        selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text))
         written = making.write_selection(selection, target)
     if selection.left_out:
         print_note(

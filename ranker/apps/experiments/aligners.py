@@ -59,7 +59,7 @@ class Aligners:
     _aligners: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def parse(cls, files: Sequence[str], bitexts: Sequence[str], *, candidates: bool = False) -> Aligners:
+    def parse(cls, files: Sequence[str], bitexts: Sequence[str]) -> Aligners:
         """Read options: ``FILE`` or ``de-en=FILE``, and two words per text, ``SOURCE`` or ``de-en=SOURCE`` first."""
         if len(bitexts) % 2:
             raise OptionError(
@@ -76,7 +76,7 @@ class Aligners:
             pair, path = _named(text)
             _refuse_second(pair, found_files, found_bitexts)
             found_bitexts[pair] = path, Path(target)
-        return cls(found_files, found_bitexts, candidates)
+        return cls(found_files, found_bitexts)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
         """Read all files, and refuse language pairs that none of the data sets holds."""

@@ -24,6 +24,7 @@ from ranker.text.tokens import tokenise
 WITHOUT_LM = "words,chrf,bleu[smoothing=add-one],systems"
 WITH_LM = f"lm,{WITHOUT_LM}"
 ENOUGH = 100
+_LM_ORDER = 3
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,6 @@ class FeatureOptions:
 
     features: str = WITHOUT_LM
     lm_text: Sequence[str] = ()
-    lm_order: int = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class _Maker:
             )
         # the words of both get their numbers from one vocabulary
         tokens = tokenise([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
-        model: NgramModel = estimate(count_ngrams(*tokens.take(np.arange(len(text))), self.options.lm_order))
+        model: NgramModel = estimate(count_ngrams(*tokens.take(np.arange(len(text))), _LM_ORDER))
         scores = log10_scores(model, *tokens.take(np.arange(len(text), len(text) + len(self.dataset))))
         return (("lm", 1), ("unknown", 1)), np.stack([scores.log10_prob, scores.unknown], axis=1).astype(np.float64)
 
