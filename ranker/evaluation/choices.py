@@ -1,4 +1,4 @@
-"""Levels, tests, corrections and methods that can be asked for.
+"""Choices of levels, tests, corrections and methods.
 
 Nothing heavy is imported, because the command line takes its choices from here.
 """
@@ -10,7 +10,7 @@ from typing import Literal, get_args
 Level = Literal["segment", "document", "system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 ResamplingLevel = Literal["segment", "document"]
-"""What is resampled to compare systems: sources, or whole documents."""
+"""Unit of resampling to compare systems: sources, or whole documents."""
 Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
 RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "mean"]
@@ -18,6 +18,6 @@ RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""
 FEW_SOURCES = 30
-"""Below it, p-values are of randomisation, because the bootstrap finds too many differences; and a note says so."""
+"""Below this number of sources p-values are of randomisation, because the bootstrap finds too many differences."""
 Parity = Literal["sacrebleu"]
 """Programs whose p-values can be reproduced."""

@@ -19,7 +19,7 @@ _SCORE = "score"
 
 
 def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> str | None:
-    """Return what to tell the user if a ranker is opposed to chrF on the candidates of `table` that it learnt from."""
+    """Note on a ranker that is opposed to chrF on the candidates of `table` that it learnt from, or None."""
     weights = ranker.weight_sets.of_candidates(table.whole, table.rows)
     candidates = table.dataset.candidates.assign(**{_SCORE: (weights * table.columns).sum(axis=1)})
     scored = replace(table.dataset, candidates=candidates)
@@ -33,7 +33,7 @@ def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> st
 
 
 def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = (), *, seed: int = 0) -> str | None:
-    """Return what to tell the user if judgements of `kind` are opposed to chrF although their direction was stated.
+    """Note on judgements of `kind` that are opposed to chrF although their direction was stated, or None.
 
     Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
     that are read upside down are wrong.

@@ -1,4 +1,4 @@
-"""Whether a ranker is as sure of its order as it may be: predicted probabilities beside what people preferred."""
+"""Calibration of a ranker's confidence: predicted probabilities compared with human preferences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reliability:
     predicted: tuple[float, ...]
     """Mean predicted probability that people prefer the candidate with the higher score, of every bin."""
     observed: tuple[float, ...]
-    """Proportion of people who did, of those who preferred one of the two."""
+    """Proportion of people with this preference, among people who preferred one of the two."""
     pairs: int
     error: float
     """Mean distance of the two over pairs: the expected calibration error."""
@@ -32,7 +32,7 @@ class Reliability:
 
     @classmethod
     def of(cls, scorer: Scorer, dataset: Dataset, rows: BoolArray, scores: FloatArray, kind: str) -> Reliability | None:
-        """Compare the scores of the candidates of the mask `rows` with judgements; None where nothing is known."""
+        """Compare the scores of the candidates of the mask `rows` with judgements; None without a confidence."""
         outputs = dataset.select_candidates(rows)
         pairs = JudgedPairs.of(outputs, kind)
         margin, source = scores[pairs.first] - scores[pairs.second], outputs.candidate_source[pairs.first]

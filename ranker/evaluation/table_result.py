@@ -1,4 +1,4 @@
-"""How results look at a Python prompt and in a notebook: a line, and a table below it."""
+"""Display of results at a Python prompt and in a notebook: a line, and a table below it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class TableResult(ABC):
     @property
     @abstractmethod
     def headline(self) -> str:
-        """What it is, in one line."""
+        """Summary of the result in one line."""
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
         """Return its figures."""
 
     def _brief(self) -> pd.DataFrame:
-        """Return what to show of `to_frame`."""
+        """Part of `to_frame` to display."""
         return self.to_frame()
 
     def __repr__(self) -> str:

@@ -73,7 +73,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
 def _count_by_rows(
     human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int
 ) -> Int64Array:
-    """Return what `_count` does, all pairs of a row at a time."""
+    """Counts as of `_count`, from all pairs of a row at a time."""
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
     for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -140,7 +140,7 @@ def consistency_share(counts: npt.ArrayLike) -> FloatArray:
 
 
 def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
-    """Share of all pairs on which scores and people say the same, ties included (acc-eq; Deutsch et al. 2023, eq. 8).
+    """Share of pairs ordered, or tied, alike by scores and people (acc-eq; Deutsch et al. 2023, eq. 8).
 
     `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
     """

@@ -21,7 +21,7 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
 
 
 def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """One-sided p-values that one system is better, by swaps of the scores of segments, in the limit of many of both.
+    """One-sided p-values of one system being better, by swaps of segment scores, for many swaps of many segments.
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.

@@ -1,4 +1,4 @@
-"""Agreement with people at segment level: Spearman's rho per source, and how scores stand to preference pairs."""
+"""Agreement with people at segment level: Spearman's rho per source, and agreement of scores with preference pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source_spearman(
 
 
 def tau_counts(scores: npt.ArrayLike, pairs: PreferencePairs, group: npt.ArrayLike, groups: int) -> Int64Array:
-    """Count how the scores stand to strict human preferences."""
+    """Counts of strict human preferences that agree, disagree or tie with the scores, shape (groups, 3)."""
     values = np.asarray(scores, dtype=np.float64)
     difference = values[pairs.better] - values[pairs.worse]
     outcome = np.where(difference == 0, 2, np.where(difference > 0, 0, 1))

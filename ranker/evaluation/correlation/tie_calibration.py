@@ -34,7 +34,7 @@ def _pairs(
     distance: FloatArray,
     gain: FloatArray,
 ) -> FloatArray:
-    """Fill in, for every pair, how far its scores lie apart and what a tie adds to the mean accuracy.
+    """Fill `distance` and `gain` of every pair: the difference of its scores, and the gain in mean accuracy by a tie.
 
     Return the share of pairs of every group on which people and scores agree if only equal scores tie.
     """

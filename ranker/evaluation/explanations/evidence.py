@@ -1,4 +1,4 @@
-"""The words behind a difference of two candidates of one source."""
+"""Words that explain a difference between two candidates of one source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 @dataclass(frozen=True)
 class Evidence:
-    """The words behind a difference of two candidates."""
+    """Words that explain a difference between two candidates."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Evidence:
 def evidence_of(
     extractors: Sequence[Extractor], dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]
 ) -> Evidence:
-    """Return what only the one or only the other of two candidates has, for the extractors of one name."""
+    """Evidence that only one of two candidates has, for the extractors of one name."""
     if not extractors:
         return Evidence()
     matches = [_matches(extractors, dataset, row) for row in rows]
@@ -63,7 +63,7 @@ def evidence_of(
 
 
 def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
-    """Count what of one candidate matched, as often as in the reference where it matched most."""
+    """Count the matches of one candidate, each as often as in the reference where it matched most."""
     matches: Counter[str] = Counter()
     for extractor in extractors:
         for notes in extractor.evidence(dataset, row).values():
@@ -72,7 +72,7 @@ def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Cou
 
 
 def as_match(evidence: str) -> str:
-    """Write a match of equal words as one word, without its similarity; what is no match becomes empty."""
+    """Write a match of equal words as one word, without its similarity; evidence that is no match becomes empty."""
     if evidence.startswith(("+ ", "- ")) or evidence.endswith("(substitution)"):
         return ""
     match = _SIMILARITY.sub("", evidence)
@@ -188,7 +188,7 @@ def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
 
 
 def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
-    """Return how often all references have pairs of words."""
+    """Counts of pairs of words in all references."""
     known, counts = _reference_word_pairs(dataset)
     place = np.searchsorted(known, pairs)
     return np.where(np.append(known, -1)[place] == pairs, np.append(counts, 0)[place], 0)

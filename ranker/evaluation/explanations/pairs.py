@@ -1,4 +1,4 @@
-"""Why a ranker puts one candidate above another: contributions added up by what the features are about.
+"""Explanation of a ranker's order of two candidates: contributions summed by family of features and by extractor.
 
 A ranker is linear, so the difference of two scores is the sum of what its features add to one and to the other. Many
 features measure nearly the same thing, and their weights differ in sign; their sum is what counts, so it is taken by
@@ -34,10 +34,10 @@ FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
 
 @dataclass(frozen=True)
 class ExtractorDifference:
-    """What all features of one extractor, with its variants and options, add to the difference of two scores."""
+    """Contribution of all features of one extractor, with its variants and options, to the difference of two scores."""
 
     extractor: str
-    """Name in the registry; of variants such as ``rouge_l`` and ``rouge_w`` what they share, ``rouge``."""
+    """Name in the registry; for variants such as ``rouge_l`` and ``rouge_w`` their common part, ``rouge``."""
     family: FeatureFamily
     features: int
     """Number of its features."""
@@ -60,15 +60,15 @@ class PairExplanation(TableResult):
     difference: float
     """First minus second."""
     families: dict[str, float]
-    """What every family adds to the difference, in the order of `FAMILIES`; they add up to it."""
+    """Contribution of every family to the difference, in the order of `FAMILIES`; they add up to it."""
     strongest: tuple[ExtractorDifference, ...]
     """The largest differences, by absolute value."""
     features: dict[str, float]
-    """What every feature adds to the difference."""
+    """Contribution of every feature to the difference."""
 
     @property
     def headline(self) -> str:
-        """Who is above whom by how much, and what each family adds."""
+        """The order of the two candidates, the difference of their scores, and the contribution of each family."""
         return headline(self.first, self.second, self.difference, self.families)
 
     def to_frame(self) -> pd.DataFrame:
@@ -121,12 +121,12 @@ def explain_pairs(
 
 
 def left_out(rows: Int64Array) -> int:
-    """Return the number of sources that have one of two candidates only."""
+    """Return the number of sources that have only one of two candidates."""
     return int((rows >= 0).any(axis=1).sum() - (rows >= 0).all(axis=1).sum())
 
 
 def mean_difference(explanations: Sequence[PairExplanation]) -> tuple[float, dict[str, float]]:
-    """Return the means over sources of the difference of two scores, and of what every family adds to it."""
+    """Return the means over sources of the difference of two scores, and of the contribution of every family."""
     names = explanations[0].families
     means = {name: float(np.mean([each.families[name] for each in explanations])) for name in names}
     return float(np.mean([each.difference for each in explanations])), means
@@ -198,7 +198,7 @@ class _Explainer:
 
 
 def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:
-    """Say who is above whom by how much, and what each family adds; the figures add up as they are written."""
+    """Write the order and difference of two candidates and the contribution of each family; they add up as written."""
     if abs(difference) <= TIE:
         return f"{first} and {second} tie"
     if difference < 0:
@@ -212,7 +212,7 @@ def headline(first: str, second: str, difference: float, families: Mapping[str, 
 
 
 def decimals(difference: float) -> int:
-    """Return how many decimals show a difference: two, and more for one below a tenth."""
+    """Number of decimals for a difference: two, and more for a difference below a tenth."""
     if abs(difference) <= TIE:
         return 2
     return min(max(2, 1 - math.floor(math.log10(abs(difference)))), 12)

@@ -20,14 +20,14 @@ def sources_of(dataset: Dataset, seg_id: str | None) -> Int64Array:
 
 
 def source_facts(dataset: Dataset, source: int) -> dict[str, Any]:
-    """Return what is known of a source: ``lp``, ``doc``, ``seg_id``, and its text as ``source``."""
+    """Known facts of a source: ``lp``, ``doc``, ``seg_id``, and its text as ``source``."""
     row = dataset.sources.iloc[source]
     known = {key: row[key] for key in ("lp", "doc", "seg_id") if isinstance(row[key], str)}
     return {**known, "source": row["text"]}
 
 
 def explain_candidate(ranker: Ranker, dataset: Dataset, contributions: FloatArray, row: int) -> dict[str, Any]:
-    """Return a candidate with its `contributions` (columns,) to its score, and what matched."""
+    """Return a candidate with its `contributions` (columns,) to its score, and its matches."""
     features = ranker.feature_set
     matches = {
         str(extractor): result for extractor in features.extractors if (result := extractor.evidence(dataset, row))

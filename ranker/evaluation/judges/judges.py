@@ -1,4 +1,4 @@
-"""How far the judges of a data set agree with each other: per language pair, and for every two judges."""
+"""Agreement of the judges of a data set with each other: per language pair, and for every two judges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Consistency:
 
 @dataclass(frozen=True)
 class JudgePair:
-    """Two judges, and what they both judged."""
+    """Agreement of two judges on the units that both judged."""
 
     first: str
     second: str
@@ -74,7 +74,7 @@ def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
 
 
 def cohen_kappa(dataset: Dataset, kind: str) -> float:
-    """Cohen's kappa (1960), averaged over pairs of judges by what they both judged."""
+    """Cohen's kappa (1960), averaged over pairs of judges by the number of units that both judged."""
     votes = preference_votes(dataset) if kind == PREFERENCES else rating_votes(dataset, kind)
     _, counts = _confusions(votes)
     return float(_weighted_mean(cohen_kappa_of(counts), counts.sum(axis=(-2, -1))))

@@ -1,4 +1,4 @@
-"""What single judges said, as one long table of votes: unit, judge, category."""
+"""Votes of single judges as one long table: unit, judge, category."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Votes:
         return self._take(np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool))
 
     def counts(self) -> FloatArray:
-        """Return how many judges put each unit into each category, shape (units, categories)."""
+        """Number of judges who put each unit into each category, shape (units, categories)."""
         size = len(self.categories)
         units = int(self.unit[-1]) + 1 if len(self.unit) else 0
         code = self.unit * size + self.category
@@ -94,7 +94,7 @@ class Votes:
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Return for every source the repeated votes that say the same, and all repeated votes; empty without any."""
+        """Numbers of equal repeated votes and of all repeated votes of every source; empty without repeated votes."""
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
@@ -149,7 +149,7 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
 
 
 def preference_votes(dataset: Dataset) -> Votes:
-    """Return what judges said of pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out."""
+    """Votes of judges on pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["judge"].notna() & rows["relation"].isin([">", "<", "="])]
     if rows["judge"].nunique() < 2:
@@ -165,7 +165,7 @@ def preference_votes(dataset: Dataset) -> Votes:
 
 
 def _three_way(votes: Votes) -> Votes:
-    """Return votes on -1, 0 and 1 with all three categories, whether they occur or not."""
+    """Extend the categories of votes on -1, 0 and 1 to all three, including unused ones."""
     place = (votes.categories + 1).astype(np.int64)
     again = votes.again.copy()
     again[:, 1:] = place[again[:, 1:]]

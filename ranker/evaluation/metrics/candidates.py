@@ -1,4 +1,4 @@
-"""What is compared: scores of candidates from anywhere, and the part of a data set in one language pair."""
+"""Scores of candidates for a comparison, by scorers or external, and the part of a data set in one language pair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranker.ranks import merge_ties
 
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
-    """What one scorer says of the candidates of one data set."""
+    """Scores of the candidates of one data set by one scorer."""
 
     name: str
     scores: FloatArray
@@ -41,7 +41,7 @@ class CandidateScores:
         notes: tuple[str, ...] = (),
         levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
-        """Score the candidates of a data set, or those of the mask `rows`, for `levels`.
+        """Score the candidates of a data set, or the candidates in the mask `rows`, for `levels`.
 
         They are under the name of the scorer, unless it is given another.
         """
@@ -68,12 +68,12 @@ class CandidateScores:
 
     @property
     def system_scores(self) -> FloatArray:
-        """Scores of which those of documents and systems are means, shape (candidates,)."""
+        """Scores whose means are the scores of documents and systems, shape (candidates,)."""
         return self.scores if self.for_systems is None else self.for_systems
 
 
 def standardised(scores: FloatArray) -> FloatArray:
-    """Return scores with mean 0 and standard deviation 1; NaN stays, and what is constant becomes 0."""
+    """Standardise scores to mean 0 and standard deviation 1; NaN stays, and constant scores become 0."""
     known = scores[~np.isnan(scores)]
     spread = known.std() if len(known) else 0.0
     return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)

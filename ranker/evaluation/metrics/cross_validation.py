@@ -1,4 +1,4 @@
-"""How well a trained ranker would rank sources that it did not learn from, compared with chrF and other rankers.
+"""Quality of a trained ranker on sources that it did not learn from, compared with chrF and other rankers.
 
 The sources are divided into folds, evenly for every language pair; those with the same text are in one. Each fold is
 scored by weights learnt from the others, with the features that the ranker was trained on, standardised again, and the
@@ -58,7 +58,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What `cross_validate` found."""
+    """Results of `cross_validate`."""
 
     data: str
     kind: str
@@ -69,9 +69,9 @@ class CrossValidation:
     rows: tuple[HeldOut, ...]
     verdicts: tuple[str, ...]
     better: tuple[str, ...]
-    """What has a higher figure than the new model on the same sources, significant or not."""
+    """Names of scorers with a higher figure than the new model on the same sources, significant or not."""
     confidence: Confidence | None
-    """What margins mean to people, by the sources held out; None if these are too few."""
+    """Confidence parameters from the sources held out; None if these are too few."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +83,7 @@ class TrainingResult(TableResult):
 
     @property
     def headline(self) -> str:
-        """What the ranker is, and what it was trained on."""
+        """The ranker with its training data."""
         return repr(self.ranker)[1:-1]
 
     def to_frame(self) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def train(
     folds: int = FOLDS,
     seed: int = 0,
 ) -> TrainingResult:
-    """Train a ranker, and cross-validate it over sources, beside chrF and the included ranker for such data.
+    """Train a ranker, and cross-validate it over sources, with chrF and the included ranker for comparison.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def cross_validate(
 def _compared(
     table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
 ) -> Comparison | None:
-    """Compare scores with the judgements of some `sources`, by default of all; None if these order nothing."""
+    """Compare scores with the judgements of some `sources`, by default of all; None if they order no candidates."""
     dataset = table.dataset
     if sources is not None:
         if not sources[table.sources].any():
@@ -209,7 +209,7 @@ def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
-    """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn.
+    """Fold of every source, shape (sources,), even by language pair, and among the sources that are learnt from.
 
     Sources with the same text are in one fold.
     """
@@ -273,7 +273,7 @@ def _short(value: float) -> str:
 
 
 def _verdicts(comparisons: Mapping[str, Comparison | None]) -> tuple[list[str], list[str]]:
-    """Return what ranks the held-out sources better than the model, and whether that is significant, in words."""
+    """Names of scorers that rank the held-out sources better than the model, and sentences on their significance."""
     better, verdicts, few = [], [], []
     for name, comparison in comparisons.items():
         if comparison is None:

@@ -199,7 +199,7 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
 
 
 def main_scope(comparison: Comparison) -> tuple[str, Scope]:
-    """Return name and scope of what sums a data set up: the mean into English, else over all, else the only pair."""
+    """Name and scope that sum a data set up: the mean into English, else the mean over all, else the only pair."""
     named = named_scopes(comparison)
     name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

@@ -1,4 +1,4 @@
-"""Whether two metrics differ: null distributions of the difference of a statistic, for all pairs of metrics at once."""
+"""Tests of pairs of metrics: null distributions of the difference of a statistic, for all pairs at once."""
 
 from __future__ import annotations
 

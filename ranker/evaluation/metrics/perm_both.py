@@ -77,7 +77,7 @@ def perm_both_systems(
 
 
 def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:
-    """Return the statistics that are sums over preferences; those that are the same for all scores stand together."""
+    """Return the statistics that are sums over preferences, with identical statistics grouped."""
     official, primary = language_pair.pairs.get("official"), language_pair.pairs.get("primary")
     taus: list[tuple[tuple[str, ...], PreferencePairs]] = []
     if primary is not None:

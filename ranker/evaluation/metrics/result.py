@@ -1,4 +1,4 @@
-"""What a comparison of several metrics with people found, and its JSON form.
+"""Results of a comparison of several metrics with people, and their JSON form.
 
 ``Comparison.to_json`` writes one object; `FORMAT` names its shape, and grows a number when a key changes its meaning.
 
@@ -50,10 +50,10 @@ ScopeType = Literal["language-pair", "mean"]
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """How a comparison was made; an `OptionError` says which of them is out of range."""
+    """Settings of a comparison; an `OptionError` names a setting that is out of range."""
 
     kind: str
-    """Kind of judgement asked for; ``auto`` takes the first that a data set has, which its scopes name."""
+    """Requested kind of judgement; ``auto`` takes the first kind of each data set, which its scopes name."""
     resamples: int
     """Bootstrap samples of sources, or permutations of the test."""
     seed: int
@@ -84,25 +84,25 @@ class ComparisonSettings:
 
     @property
     def correction_title(self) -> str:
-        """The correction as it is called in print."""
+        """Name of the correction in print."""
         return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
 
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """One of the things compared."""
+    """A metric, ranker or column of scores in a comparison."""
 
     name: str
     type: str
     """``metric``, ``ranker`` or ``scores``."""
     signature: str
     notes: tuple[str, ...] = ()
-    """What a reader should know, as that a ranker was trained on data it is compared on."""
+    """Notes for the reader, for instance that a ranker was trained on data of the comparison."""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure that says how well a metric agrees with people; higher is better."""
+    """A figure of the agreement of a metric with people; higher is better."""
 
     id: str
     """``LEVEL.NAME``, as ``segment.tau.official``."""
@@ -112,9 +112,9 @@ class Statistic:
     low: float
     high: float
     chance: float
-    """What a coin reaches, between the lowest and the highest value."""
+    """Value at chance, between the lowest and the highest value."""
     shown: bool
-    """Whether the command's table has it by default."""
+    """True if the command's table contains it by default."""
 
 
 @dataclass(frozen=True)
@@ -156,34 +156,34 @@ class Cell:
     rank: int
     """1 best, equal values share the better place; 0 if undefined."""
     cluster: int
-    """1 best; a metric opens one if it is significantly behind one of the cluster before it; 0 if undefined."""
+    """Number of its cluster, 1 best, 0 if undefined; a metric significantly behind one of a cluster opens the next."""
     count: int
     """Sources, documents, pairs of candidates or pairs of systems that it is taken over."""
     undefined: int
-    """Of these, how many are left out as undefined."""
+    """Number of these units that are left out as undefined."""
     detail: Mapping[str, float] = field(default_factory=dict)
-    """What else belongs to it: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
+    """Further values: ``epsilon`` of tie calibration, ``variance`` over sources of a mean."""
 
 
 @dataclass(frozen=True)
 class PairwiseTests:
-    """Which differences between metrics are significant, for one statistic in one scope."""
+    """Significance of the differences between metrics, for one statistic in one scope."""
 
     statistic: str
     scope: str
     test: str
-    """As `ComparisonSettings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic."""
+    """As `ComparisonSettings.test`; ``bootstrap`` too where the requested test does not apply to the statistic."""
     p: tuple[tuple[float, ...], ...]
-    """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined."""
+    """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two metrics is undefined."""
     adjusted: tuple[tuple[float, ...], ...]
     """The same after the correction for the number of pairs."""
     ahead: tuple[tuple[bool, ...], ...]
-    """Whether the metric of the row is significantly ahead of that of the column: the win matrix."""
+    """True where the metric of the row is significantly ahead of the metric of the column: the win matrix."""
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(TableResult):
-    """Several metrics beside the judgements of people; see the module for its JSON form."""
+    """Comparison of several metrics with human judgements; see the module for its JSON form."""
 
     signature: str
     settings: ComparisonSettings
@@ -195,7 +195,7 @@ class Comparison(TableResult):
 
     @property
     def headline(self) -> str:
-        """What was compared, on what."""
+        """Names of the metrics and the main scope."""
         scope, names = self.main_scope, ", ".join(metric.name for metric in self.metrics)
         return f"{names} on {scope.title}, {counted(scope.sources, 'source')}"
 
@@ -213,11 +213,11 @@ class Comparison(TableResult):
         return frame.loc[chosen, ["statistic", "metric", "value", "low", "high", "rank", "cluster", "count"]]
 
     def cell(self, statistic: str, scope: str, metric: str) -> Cell | None:
-        """Return one figure, or None if there is none."""
+        """Return one figure, or None if the comparison does not contain it."""
         return self._index.get((statistic, scope, metric))
 
     def estimate(self, statistic: str, scope: str | None = None, metric: str | None = None) -> Estimate:
-        """Return one figure with its interval, NaN if there is none; by default of the main scope and first metric."""
+        """Return one figure with its interval, NaN if missing; by default of the main scope and first metric."""
         cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
         return Estimate(cell.value, cell.low, cell.high) if cell else UNKNOWN
 
@@ -226,7 +226,7 @@ class Comparison(TableResult):
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def in_order(self, statistic: str, scope: str) -> list[str]:
-        """Return the names of the metrics, best first; those without a figure last, in the given order."""
+        """Return the names of the metrics, best first; metrics without a figure last, in the given order."""
         names = [metric.name for metric in self.metrics]
         ranks = {name: cell.rank for name in names if (cell := self.cell(statistic, scope, name)) and cell.rank}
         return sorted(names, key=lambda name: ranks.get(name, len(names) + 1))
@@ -250,12 +250,12 @@ class Comparison(TableResult):
         return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
 
     def values(self, statistic: str, scope: str) -> FloatArray:
-        """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
+        """Return the figures of all metrics, shape (metrics,), NaN where missing."""
         return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of intervals and p-values: few sources, too few resamples for significance."""
+        """Notes on intervals and p-values: few sources, too few resamples for significance."""
         settings = self.settings
         pairs = [_defined_pairs(tests) for tests in self.pairwise_tests if tests.test != "williams"]
         tested = [count for count in pairs if count]
@@ -269,7 +269,7 @@ class Comparison(TableResult):
         return tuple(filter(None, [note, *sizes]))
 
     def document(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Object of the JSON form."""
         fields = asdict(self)
         head = {key: fields.pop(key) for key in ("signature", "settings")}
         fields["contests"] = fields.pop("pairwise_tests")
@@ -281,7 +281,7 @@ class Comparison(TableResult):
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
-        """Read what `to_json` wrote."""
+        """Read the JSON text of `to_json`."""
         value = parse_json(text, file or "comparison")
         version = value.get("format") if isinstance(value, dict) else None
         if version != FORMAT:
@@ -307,7 +307,7 @@ class Comparison(TableResult):
         return read
 
     def _check(self) -> None:
-        """Raise a ValueError unless all parts belong together, as in a file they may not."""
+        """Raise a ValueError unless all parts are consistent, which parts of a file may not be."""
         parts = ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
         names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
         unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
@@ -324,7 +324,7 @@ class Comparison(TableResult):
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
-        """Read a file with what `to_json` wrote."""
+        """Read a file with the JSON text of `to_json`."""
         return cls.from_json(read_text(path), file=str(path))
 
 

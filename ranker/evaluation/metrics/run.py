@@ -124,7 +124,7 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
 def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
-    """Return the language pairs, with human scores of `kind` unless others are given."""
+    """Return the language pairs, with human scores of `kind` unless `human` scores are given."""
     target = human_scores(dataset, kind) if human is None else human
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     language_pairs = by_language_pair(dataset, target, selections)
@@ -232,7 +232,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Return the means over several data sets: of what is into English, unless that is all, and of everything."""
+    """Means over several data sets: of the scopes into English, unless these are all, and of the widest scopes."""
     if sets < 2:
         return []
     widest, english = [], []
@@ -289,7 +289,7 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_ScopeValues])
 def _test_pairs(
     statistic: Statistic, scope: Scope, found: _Values, settings: ComparisonSettings
 ) -> PairwiseTests | None:
-    """Test all pairs of metrics; None if there is nothing to test."""
+    """Test all pairs of metrics; None if there is only one metric or no resampling."""
     value, sample = found.values[0], found.values[1:]
     size = len(value)
     if size < 2 or not settings.resamples:

@@ -35,7 +35,7 @@ from ranker.ranks import average_ranks, group_spearman, merge_ties
 
 StatisticValues = dict[str, FloatArray]
 MOST_PAIRS = 30_000_000
-"""Pairs of judged candidates, all sources together, that are in memory at once."""
+"""Maximum number of pairs of judged candidates, all sources together, in memory at once."""
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
@@ -121,7 +121,7 @@ STATISTICS = (
     ),
     _declared("system.pearson", "system Pearson", "Pearson's r between metric scores and human scores of systems."),
 )
-"""Everything that a comparison holds unless it is asked for others, in the order of its tables."""
+"""Default statistics of a comparison, in the order of its tables."""
 DEFAULT = tuple(statistic.id for statistic in STATISTICS)
 """Their ids."""
 FINER = (
@@ -144,7 +144,7 @@ FINER = (
         for identity, title in (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
     ),
 )
-"""What is made only for who asks for it."""
+"""Statistics that are computed on request only."""
 TAUS: dict[str, dict[TauVariant, str]] = {
     "official": {
         "wmt12": "segment.tau.official.wmt12",
@@ -158,18 +158,18 @@ TAUS: dict[str, dict[TauVariant, str]] = {
 
 @dataclass(frozen=True)
 class Basis:
-    """What one statistic of one metric is taken over."""
+    """Units that one statistic of one metric is taken over."""
 
     count: int = 0
     undefined: int = 0
     """Of `count`'s kind, how many are left out as undefined."""
     values: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """What a mean over sources is taken over; empty for other statistics."""
+    """Values that a mean over sources is taken over; empty for other statistics."""
     detail: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of_mean(cls, values: FloatArray) -> Basis:
-        """Return the basis of the mean of what is not NaN."""
+        """Return the basis of the mean of the values other than NaN."""
         defined = values[~np.isnan(values)]
         return cls(len(defined), len(values) - len(defined), defined)
 
@@ -181,7 +181,7 @@ class Basis:
 
 
 Measured = tuple[FloatArray, dict[str, Basis]]
-"""Additive columns of one metric, shape (units, k), and by statistic what it is taken over."""
+"""Additive columns of one metric, shape (units, k), and the basis of each statistic by name."""
 
 
 class StatisticSet(ABC):
@@ -204,7 +204,7 @@ class StatisticSet(ABC):
         """Turn summed columns, shape (..., h) and (..., k), into values by statistic, shape (...)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of the sum that a pooled mean divides by the next column, None of other statistics."""
+        """Return the column of the sum that a pooled mean divides by the next column, or None for other statistics."""
         return None
 
 
@@ -357,6 +357,6 @@ class DocumentStatistics(StatisticSet):
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """Return two columns whose summed ratio is the mean of what is defined."""
+    """Return two columns whose summed ratio is the mean of the defined values."""
     known = ~np.isnan(values)
     return np.stack([np.where(known, values, 0.0), known], axis=1)

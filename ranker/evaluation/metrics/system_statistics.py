@@ -13,7 +13,7 @@ from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, 
 from ranker.evaluation.systems.human_ranking import expected_wins
 
 MOST_VALUES = 50_000_000
-"""Differences of two systems, by sources or resamples, that are in memory at once."""
+"""Maximum number of differences of two systems, by sources or resamples, in memory at once."""
 
 
 class SystemStatistics(StatisticSet):

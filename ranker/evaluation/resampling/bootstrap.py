@@ -46,7 +46,7 @@ def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVE
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """Return a random generator of its own for each `names`, so that no figure depends on which others are made."""
+    """Return an independent random generator for each `names`, so that figures do not depend on one another."""
     keys = [name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names]
     return np.random.default_rng([seed, *keys])
 
@@ -68,7 +68,7 @@ def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) 
 
 
 def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield blocks of bootstrap weights as `draws` does, counted from indices: those that sacreBLEU draws from `seed`.
+    """Yield blocks of bootstrap weights as `draws` does, from the indices that sacreBLEU draws with `seed`.
 
     Which units a resample holds does not depend on the size of the blocks.
     """
@@ -90,7 +90,7 @@ def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Floa
 
 
 def every_swap(size: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield all ``2 ** (size - 1) - 1`` different swaps but that which swaps nothing, in blocks as `swap_draws` does.
+    """Yield all ``2 ** (size - 1) - 1`` different swaps except the empty swap, in blocks as `swap_draws` does.
 
     The first unit is never swapped, because swapping all the others instead comes to the same.
     """

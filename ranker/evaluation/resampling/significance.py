@@ -59,7 +59,7 @@ def paired_permutation(
 
 
 def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
-    """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds."""
+    """P-values of differences from their bootstrap samples, centred on the null hypothesis."""
     return resampled_p(centred(sample), observed)
 
 
@@ -72,7 +72,7 @@ def centred(sample: npt.ArrayLike) -> FloatArray:
 
 
 def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
-    """Two-sided p-values of differences from resamples for which the null hypothesis holds."""
+    """Two-sided p-values of differences from resamples under the null hypothesis."""
     size, wanted = np.abs(np.asarray(null, dtype=np.float64)), np.asarray(observed, dtype=np.float64)
     count = (~np.isnan(size)).sum(axis=0)
     with np.errstate(invalid="ignore"):
@@ -81,7 +81,7 @@ def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
 
 
 def _bound(observed: FloatArray) -> FloatArray:
-    """Return what is as extreme as `observed`; rounding makes a difference of nothing as extreme as any."""
+    """Least value that counts as extreme as `observed`; rounding makes a difference of 0 as extreme as any."""
     return np.asarray(np.abs(observed) * (1 - 1e-9) - _ROUNDING)
 
 
@@ -178,7 +178,7 @@ def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
 
 
 def few_sources(sources: int, where: str = "", unit: str = "source") -> str | None:
-    """Return one line that says what few sources mean for intervals, None if there are enough."""
+    """Note on the effect of few sources on intervals, in one line, or None if there are enough."""
     if sources >= FEW_SOURCES:
         return None
     what = f"{counted(sources, unit)}, fewer than {FEW_SOURCES}: intervals are too narrow"
@@ -199,7 +199,7 @@ def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> i
 
 
 def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha: float, where: str = "") -> str | None:
-    """Return one line that says that no difference `where` can be significant, and what would help; None if one can."""
+    """Note that no difference `where` can be significant, with the remedy, in one line; None if a difference can."""
     if smallest_p(resamples, pairs, correction) < alpha:
         return None
     smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
@@ -216,7 +216,7 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Group competitors: whoever is significantly behind one of a cluster starts the next (WMT metrics tasks)."""
+    """Group competitors: one that is significantly behind a member of a cluster starts the next (WMT metrics tasks)."""
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

@@ -34,7 +34,7 @@ def davidson(
     generator: np.random.Generator,
     where: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log strengths of systems, shape (systems,), and those in bootstrap samples, (resamples, systems).
+    """Return the log strengths of systems, shape (systems,), and of bootstrap samples, (resamples, systems).
 
     `outcome` is 1 where the first of two systems was better, -1 where the second was, 0 for ties.
     """

@@ -21,7 +21,7 @@ FEWEST = 10
 
 
 def controlled_mean(human: FloatArray, metric: FloatArray, level: float = LEVEL) -> Estimate | None:
-    """Return the mean with its interval, of human scores that are NaN where there are none; None if all or few are."""
+    """Mean of human scores, NaN where missing, with its interval; None if all candidates or too few have a score."""
     from scipy.special import stdtrit
 
     known = ~np.isnan(human)

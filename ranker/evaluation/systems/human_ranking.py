@@ -1,4 +1,4 @@
-"""Systems ranked by people: scores, ranges of ranks, and clusters of systems that cannot be told apart."""
+"""Ranking of systems by people: scores, ranges of ranks, and clusters of systems without significant differences."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64A
 
 
 def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], source: Int64Array, systems: int) -> FloatArray:
-    """Return how often each system won against each other, by source, shape (sources, systems, systems)."""
+    """Wins of each system against each other system, by source, shape (sources, systems, systems)."""
     first, second, outcome = (side[pairs[2] != 0] for side in pairs)
     wins = np.zeros((source.max() + 1, systems, systems))
     cells = np.where(outcome > 0, first, second), np.where(outcome > 0, second, first)
@@ -142,7 +142,7 @@ def _ratio(sums: FloatArray) -> FloatArray:
 def _resampled(
     columns: FloatArray, score: Callable[[FloatArray], FloatArray], resamples: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of systems from sums of `columns` (sources, ...), and those of bootstrap samples."""
+    """Return the scores of systems from sums of `columns` (sources, ...), and the scores of bootstrap samples."""
     sums = resampled_sums(columns.reshape(len(columns), -1), resamples, generator)
     return score(columns.sum(axis=0)), score(sums.reshape(resamples, *columns.shape[1:]))
 

@@ -18,7 +18,7 @@ from ranker.ranking.scorers import Scorer
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What gets a score at one level: the outputs of a system for a segment, for a document, or for all there is."""
+    """Scored units of one level: the outputs of a system for a segment, for a document, or for all sources."""
 
     level: Level
     keys: pd.DataFrame
@@ -94,5 +94,5 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
 
 
 def _known(pairs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-    """Return language pairs with None for what is not known."""
+    """Replace unknown language pairs by None."""
     return np.array([None if pair == "?" else pair for pair in pairs], dtype=object)

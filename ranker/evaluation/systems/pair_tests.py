@@ -37,7 +37,7 @@ class SystemPairTests:
     resamples: int
 
     def matrix(self, values: FloatArray) -> FloatArray:
-        """Return what holds of the pairs as a symmetric matrix (systems, systems), 1 on its diagonal."""
+        """Expand pair values to a symmetric matrix (systems, systems) with unit diagonal."""
         matrix = np.ones((len(self.scores), len(self.scores)))
         matrix[self.first, self.second] = matrix[self.second, self.first] = values
         return matrix
@@ -63,7 +63,7 @@ def compare_pairs(
     parity: Parity | None = None,
     scale: float = 1.0,
 ) -> SystemPairTests:
-    """Test all pairs of systems, all of them in the same resamples."""
+    """Test all pairs of systems with the same resamples."""
     rows = np.asarray(statistics, dtype=np.float64)
     systems = rows.shape[1]
     pairs = systems * (systems - 1) // 2
@@ -154,7 +154,7 @@ def swapped_differences(
 def sources_needed(
     difference: npt.ArrayLike, spread: npt.ArrayLike, sources: int, *, alpha: float, power: float
 ) -> FloatArray:
-    """Return how many sources it takes to find differences significant, if they are what they were observed to be.
+    """Number of sources for the differences to be significant, if they are as large as observed.
 
     ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
     single two-sided test.

@@ -1,4 +1,4 @@
-"""How often people agree with a difference between two systems, learnt from systems that people judged."""
+"""Agreement of people with differences between two systems, learnt from systems that people judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ranker.storage.plain_data import record
 EXPONENT = 2 / 3
 """Exponent of the difference, which predicts corpora that were left out better than 1 does."""
 FEWEST_SOURCES = 100
-"""Below it, differences are mostly chance, and nothing is said; the curves are of larger test sets."""
+"""Below this number of sources no agreement is estimated, because differences are mostly chance."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class AgreementCurve:
     """The share of pairs of systems whose better one people prefer too, by the difference of the scores."""
 
     model: str | None
-    """Beginning of the digest of the model; None of a metric."""
+    """Beginning of the digest of the model; None for a metric."""
     data: str
     targets: tuple[str, ...]
-    """The target languages of these data; of others nothing is known."""
+    """The target languages of these data, for which alone the curve holds."""
     slope: float
     low: float
     """Interval of the slope, from a bootstrap of language pairs and systems."""
@@ -66,7 +66,7 @@ def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
 
 
 def target_of(dataset: Dataset, lp: str) -> str:
-    """Return the target language of a language pair: as it is named, else as its script or its words tell, else ""."""
+    """Target language of a language pair: as named, else as detected by script or words, else ""."""
     source = int(np.argmax(source_language_pairs(dataset) == lp))
     named = str(written_languages(dataset)[source]).partition("_")[0]
     return named or (ENGLISH if in_english(dataset)[source] else "")

@@ -1,4 +1,4 @@
-"""Which of several systems is better, by metrics: scores, differences, p-values, clusters; people's ranking beside.
+"""Results of a comparison of systems by metrics: scores, differences, p-values, clusters, and people's ranking.
 
 ``SystemsResult.document`` gives all of it as one object of JSON values; `FORMAT` names its shape.
 
@@ -42,7 +42,7 @@ _MOST_NAMES = 4
 
 @dataclass(frozen=True)
 class SystemsSettings:
-    """How systems were compared."""
+    """Settings of a comparison of systems."""
 
     test: SystemTest
     correction: Correction
@@ -62,18 +62,18 @@ class SystemsSettings:
 
     @property
     def unit(self) -> str:
-        """The unit of resampling as it is called in print."""
+        """Name of the unit of resampling in print."""
         return "source" if self.resampled == "segment" else "document"
 
     @property
     def correction_title(self) -> str:
-        """The correction as it is called in print."""
+        """Name of the correction in print."""
         return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
 
 
 @dataclass(frozen=True)
 class SystemsMetric:
-    """A metric or a ranker that scored the systems, and what a reader should know of its scores."""
+    """A metric or a ranker that scored the systems, with notes on its scores."""
 
     name: str
     type: str
@@ -82,10 +82,10 @@ class SystemsMetric:
     is_fraction: bool
     notes: tuple[str, ...] = ()
     people: str | None = None
-    """The data from which it is known how often people agree with a difference; None if it is not."""
+    """Data on which the agreement of people with differences was learnt; None if it is unknown."""
 
     def scale(self, *, percent: bool) -> float:
-        """Return what tables multiply its scores with: 100 for fractions in per cent."""
+        """Factor of its scores in tables: 100 for fractions in per cent."""
         return 100.0 if percent and self.is_fraction else 1.0
 
 
@@ -104,7 +104,7 @@ class ComparedSystem:
     cluster: int
     """1 best. Ranges of ranks of different clusters do not overlap."""
     difference: Estimate | None = None
-    """Score minus that of the baseline; this and what follows is None of the baseline itself."""
+    """Score minus the baseline's score; this and the following values are None for the baseline."""
     p: float | None = None
     adjusted: float | None = None
     """The p-value corrected for the number of all pairs of systems."""
@@ -113,9 +113,9 @@ class ComparedSystem:
     error: float | None = None
     """Bootstrap standard error of the difference."""
     agree: Estimate | None = None
-    """Share of people's decisions that agree with a difference of this size; None where it is not known."""
+    """Share of people's decisions that agree with a difference of this size; None if unknown."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """What the metric has to say of the score, as `ranker.ranking.scorers.Scorer.details`."""
+    """Details of the score, as of `ranker.ranking.scorers.Scorer.details`."""
     people: Estimate | None = None
     """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
     people scored a part of the outputs."""
@@ -123,7 +123,7 @@ class ComparedSystem:
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems, by one metric; of equal scores the one whose name sorts first is called better."""
+    """Two systems by one metric; for equal scores the better system is the first by name."""
 
     better: str
     worse: str
@@ -141,7 +141,7 @@ class SystemComparison:
     """The systems of one language pair, by one metric."""
 
     lp: str
-    """``?`` where it is not known."""
+    """``?`` if unknown."""
     metric: str
     sources: int
     baseline: str
@@ -166,7 +166,7 @@ class SystemComparison:
 
     @property
     def people_known(self) -> bool:
-        """Whether it is known how often people agree with a difference."""
+        """True if the agreement of people with differences is known."""
         return any(pair.agree is not None for pair in self.pairs)
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
@@ -195,7 +195,7 @@ class SystemsResult(TableResult):
 
     @property
     def headline(self) -> str:
-        """What was compared, on what."""
+        """Names of the data set and the metrics."""
         return f"systems of {self.data} by {', '.join(metric.name for metric in self.metrics)}"
 
     def to_frame(self) -> pd.DataFrame:
@@ -228,7 +228,7 @@ class SystemsResult(TableResult):
 
     @property
     def test_title(self) -> str:
-        """The tests that the p-values are of, as they are called in print."""
+        """Names of the tests of the p-values, in print."""
         tests = dict.fromkeys(comparison.test for comparison in self.comparisons)
         return " and ".join(_TITLES[test] for test in tests)
 
@@ -251,11 +251,11 @@ class SystemsResult(TableResult):
         return {metric.name: metric for metric in self.metrics}[name]
 
     def people(self, lp: str) -> dict[str, RankedSystem]:
-        """Return the systems of a language pair as people ranked them, by name; empty if they judged none."""
+        """Return the systems of a language pair in people's ranking, by name; empty if they judged no system."""
         return {each.system: each for ranking in self.human if ranking.lp == lp for each in ranking.systems}
 
     def document(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Object of the JSON form."""
         return {"format": FORMAT, **asdict(self)}
 
 

@@ -1,4 +1,4 @@
-"""Compares systems by metrics; see `ranker.evaluation.systems.result` for what comes out."""
+"""Comparison of systems by metrics; see `ranker.evaluation.systems.result` for the results."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def scorers_by_name(
 
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
-    """Return one line that says what few sources mean for a comparison, None if there are enough."""
+    """Note on the effect of few sources on a comparison, in one line, or None if there are enough."""
     note = few_sources(comparison.units, "" if comparison.lp == "?" else comparison.lp, settings.unit)
     if note is None:
         return None
@@ -206,17 +206,17 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
 
 
 def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> float:
-    """Return the least p-value that exact randomisation can give."""
+    """Return the least p-value of exact randomisation."""
     return smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
 
 
 def can_differ(comparison: SystemComparison, settings: SystemsSettings) -> bool:
-    """Whether any difference could be significant."""
+    """True if any difference could be significant."""
     return comparison.test != "exact" or _smallest_p(comparison, settings) < settings.alpha
 
 
 class _SystemTable:
-    """Which candidate of a data set is which system's translation of which source, of one language pair.
+    """Candidates of a data set by source and system, for one language pair.
 
     Systems are sorted by name, so that the order in which they are given changes nothing but the default baseline.
     """
@@ -243,7 +243,7 @@ class _SystemTable:
         self.sources: Int64Array = np.asarray(sources, dtype=np.int64)
 
     def summed(self, cube: FloatArray, units: Int64Array | None) -> FloatArray:
-        """Return the statistics of all sources, summed over those of a unit, shape (units, systems, k)."""
+        """Sum the statistics of sources over the sources of each unit, shape (units, systems, k)."""
         if units is None:
             return cube
         code = np.unique(units[self.sources], return_inverse=True)[1]
@@ -252,7 +252,7 @@ class _SystemTable:
         return sums
 
     def check(self, baseline: str | None, units: Int64Array | None) -> None:
-        """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
+        """Raise an error unless there are two systems, including `baseline` if given, and two sources."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
@@ -422,7 +422,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
 
 
 def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind of judgement that ranks systems, None if there is nothing that ``auto`` can mean; notes."""
+    """Kind of judgement that ranks systems, None if ``auto`` finds no kind, and notes."""
     try:
         return resolve_kind(dataset, kind), ()
     except DataError as error:

@@ -24,7 +24,7 @@ def write_score_files(
     levels: list[Units],
     signatures: Mapping[str, str],
 ) -> list[Path]:
-    """Write a file for every metric, language pair and level, and beside them the metric's signature."""
+    """Write a file for every metric, language pair and level, with the metric's signature."""
     files: dict[Path, str] = {}
     scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
     for pair in dataset.language_pairs:
@@ -57,7 +57,7 @@ def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> lis
 
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:
-    """Return the names of the references of a language pair, none if none is needed, None if sources differ in them."""
+    """Names of the references of a language pair; empty if no reference is needed, None if sources differ in them."""
     if not scorer.needs.references:
         return []
     of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)
@@ -69,7 +69,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
 
 
 def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
-    """Return the scores of every system of a language pair, None for the segments or documents it did not translate."""
+    """Scores of every system of a language pair, None for segments or documents without a translation."""
     of_pair = source_language_pairs(dataset) == pair
     place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)
     if units.level == "document":

@@ -63,7 +63,7 @@ def _below(x: float) -> float:
 
 @kernel(elements=0)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
-    """Return how far means move and how much deviations shrink, in units of the deviation of the difference."""
+    """Shift of means and shrinkage of deviations, in units of the deviation of the difference."""
     if not tie:
         x = apart - margin
         mass = _below(x)

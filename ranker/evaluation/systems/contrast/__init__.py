@@ -1,1 +1,1 @@
-"""What one of two systems gets right and the other does not."""
+"""Contrast of two systems: segments, words and n-grams that only one of them translates correctly."""

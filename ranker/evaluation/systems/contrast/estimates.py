@@ -17,13 +17,13 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How sources are resampled: every subject has random numbers of its own, and all its figures share them."""
+    """Resampling of sources: every subject has its own random numbers, which all its figures share."""
 
     resamples: int
     seed: int
 
     def of_words(self, subject: str, statistics: FloatArray, score: Score, names: Sequence[str]) -> tuple[Bucket, ...]:
-        """Return the figures of buckets of words, which every source may have."""
+        """Return the figures of buckets of words, which occur in any source."""
         total = statistics.sum(axis=0)
         columns = statistics.reshape(len(statistics), -1)
         sums = resampled_sums(columns, self.resamples, stream(self.seed, subject))

@@ -79,7 +79,7 @@ def _totals(counts: UnitCounts, order: int) -> tuple[Int64Array, Int64Array, Int
 
 
 def _text(pair: ContrastedSystems, numbers: Int64Array, unit: int, order: int) -> str:
-    """Return the words of an n-gram from the first place where it stands."""
+    """Return the words of an n-gram at its first occurrence."""
     segments = pair.batch.segments
     at = int(np.argmax(numbers == unit))
     return " ".join(segments.vocabulary[word] for word in segments.values[at : at + order])

@@ -1,4 +1,4 @@
-"""What a contrast of two systems found, as values that tables and reports show."""
+"""Results of a contrast of two systems, as values for tables and reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SegmentContrast:
 
 @dataclass(frozen=True, repr=False)
 class SystemContrast(TableResult):
-    """How two systems differ: figures by kinds of words and segments, and the n-grams and segments that differ most."""
+    """Differences of two systems: figures by kinds of words and segments, the most different n-grams and segments."""
 
     data: str
     first: str
@@ -88,7 +88,7 @@ class SystemContrast(TableResult):
 
     @property
     def headline(self) -> str:
-        """What was contrasted, on what."""
+        """Names of the systems and the data set."""
         return f"{self.first} and {self.second} on {self.data}"
 
     def to_frame(self) -> pd.DataFrame:
@@ -106,5 +106,5 @@ class SystemContrast(TableResult):
 
     @property
     def frequency_title(self) -> str:
-        """What the frequency of a word is, in print."""
+        """Meaning of the frequency of a word, in print."""
         return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"

@@ -1,4 +1,4 @@
-"""Two systems against each other: what one gets right and the other does not."""
+"""Contrast of two systems by segments, words, n-grams, length and word order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def contrast(
     resamples: int = 1000,
     seed: int = 0,
 ) -> SystemContrast:
-    """Say how two systems differ: by segments, kinds of words, n-grams, length and word order.
+    """Contrast two systems by segments, kinds of words, n-grams, length and word order.
 
     A bucket of words has their F measure, 2 m / (c + r), and their recall, m / r, with m clipped matches of the c words
     of the translations and the r words of the references; of several references a translation is compared with the one
@@ -187,7 +187,7 @@ def _groups(pair: ContrastedSystems, lengths: FloatArray) -> list[tuple[Subject,
 
 
 def _no_tags(dataset: Dataset, parser: str) -> str | None:
-    """Return why words cannot be told by part of speech, or None."""
+    """Reason why words have no parts of speech, or None."""
     language = other_language(dataset) if parser == SHIPPED else None
     if language is None:
         return None

@@ -1,4 +1,4 @@
-"""Which words of the references either of two systems has, by how frequent they are and by their part of speech."""
+"""Words of the references that two systems have, by frequency and by part of speech."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True, eq=False)
 class UnitCounts:
-    """How often two translations and their references have a unit: a word, a tagged word, an n-gram."""
+    """Counts of units (words, tagged words, n-grams) in two translations and their references."""
 
     source: Int64Array
     unit: Int64Array
