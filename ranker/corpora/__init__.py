@@ -1,1 +1,1 @@
-"""Data sets and human judgements, their readers and writers, and the catalogue behind ``--data``."""
+"""Data sets and human judgements, their readers and writers, and the catalogue for ``--data``."""

@@ -1,4 +1,4 @@
-"""What the name of a column says about its values: of a column of a table, or of a key of JSON.
+"""Meaning of column names of tables and keys of JSON for their values.
 
 Names are compared by their words: ``human_rank``, ``HumanRank`` and ``rank-2`` hold the word ``rank``, ``frank`` does
 not. The tables below are all there is to it; ``--kind NAME:lower`` and ``--kind NAME:higher`` overrule them.
@@ -65,14 +65,14 @@ _MADE_BY = _table(
     "beam beams cost costs duration elapsed epoch gpu latency logit logits loglikelihood logp logprob logprobs ms nll "
     "price seconds seed seeds temperature throughput time token tokens usd"
 )
-"""Numbers in a column whose name contains one of these words are of how an output was made."""
+"""Numbers in a column whose name contains one of these words describe the production of an output."""
 _MADE_AS = _table("annotators batch draw iteration judges raters retries run runs sample samples step steps trial")
-"""And in one whose name ends in one of these they number outputs, or count who judged them."""
+"""Numbers in a column whose name ends in one of these words number outputs, or count their judges."""
 _SAMPLING = re.compile(
     r"(top|min|typical)_?[pk]|(frequency|presence|repetition|length)_penalty|(.*_)?log_(prob|like).*"
 )
 _EFFORT = _table("edit edits editing pe postedit postedits postediting")
-"""How long a person needed for an output is a judgement of it."""
+"""Effort of a person in editing an output is a judgement of it."""
 _COUNTING = _table("n nb num")
 _ALWAYS_METRICS = _table(
     "beer bertscore bleu bleurt chrf cider comet cometkiwi meteor metricx nist ribes rouge sacrebleu ter terp "
@@ -83,7 +83,7 @@ _LANG = ("lang", "language")
 HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate", "output", "completion", "generated_text")
 """Names of the column or key of an output besides ``text``."""
 ANSWERS = ("response", "answer")
-"""Names of the column or key of an output where there is none of the others; else they may hold ratings."""
+"""Names of the column or key of an output, if no other name of it is present; otherwise they may hold ratings."""
 SOURCE = ("src", "prompt", "input")
 """Names of the column or key of a source besides ``source``."""
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "source_language", "target_language"
@@ -104,7 +104,7 @@ _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]
 
 
 def canonical(name: str) -> str:
-    """Return the name that tables know a column by, ``source`` for ``Src``; names of ratings stay as they are."""
+    """Return the canonical name of a column, such as ``source`` for ``Src``; names of ratings are unchanged."""
     plain = name.strip()
     lower = plain.lower()
     numbered = _REFERENCE.match(lower)
@@ -114,26 +114,26 @@ def canonical(name: str) -> str:
 
 
 def reference_columns(columns: list[str]) -> list[str]:
-    """Return those of canonical `columns` that hold references, in the order of their numbers."""
+    """Return the canonical `columns` of references, in the order of their numbers."""
     references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
 def kinds_of(columns: list[str]) -> list[str]:
-    """Return those of canonical `columns` that hold ratings."""
+    """Return the canonical `columns` of ratings."""
     not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
 
 def lower_is_better(name: str) -> bool:
-    """Whether lower values are better, as far as the name of a column says."""
+    """True if lower values are better, by the name of a column."""
     words = _words(name)
     # "per" is also a preposition, as in score_per_word
     return (bool(LOWER_IS_BETTER & {*words}) or words[-1:] == ["per"]) and not _TURNED_ROUND & {*words}
 
 
 def is_negated(name: str, lowest: float, highest: float) -> bool:
-    """Whether values from `lowest` to `highest` are errors with their signs turned, so that higher is better.
+    """True if values from `lowest` to `highest` are errors with negated signs, so that higher is better.
 
     Nothing that is counted, or measured from 0, is below 0; MQM and MetricX are often published so.
     """
@@ -141,7 +141,7 @@ def is_negated(name: str, lowest: float, highest: float) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether the numbers of a column are no judgements unless a user says so.
+    """True if the numbers of a column are no judgements unless a user requests them.
 
     They are counters, sizes, settings of what made an output, or scores of metrics.
     """
@@ -149,23 +149,23 @@ def is_reserved(name: str) -> bool:
 
 
 def is_known_metric(name: str) -> bool:
-    """Whether a name is that of an automatic metric in wide use, so that it says which scores are better."""
+    """True for the name of an automatic metric in wide use, from which its direction is known."""
     return _is_metric(name) and name.strip().lower() not in ("given", "length")
 
 
 def is_metadata(name: str) -> bool:
-    """Whether a column may hold text, and is not read then."""
+    """True if a column may hold text, which is then ignored."""
     return bool(METADATA & {*_words(name)[-1:]}) or _counts_or_measures(name)
 
 
 def is_other(name: str, known: Iterable[str]) -> bool:
-    """True if a name is not that of a judgement, and spelled like none that is `known`: text is not read then."""
+    """True if a name is no judgement's, and not similar to a `known` name; its text is ignored."""
     words = {word.rstrip("s") for word in _words(name)}
     return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
 
 
 def not_read(names: list[str]) -> str:
-    """Return what to tell a user about columns or keys that hold text and are not read."""
+    """Note on ignored columns or keys that hold text."""
     listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
     return f"ignored, because not judgements: {listed}{', ...' if len(names) > 8 else ''}"
 

@@ -1,4 +1,4 @@
-"""The data set: sources with references, candidate translations, and what people said of them.
+"""The data set: sources with references, candidate translations, and human judgements of them.
 
 Five frozen tables, rows in a fixed order, codes instead of keys:
 
@@ -210,7 +210,7 @@ class Dataset:
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
-    """Cache what a function of a data set and options returns: it runs once for each data set and options.
+    """Cache the result of a function of a data set and options: it runs once for each data set and options.
 
     What it returns is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
     data set lives; data sets derived from this one have views of their own. Options must be hashable.
@@ -232,13 +232,13 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
 
 @view
 def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the language pair of every source, shape (sources,); ``?`` where it is not known."""
+    """Return the language pair of every source, shape (sources,); ``?`` if unknown."""
     return dataset.sources["lp"].fillna("?").to_numpy(object)
 
 
 @view
 def has_texts(dataset: Dataset) -> bool:
-    """Whether candidates have texts; those of preferences between systems may have none."""
+    """True if candidates have texts; in preferences between systems they may have none."""
     return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
 
 
@@ -261,12 +261,12 @@ def source_place(dataset: Dataset, source: int) -> str:
 
 @view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
-    """Return some candidates, the same data set each time, so that its views are made once."""
+    """Select candidates, returning the same data set each time, so that its views are made once."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:
-    """Return what a text column holds, whatever its chunks: which are missing, their lengths, their UTF-8."""
+    """Content of a text column, independent of its chunks: mask of missing texts, lengths, UTF-8."""
     filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
     offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     text = filled.buffers()[2]
@@ -278,7 +278,7 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
 
 
 def concatenate(datasets: Sequence[Dataset]) -> Dataset:
-    """Put several data sets one behind the other; equal (lp, seg_id) of different sets stay apart."""
+    """Concatenate data sets; equal (lp, seg_id) of different sets stay different sources."""
     if len(datasets) == 1:
         return datasets[0]
     starts_source = np.cumsum([0, *(len(dataset.sources) for dataset in datasets)])

@@ -1,4 +1,4 @@
-"""From judgements to what the ranker learns from and is judged by: scores per candidate, and preference pairs.
+"""Scores per candidate and preference pairs from judgements, for training and evaluation of rankers.
 
 A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores of judges, standardised per judge
 over the data set and averaged over a candidate's judges (else the corpus's own ``fluency_z``, else
@@ -63,13 +63,13 @@ class Kind:
         return cls(name, _DIRECTIONS[direction])
 
     def __str__(self) -> str:
-        """Write the notation, with the direction unless the name is that of a known kind in its own direction."""
+        """Write the notation, with the direction unless a known kind has its own direction."""
         if self.lower is None or (self.name in RATINGS and self.lower == lower_is_better(self.name)):
             return self.name
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Return the kind with its direction: as given, else as rankers learnt it, else as its name says."""
+        """Return the kind with its direction: as given, else as learnt by rankers, else by its name."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -89,7 +89,7 @@ class PreferencePairs:
 
 
 def kinds(dataset: Dataset) -> list[str]:
-    """Return the kinds of judgement that `dataset` can be trained on or evaluated by, best first.
+    """Return the kinds of judgement for training on or evaluation by `dataset`, best first.
 
     Ratings that count, number or measure something, or are scores of metrics, are not among them.
     """
@@ -124,7 +124,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Return the kind of penalties with a direction; if that is not given, those none above 0 are negated."""
+    """Return the kind of penalties with a direction; without one, penalties none of which is above 0 are negated."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:
@@ -145,7 +145,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
 
 @view
 def _note_once(dataset: Dataset, note: str) -> None:
-    """Tell the user something about `dataset`; that it is a view makes it once."""
+    """Log a note on `dataset`, once because this is a view."""
     _LOG.warning("ranker: note: %s: %s", dataset.name, note)
 
 
@@ -191,7 +191,7 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
 
 
 def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) -> FloatArray:
-    """Return the mean of the `values` of ratings for every candidate, NaN for those without; shape (candidates,)."""
+    """Return the mean of the `values` of ratings of every candidate, NaN without ratings; shape (candidates,)."""
     rows = ratings["candidate"].to_numpy(np.int64)
     counts = np.bincount(rows, minlength=len(dataset))
     with np.errstate(invalid="ignore"):
@@ -224,7 +224,7 @@ def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool
 
 
 def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePairs:
-    """Return every two candidates of a source whose human scores differ; unknown scores (NaN) order nothing."""
+    """Return the pairs of candidates of a source whose human scores differ, without pairs of unknown scores (NaN)."""
     scores = np.asarray(human, dtype=np.float64)
     first, second = pairs_in_blocks(offsets)
     with np.errstate(invalid="ignore"):
@@ -260,7 +260,7 @@ def rating_names(dataset: Dataset) -> list[str]:
 
 
 def ratings_of(dataset: Dataset, kind: str) -> pd.DataFrame:
-    """Return the rows of the ratings that a kind of judgement is taken from; none for win rates of preferences."""
+    """Return the rows of the ratings of a kind of judgement; empty for win rates of preferences."""
     key = _key_of(Kind.parse(kind).name, rating_names(dataset))
     return dataset.ratings[(dataset.ratings["kind"] == (key or "")).to_numpy(bool)]
 

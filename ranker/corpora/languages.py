@@ -124,12 +124,12 @@ def language_name(code: str) -> str:
 
 
 def is_language(code: str) -> bool:
-    """Whether a two-letter code is that of a known language."""
+    """True if a two-letter code is that of a known language."""
     return code in _TWO_LETTER_CODES
 
 
 LONGEST_PAIR = 100
-"""Characters of a language pair; what is longer is none."""
+"""Maximum number of characters of a language pair."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -170,22 +170,22 @@ def contradict(pair: str | None, other: str | None) -> bool:
 
 
 def is_of_pair(pair: str, pattern: str) -> bool:
-    """Tell whether a language pair is one that `pattern` stands for, as ``*-en``; no region stands for all regions."""
+    """True if a language pair matches `pattern`, such as ``*-en``; a pattern without a region matches all regions."""
     sides = zip(pair.partition("-")[::2], language_pair(pattern).partition("-")[::2], strict=True)
     return all(wanted in (_ANY, side, side.partition("_")[0]) for side, wanted in sides)
 
 
 def is_locale(name: str) -> bool:
-    """Tell whether a name is that of one language with its region, as ``zh-CN``."""
+    """True if a name is that of one language with its region, such as ``zh-CN``."""
     return bool(re.fullmatch(r"[a-z]{2,3}[-_][A-Z]{2}", name))
 
 
 def names_two_languages(pair: str) -> bool:
-    """Tell whether a language pair is of two languages, none of them ``*`` or ``?``."""
+    """True if a language pair is of two languages, neither of them ``*`` or ``?``."""
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 
 def target_language(pair: str) -> str | None:
-    """Return the two-letter code of the language that a pair, as ``en-zh``, translates into, or None."""
+    """Return the two-letter code of the target language of a pair such as ``en-zh``, or None."""
     code = language_code(language_pair(pair).partition("-")[2])
     return code.partition("_")[0] if code else None

@@ -44,7 +44,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
 
 
 def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: str = "source") -> str | None:
-    """Return what to tell a user about `near_duplicate_sources`, in one line, or None; `lines` are their places."""
+    """Note on `near_duplicate_sources`, in one line, or None; `lines` are the places of the sources."""
     pairs = near_duplicate_sources(dataset)
     if not pairs:
         return None
@@ -91,6 +91,6 @@ def counts(dataset: Dataset) -> list[str]:
 
 
 def _plain(texts: pd.Series) -> pd.Series:
-    """Return texts with one space for any white space, and none at the ends."""
+    """Return texts with one space for any white space inside, and no white space at the ends."""
     spaced = pc.replace_substring_regex(pa.chunked_array(texts.array.__arrow_array__()), _SPACE, " ")
     return pd.Series(pd.arrays.ArrowStringArray(pc.utf8_trim(spaced, " ")))

@@ -47,7 +47,7 @@ def own_references(dataset: Dataset) -> Int64Array:
 
 
 def with_references_as_candidates(dataset: Dataset) -> Dataset:
-    """Return the data set with references as further candidates ``reference1``, ... after those of their source."""
+    """Return the data set with references as candidates ``reference1``, ... after the candidates of their source."""
     references = dataset.references
     slot = references.groupby("source").cumcount().to_numpy() + 1
     added = table(
@@ -87,7 +87,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the candidates that are references of sources with another one, and the rows of these references."""
+    """Return the candidates that are references of sources with another reference, and the rows of these references."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]
@@ -95,7 +95,7 @@ def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
 
 @view
 def only_references(dataset: Dataset) -> BoolArray:
-    """Return which candidates are the only reference of their source; none where there is no other candidate at all."""
+    """True for candidates that are the only reference of their source; all False if there is no other candidate."""
     alone = (own_references(dataset) >= 0) & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
     return np.asarray(alone & ~alone.all())
 
@@ -109,7 +109,7 @@ def check_texts(dataset: Dataset) -> None:
 
 
 def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
-    """Return a data set without its `only_references`, and what to tell the user."""
+    """Drop the `only_references` of a data set, and return it with a note, or None."""
     alone, apart = only_references(dataset), np.zeros(len(dataset), dtype=bool)
     apart[scored_apart(dataset)[0]] = True
     notes = []

@@ -1,4 +1,4 @@
-"""From records to tables: the one place where data sets are put together.
+"""The one place where records and columns are assembled to the tables of data sets.
 
 Readers of tables make columns and call `build_dataset`; readers of nested formats make a `Record` for each source and
 call `assemble`. All formats share one set of checks.
@@ -55,13 +55,13 @@ def joined_texts(value: Any) -> str | None:
 
 
 def asked_in(messages: Any) -> str:
-    """Return what users say in some messages, one text per line."""
+    """Texts of the user's messages among `messages`, one text per line."""
     of_users = [one for one in messages or [] if isinstance(one, dict) and one.get("role") == "user"]
     return "\n".join(joined_texts([message]) or "" for message in of_users)
 
 
 def number_in(text: str) -> float:
-    """Return the number that a text is, NaN for what is none; Python would also read 1_000."""
+    """Return the number that a text represents, NaN for other texts, including Python's 1_000."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:
@@ -69,12 +69,12 @@ def number_in(text: str) -> float:
 
 
 def contradiction(lp: str | None, other: str | None) -> str:
-    """Return what is wrong with a language pair where other columns or keys name other languages."""
+    """Message on a language pair that contradicts other columns or keys."""
     return f"lp {shown(lp)} contradicts the other columns or keys for languages, {shown(other)}: correct or remove one"
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first of `names` that stood there before, or None."""
+    """Return the first of `names` that occurs twice, or None."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -84,13 +84,13 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def is_one_system(outputs: npt.ArrayLike) -> bool:
-    """Whether rows without systems and ids are of one system: most, but not all, sources have one output."""
+    """True if rows without systems and ids are of one system: most, but not all, sources have one output."""
     sizes = np.asarray(outputs)
     return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
 
 
 def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
-    """Return what to tell a user about rows that are read as the output of one system."""
+    """Note on rows that are read as the output of one system."""
     return (
         f"no column 'system', and only {counted(sources, 'source')} with several rows (first: {unit}s {first} and "
         f"{second}): read as the output of one system; if they are candidates of one source, give them the same seg_id"
@@ -228,7 +228,7 @@ def _text(values: Any) -> pa.ChunkedArray:
 
 
 def _unless(values: Any, *unknown: str) -> Any:
-    """Return a column of text with missing values in place of those that mean that it is `unknown`."""
+    """Replace values that mean `unknown` by null in a column of text."""
     text = _text(values)
     replaced = pc.is_in(text, pa.array(unknown, text.type))
     return pd.array(pc.if_else(replaced, None, text), dtype=TEXT) if pc.any(replaced).as_py() else values
@@ -330,7 +330,7 @@ def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, line
 
 
 def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
-    """Refuse names that differ only by white space, or ids of a language pair by what a number may be written with."""
+    """Refuse names that differ only by white space, and ids of a language pair that differ only in number format."""
     sources, candidates, ratings = arrays["sources"], arrays["candidates"], arrays["ratings"]
     of_candidate = np.asarray(candidates["source"], dtype=np.int64)
     judged = np.asarray(ratings["candidate"], dtype=np.int64)
@@ -367,7 +367,7 @@ def _codes(text: pa.ChunkedArray) -> Int64Array:
 
 
 def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int, int] | None:
-    """Return the first row whose name stood in its group before, and the row where it stood."""
+    """Return the first row whose name occurred in its group before, and the row of that occurrence."""
     codes = _codes(names)
     keys = group * (codes.max(initial=0) + 1) + codes
     if len(pd.unique(keys)) == len(keys):

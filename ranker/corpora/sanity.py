@@ -1,4 +1,4 @@
-"""Notes about data that are probably not what their user thinks: each a small function of a data set.
+"""Notes on data that are probably not as their user assumes, each by a small function of a data set.
 
 The texts of every system are compared with the references of the same sources. Thresholds are far from what clean
 outputs show, so that a note is worth reading. Nothing is said of fewer than five outputs of a system.
@@ -38,7 +38,7 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Note:
-    """Something that is probably wrong with a data set: how often, where first, and what."""
+    """A probable problem of a data set: its count, its first place, and a text."""
 
     count: int
     first: str
@@ -54,7 +54,7 @@ Check = Callable[[Dataset], list[Note]]
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The outputs of the systems of a data set, in the order of systems and sources, beside their first references."""
+    """Outputs of the systems of a data set, by system and source, with their first references."""
 
     rows: Int64Array
     group: Int64Array
@@ -71,11 +71,11 @@ class Outputs:
         return np.bincount(self.group, minlength=len(self.names))
 
     def shares(self, flagged: BoolArray) -> FloatArray:
-        """Return what share of every group is flagged."""
+        """Share of flagged outputs of every group."""
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """Return which groups have enough flagged outputs, and at least that share of them."""
+        """True for groups with enough flagged outputs, and at least the share `least` of them."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
         return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
@@ -111,7 +111,7 @@ def outputs(dataset: Dataset) -> Outputs:
 
 
 def arrow_text(texts: pd.Series) -> pa.ChunkedArray:
-    """Return a text column as Arrow holds it."""
+    """Return a text column as an Arrow array."""
     return pa.chunked_array(pa.array(texts.array))
 
 
@@ -129,7 +129,7 @@ def _place(dataset: Dataset, at: int) -> str:
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
-    """Return one note about the flagged outputs, or none."""
+    """Return a list of one note about the flagged outputs, or an empty list."""
     if not flagged.any():
         return []
     arrays = outputs(dataset)
@@ -182,7 +182,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
-    """Return which lines are in windows where agreement with neighbours is much above that with one's own."""
+    """True for lines in windows in which agreement with neighbours is much higher than with the line's own text."""
     size = min(_WINDOW, len(own))
     sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
     closer = np.convolve(other > own, np.ones(size), mode="valid")
@@ -198,7 +198,7 @@ def _overlaps(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> 
 
 
 def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return which hashed runs of four bytes the beginnings of texts have, as bits, shape (texts, `_BITS` / 64)."""
+    """Bits of the hashed runs of four bytes at the beginnings of texts, shape (texts, `_BITS` / 64)."""
     parts = []
     for start in range(0, len(texts), _CHUNK):
         row, code = _byte_runs(texts.slice(start, _CHUNK), _SKETCHED, 4, _BITS)
@@ -263,7 +263,7 @@ def lower_case(dataset: Dataset) -> list[Note]:
 
 
 def tokenised(dataset: Dataset) -> list[Note]:
-    """Find systems with spaces before commas and full stops, where references have none."""
+    """Find systems with spaces before commas and full stops where references have no such spaces."""
     return _styled(
         dataset,
         lambda texts: pc.or_(pc.match_substring(texts, " , "), pc.ends_with(texts, " .")),
@@ -299,7 +299,7 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 
 def _similarity(dataset: Dataset) -> FloatArray:
-    """Return how alike a sample of every system and its references are in runs of three bytes; NaN for few texts."""
+    """Similarity of a sample of every system and its references in runs of three bytes; NaN for few texts."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
     texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))
@@ -331,7 +331,7 @@ def empty(dataset: Dataset) -> list[Note]:
 
 
 def _at_sources(dataset: Dataset, sources: Int64Array, one: str, several: str) -> list[Note]:
-    """Return one note about some sources, or none."""
+    """Return a list of one note about some sources, or an empty list."""
     if not len(sources):
         return []
     text = f"1 {one}" if len(sources) == 1 else f"{len(sources):,} {several}"
@@ -425,7 +425,7 @@ def few_sources(dataset: Dataset) -> list[Note]:
 
 
 def almost_all_ties(dataset: Dataset) -> list[Note]:
-    """Find out whether almost all judgements, of the kind that comes first, are ties."""
+    """Note that almost all judgements, of the default kind, are ties."""
     kind = next(iter(kinds(dataset)), None)
     if kind is None:
         return []
@@ -437,7 +437,7 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
 
 
 def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
-    """Find out whether almost all scores, one per candidate or NaN, are equal to the others of their source."""
+    """Note that almost all scores, one per candidate or NaN, are equal to other scores of their source."""
     known = ~np.isnan(scores)
     source = dataset.candidate_source[known]
     merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))
@@ -468,13 +468,13 @@ CHECKS: tuple[Check, ...] = (
     nearly_identical_systems,
     almost_all_ties,
 )
-"""What is looked at in all data, the worst first."""
+"""Checks of all data, the most serious first."""
 CONCLUSIONS: tuple[Check, ...] = (few_sources,)
-"""What is looked at in addition where a conclusion about systems or metrics is drawn."""
+"""Additional checks for conclusions about systems or metrics."""
 
 
 def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
-    """Yield what `checks` find, of texts only if there are any."""
+    """Yield the notes of `checks`, checks of texts only if there are texts."""
     for check in checks:
         if has_texts(dataset) or check in (almost_all_ties, *CONCLUSIONS):
             yield from check(dataset)

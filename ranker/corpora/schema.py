@@ -14,10 +14,10 @@ from ranker.corpora.languages import LONGEST_PAIR
 
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
-"""A column that `references` and `candidates` may have besides those of `SCHEMA`."""
+"""A column that `references` and `candidates` may have in addition to `SCHEMA`."""
 
 LONGEST_NAMES = {"lp": LONGEST_PAIR, **dict.fromkeys(("doc", "seg_id", "name", "system", "judge", "kind"), 1000)}
-"""Characters that a name may have, in columns of names; they are repeated in many rows, messages and results."""
+"""Maximum number of characters of a name in columns of names, which are repeated in rows, messages and results."""
 
 SCHEMA: dict[str, dict[str, Any]] = {
     "sources": {"lp": TEXT, "doc": TEXT, "seg_id": TEXT, "text": TEXT},

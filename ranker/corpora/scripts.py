@@ -42,7 +42,7 @@ _CANDIDATES_LOOKED_AT = 1000
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return the language that the script of most letters of `texts` tells by itself, or None."""
+    """Return the language that is known from the script of most letters of `texts` alone, or None."""
     joined = "\n".join(texts)
     if joined.isascii():
         return None
@@ -66,7 +66,7 @@ def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> in
 
 
 def sampled(references: Int64Array) -> Int64Array:
-    """Return those of the references of a language pair whose script is looked at."""
+    """Return a sample of the references of a language pair for the detection of the script."""
     return references[:: len(references) // _LOOKED_AT + 1]
 
 

@@ -20,7 +20,7 @@ def without_references(dataset: Dataset) -> Dataset:
 
 
 def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the sources of the `wanted` pairs, as ``*-en``; one that matches nothing is an error."""
+    """Return the sources of the `wanted` pairs, such as ``*-en``; raise an error for a pair without sources."""
     keep = np.zeros(len(dataset.sources), dtype=bool)
     for pattern in wanted:
         matched = [lp for lp in dataset.language_pairs if is_of_pair(lp, pattern)]
@@ -33,12 +33,12 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the sources of the `wanted` language pairs, all if none is; data that names none is of that pair."""
+    """Return the sources of the `wanted` language pairs, or all if none is wanted; data without a pair gets it."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 
 def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the data set with the one language pair that is `wanted`, if it names none; else itself."""
+    """Set the one language pair that is `wanted` for a data set without language pairs; return others unchanged."""
     if not wanted or not dataset.sources["lp"].isna().all():
         return dataset
     pair = language_pair(wanted[0])

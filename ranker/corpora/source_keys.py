@@ -1,4 +1,4 @@
-"""Which sources are the same text: rows of one source in several places are neither held out nor new data."""
+"""Keys of sources by text: rows of one source in several places are neither held out nor new data."""
 
 from __future__ import annotations
 

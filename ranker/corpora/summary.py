@@ -1,4 +1,4 @@
-"""What is in a data set, in numbers."""
+"""Summary of a data set in numbers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ranker.errors import OptionError, nearest
 
 
 def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return the candidates of two systems for every source, shape (sources, 2); -1 where there is none."""
+    """Return the candidates of two systems for every source, shape (sources, 2); -1 for a missing candidate."""
     names = list(dict.fromkeys(dataset.candidates["system"]))
     for name in (first, second):
         if name not in names:

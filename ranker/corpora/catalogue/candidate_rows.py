@@ -26,7 +26,7 @@ or the name or path of a corpus."""
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
-    """Candidates as a data set, and the rows that results have: those of a given frame, else one per candidate."""
+    """Candidates as a data set, and the rows of results: the rows of a given frame, else one per candidate."""
 
     dataset: Dataset
     index: pd.Index
@@ -74,7 +74,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
 
 
 def drop_sole_references(dataset: Dataset) -> Dataset:
-    """Return a data set without candidates that are the only reference of their source; a note in the log says so."""
+    """Drop candidates that are the only reference of their source, and log a note."""
     check_texts(dataset)
     dataset, note = without_only_references(dataset)
     if note:
@@ -83,7 +83,7 @@ def drop_sole_references(dataset: Dataset) -> Dataset:
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
-    """Return one row per candidate: what is known of ``lp``, ``doc``, ``seg_id``, then source, system and text."""
+    """Table of one row per candidate: known columns among ``lp``, ``doc``, ``seg_id``, then source, system and text."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     known = [key for key in ("lp", "doc", "seg_id") if dataset.sources[key].notna().any()]
     frame = sources[[*known, "text"]].rename(columns={"text": "source"}).reset_index(drop=True)

@@ -18,14 +18,14 @@ from ranker.files import printable
 
 
 class Notes:
-    """Counts what is odd about the parts of a corpus."""
+    """Counts of irregularities in the parts of a corpus."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str], dict[str, int]] = {}
         self.first: dict[tuple[str, str], str] = {}
 
     def add(self, part: ManifestPart, what: str, count: int, where: str) -> None:
-        """Count `what`, named in the plural, which was found at `where` and perhaps elsewhere."""
+        """Count an irregularity `what`, named in the plural, with `where` as a place of it."""
         counts = self.counts.setdefault((part.role, what), {})
         counts[part.name] = counts.get(part.name, 0) + count
         self.first.setdefault((part.role, what), where)
@@ -43,7 +43,7 @@ class Notes:
 
 @dataclass
 class _Source:
-    """A source and what belongs to it so far; `candidates` are of its systems, by name."""
+    """A source with its translations so far; `candidates` are by the names of their systems."""
 
     docid: str
     segment: str
@@ -94,7 +94,7 @@ class DocumentCorpus:
                 self.notes.add(part, "empty segments", 1, f"{document.file}:{segment.line}")
 
     def find(self, docid: str, segment: str, file: str, line: int) -> _Source:
-        """Return a source, or say that there is none."""
+        """Return a source, or raise an error if it is unknown."""
         source = self.sources.get((sgml.key(docid), sgml.key(segment)))
         if source is not None:
             return source
@@ -107,7 +107,7 @@ class DocumentCorpus:
         raise DataError(what, file=file, line=line)
 
     def add_translations(self, part: ManifestPart, documents: Sequence[sgml.Document]) -> None:
-        """Add what one reference or one system has for every source, and note what it lacks."""
+        """Add the translations of one reference or one system, and note missing ones."""
         first_seen: dict[int, tuple[str, int]] = {}
         for document in documents:
             for segment in document.segments:

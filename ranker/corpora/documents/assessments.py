@@ -1,4 +1,4 @@
-"""Assessment tables: who gave which segment of which system what score, in a layout that is described, not fixed.
+"""Assessment tables: scores by judge, segment and system, in a layout that is described instead of fixed.
 
 What the tables of the licensed corpora look like is not public, so a `Layout` says which column holds what.
 """
@@ -28,7 +28,7 @@ Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 
 
 class Layout(msgspec.Struct, forbid_unknown_fields=True):
-    """What stands where in an assessment table, as a manifest gives it; once made, `columns` are by name."""
+    """Layout of an assessment table, as declared in a manifest; once made, `columns` are by name."""
 
     columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
     fixed: dict[str, Text] = {}
@@ -51,7 +51,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]) -> dict[str, int | str]:
-    """Return number or title of every column that is read, by its name, or say what is wrong with them."""
+    """Number or title of every column that is read, by its name; raise a ValueError for inconsistent columns."""
     if isinstance(columns, list):
         numbered: dict[str, int | str] = {name: number for number, name in enumerate(columns, 1) if name != _SKIPPED}
     else:
@@ -79,7 +79,7 @@ def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]
 
 @dataclass(frozen=True)
 class Assessment:
-    """One score: `kind` is what was asked, `judge` None where the table does not say who, `line` its row."""
+    """One score: `kind` is the question, `judge` None for an unnamed judge, `line` its row."""
 
     system: str
     doc: str

@@ -1,4 +1,4 @@
-"""Decodes files that may not be UTF-8, and says which byte is wrong where."""
+"""Decodes files that may not be UTF-8, and names the byte and place of an encoding error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lines:
 
 
 def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
-    """Return the encodings of `language` to try after UTF-8, GB2312 first for what was translated from Chinese."""
+    """Return the encodings of `language` to try after UTF-8, GB2312 first for translations from Chinese."""
     language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
     if language == "zh":
         return ("gb18030",)
@@ -39,7 +39,7 @@ def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, .
 
 
 def is_encoding(name: str) -> bool:
-    """Whether `name` is a text encoding that Python knows."""
+    """True if `name` is a text encoding that Python knows."""
     try:
         if codecs.lookup(name).name.replace("_", "-") in _NOT_OF_TEXT:
             return False
@@ -60,7 +60,7 @@ def declared_encoding(raw: bytes) -> str | None:
 
 
 def common_encoding(raws: Sequence[bytes], encodings: Sequence[str]) -> str | None:
-    """Return the first of `encodings` that all `raws` fit into, or None."""
+    """Return the first of `encodings` in which all `raws` are valid, or None."""
     return next((name for name in encodings if all(map(_fits(name), raws))), None)
 
 

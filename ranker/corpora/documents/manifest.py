@@ -1,4 +1,4 @@
-"""Corpora that are a folder of SGML or XML files: ``manifest.toml`` says which file is what.
+"""Corpora that are a folder of SGML or XML files: ``manifest.toml`` declares the role of each file.
 
 So a licensed corpus is read as it was delivered, and what its documentation leaves open is written down once::
 
@@ -68,7 +68,7 @@ def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
 
 
 def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Dataset, list[str]]:
-    """Read as `read_manifest`, and return the notes beside the data set instead of logging them."""
+    """Read as `read_manifest`, and return the data set with its notes instead of logging them."""
     path = Path(path)
     if path.is_dir():
         path = path / FILE_NAME
@@ -93,7 +93,7 @@ def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Datas
 
 @dataclass
 class _ManifestFiles:
-    """Finds, decodes and parses the files that a manifest names, and notes what is odd about them."""
+    """Finds, decodes and parses the files that a manifest names, and notes irregularities."""
 
     language_pair: str
     folder: Path
@@ -101,7 +101,7 @@ class _ManifestFiles:
     notes: Notes
 
     def paths(self, part: ManifestPart) -> list[Path]:
-        """Return the files that paths and patterns stand for; of a folder all that are not hidden, by name."""
+        """Return the files of paths and patterns; for a folder all its files that are not hidden, by name."""
         paths: list[Path] = []
         for pattern in part.paths:
             try:
@@ -117,7 +117,7 @@ class _ManifestFiles:
         return list(dict.fromkeys(paths))
 
     def texts(self, part: ManifestPart, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
-        """Return name and text of every file; those of unknown encoding are taken to have the same."""
+        """Return name and text of every file; files of unknown encoding are assumed to share one encoding."""
         raws = [(display_name(path), read_bytes(path)) for path in self.paths(part)]
         declared = [part.encoding or declared_encoding(raw) for _, raw in raws]
         unknown = [(file, raw) for (file, raw), name in zip(raws, declared, strict=True) if name is None]
@@ -131,7 +131,7 @@ class _ManifestFiles:
         return texts
 
     def guess(self, files: Sequence[tuple[str, bytes]], part: ManifestPart, fallbacks: Sequence[str]) -> str | None:
-        """Return the encoding that all `files` fit into, and say what was guessed."""
+        """Return an encoding that is valid for all `files`, and note a guess."""
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
         non_ascii = [(file, raw) for file, raw in files if not raw.isascii()]
         if used in fallbacks:
@@ -163,7 +163,7 @@ class _ManifestFiles:
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    """Return the files that a path or a pattern stands for, and those of folders that it stands for."""
+    """Return the files that a path or a pattern matches, and all files of folders that it matches."""
     path = folder / pattern
     if path.exists():
         matched = [path]
@@ -179,7 +179,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 
 def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
-    """Return those documents of a file that are of `part`, where it holds several sets or systems."""
+    """Return the documents of a file that belong to `part`, if the file holds several sets or systems."""
     roles = next(roles for role, roles in sgml.ROLES.items() if role == part.role)
     groups = [[document for document in documents if document.role in (role, None)] for role in roles]
     groups = [group for group in groups if group]

@@ -1,4 +1,4 @@
-"""What a ``manifest.toml`` says, as declared types: which files are the source, references, systems and assessments.
+"""Content of a ``manifest.toml`` as declared types: files of the source, references, systems and assessments.
 
 `ranker.corpora.documents.manifest` explains the file and reads what it names.
 """
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """The source, one reference, one system, or assessments of one layout: what they are, and where."""
+    """The source, one reference, one system, or assessments of one layout: role, name and paths."""
 
     role: Role | Literal["assessment"]
     name: str
@@ -110,7 +110,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
 
 
 def decoded(values: object, kind: type[T], file: str, place: str = "") -> T:
-    """Return the values of a TOML file, found at `place` in it, as a declared type, or say what does not fit where."""
+    """Decode the values of a TOML file at `place` in it to a declared type, or raise an error that names a value."""
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

@@ -44,7 +44,7 @@ _TOKEN = re.compile(r"<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])"
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _SEGMENT_OR_COMMENT = re.compile(r"<seg\b.*?</seg|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _REMOVED = "\x1f"
-"""Stands for the characters of comments, so that all others keep their places; counts as white space."""
+"""Replacement of the characters of comments, so that all others keep their positions; counts as white space."""
 _VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
 _REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
 _ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]+)\s*=\s*({_VALUE})")
@@ -58,7 +58,7 @@ ROLES: dict[Role, tuple[Role, ...]] = {
     "reference": ("reference", "system"),
     "system": ("system", "reference"),
 }
-"""What documents may pass for, best first: a reference that is scored as a system too is a reference in its file."""
+"""Roles of documents accepted for each role, best first: a reference scored as a system is a reference in its file."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Document:
-    """A document, in one of its versions: the source, a reference or the output of a system."""
+    """A document in one of its versions: the source, a reference or the output of a system."""
 
     docid: str
     segments: tuple[Segment, ...]
@@ -102,7 +102,7 @@ def parse_documents(text: str, file: str) -> list[Document]:
 
 @dataclass
 class _Open:
-    """A tag that is not closed yet: its name, its attributes, where it stands and where its content begins."""
+    """A tag that is not closed yet: its name, its attributes, its position and the position of its content."""
 
     name: str
     attributes: dict[str, str]
@@ -111,7 +111,7 @@ class _Open:
 
 
 class _Parser:
-    """Keeps what is open while tags go by: a set, in it a document, in it a segment."""
+    """Parser state: the open set, document and segment."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -178,7 +178,7 @@ class _Parser:
             self.fail(f"expected {wanted} in <{tag.name}>, found {actual}", tag.position)
 
     def check_place(self, tag: _Open, outer: str | None) -> None:
-        """Refuse a tag that may not stand inside `outer`."""
+        """Refuse a tag that is not allowed inside `outer`."""
         allowed = {"seg": ("doc", *VERSIONS), "doc": (None, *SETS), **dict.fromkeys(VERSIONS, ("doc",))}
         if tag.name in VERSIONS and outer is None:
             self.fail(f"<{tag.name}> outside of a document; expected <doc id=...> before it", tag.position)

@@ -28,12 +28,12 @@ _ENDINGS = (".sgm", ".sgml", ".xml")
 
 
 def looks_like_testset(text: str) -> bool:
-    """Whether `text` starts as a test set in SGML or XML does."""
+    """True if `text` starts as a test set in SGML or XML does."""
     return bool(_START.match(text))
 
 
 def is_testset(path: str | Path) -> bool:
-    """Whether a file, but no pipe, is a test set in SGML or XML, by its name or its first characters."""
+    """True if a file, but no pipe, is a test set in SGML or XML, by its name or its first characters."""
     if str(path) == STDIN:
         return False
     if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
@@ -55,7 +55,7 @@ def read_markup(path: str | Path) -> str:
 
 
 def parse_testset(text: str, file: str) -> list[Record]:
-    r"""Parse a file that holds source, systems and perhaps references; `text` has lines that end in ``\n``."""
+    r"""Parse a file of source, systems and optional references; `text` has lines that end in ``\n``."""
     documents = sgml.parse_documents(text, file)
     by_role = {role: [document for document in documents if document.role == role] for role in sgml.ROLES}
     for role in ("source", "system"):
@@ -127,7 +127,7 @@ def _without_source(like: _Part) -> _Part:
 
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
-    """Return the documents of a file that are of `role`, or may pass for it."""
+    """Return the documents of a file that have `role`, or an accepted substitute for it."""
     for accepted in sgml.ROLES[role]:
         accepted_documents = [document for document in documents if document.role in (accepted, None)]
         if accepted_documents:
@@ -137,7 +137,7 @@ def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list
 
 
 def _named(documents: list[sgml.Document], role: sgml.Role, file_name: str) -> dict[str, list[sgml.Document]]:
-    """Return the documents of every system or reference, by its name; those of the source are one."""
+    """Return the documents of every system or reference by its name; all documents of the source have one name."""
     named: dict[str, tuple[str, list[sgml.Document]]] = {}
     for document in documents:
         name = "" if role == "source" else document.sysid or file_name
@@ -146,7 +146,7 @@ def _named(documents: list[sgml.Document], role: sgml.Role, file_name: str) -> d
 
 
 def _aligned(role: sgml.Role, path: str | Path, name: str, like: _Part) -> _Part:
-    """Return the lines of a plain file as documents with the ids of those of another part."""
+    """Return the lines of a plain file as documents with the ids of the documents of another part."""
     total = sum(len(document.segments) for document in like.documents)
     lines = iter(enumerate(read_lines(path, total, like.documents[0].file), 1))
     file = display_name(path)

@@ -1,1 +1,1 @@
-"""Files that cards of corpora give an address for: fetched, checked and put in place, when asked only."""
+"""Downloads of files whose addresses are in cards of corpora: fetched, checked and put in place, on request only."""

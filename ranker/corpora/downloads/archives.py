@@ -37,7 +37,7 @@ _LONGEST_LIST = 1 << 25
 """Most bytes of the list of entries of a zip archive."""
 _LONGEST_NAME = 1000
 _LONGEST_HEADER = 1 << 16
-"""Most bytes of what a tar archive says about one entry, as its long name."""
+"""Maximum number of bytes of the header of one entry of a tar archive, such as its long name."""
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 _WITHOUT_CONTENT = (
     tarfile.DIRTYPE,
@@ -51,11 +51,11 @@ _PAX, _PAX_FOR_ALL = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE), tarfile.XGLTYPE
 _LONG_NAME, _LONG_LINK = tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
 
 _Entry = tuple[str, Iterator[bytes] | None]
-"""Name and content; None instead of the content of what is no plain file."""
+"""Name and content; None instead of the content of an entry that is not a plain file."""
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of that name is an archive that `unpack` takes."""
+    """True if the name of a file is that of an archive that `unpack` accepts."""
     return name.endswith((*_TAR, *_ZIP))
 
 
@@ -97,13 +97,13 @@ class _RefusedError(Exception):
 
 
 class _Budget:
-    """How much an archive may still hold, wanted or not."""
+    """Remaining size and number of entries that an archive may hold, wanted or not."""
 
     def __init__(self, size: int) -> None:
         self.size, self.entries = size, _MOST_ENTRIES
 
     def take(self, size: int) -> None:
-        """Take one entry of a declared size, before any of it is read."""
+        """Subtract one entry of a declared size, before any of it is read."""
         if size < 0:
             raise ValueError("negative size")
         self.size -= size
@@ -154,7 +154,7 @@ def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
-    """Return what a header says of the entry that follows: "path", "size", and "GNU" of a sparse file."""
+    """Fields of a header for the following entry: "path", "size", and "GNU" of a sparse file."""
     if kind in (_LONG_NAME, _LONG_LINK):
         return {"path": raw.partition(b"\0")[0].decode(errors="surrogateescape")} if kind == _LONG_NAME else {}
     header, place = {}, 0
@@ -173,16 +173,16 @@ def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
 
 
 class _Bounded(io.BufferedReader):
-    """A zip archive, of which zipfile reads nothing large at once but the list of its entries."""
+    """A zip archive from which zipfile reads no large block except the list of its entries."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read so many bytes, if they are not more than any list has."""
+        """Read `size` bytes, if a list of entries can be as long."""
         if size is not None and size > _LONGEST_LIST:
             raise ValueError("its list of entries is too long")
         return super().read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, which a damaged list may put before the beginning."""
+        """Go to a position, and raise a ValueError for one before the beginning, as of a damaged list."""
         if whence == io.SEEK_SET and offset < 0:
             raise ValueError("its list of entries is damaged")
         return super().seek(offset, whence)

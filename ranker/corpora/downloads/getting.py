@@ -103,7 +103,7 @@ def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
 
 
 def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tuple[str, str]:
-    """Return the digest that a file must have, empty if none is known, and who says so."""
+    """Expected digest of a file, empty if unknown, and the origin of the digest."""
     if part.file in chosen:
         return chosen[part.file], "--sha256"
     if part.sha256:
@@ -155,7 +155,7 @@ def fetch_file(
 
 
 def _put_in_place(card: Card, downloads: Path) -> None:
-    """Put all that has come into the folder of the corpus, replacing what it has of the same names at once."""
+    """Move all downloaded files into the folder of the corpus, replacing its files of the same names at once."""
     _make_folder(card.folder)
     with replacing_together(card.folder) as temporary:
         for part in card.download:

@@ -29,7 +29,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """What a transfer may take."""
+    """Limits of a transfer."""
 
     size: int = 4_000 * _MEGABYTE
     timeout: float = 30.0
@@ -51,7 +51,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address that is not one of HTTP or HTTPS, or to which `before` must not redirect."""
+    """Refuse an address that is not HTTP or HTTPS, or to which `before` must not redirect."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018
@@ -66,7 +66,7 @@ def check_address(address: str, before: str = "") -> None:
 
 
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
-    """Fetch the file at `address` as `target`, which it replaces once it is complete, and return its SHA-256 digest."""
+    """Fetch the file at `address`, replace `target` by it once it is complete, and return its SHA-256 digest."""
     check_address(address)
     with replacing(target) as stream, _open(address, limits) as response:
         if response.status != 200:

@@ -78,7 +78,7 @@ class _Judgement(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct):
-    """What one person said of some items, in Pearmut."""
+    """Judgements of some items by one person, in Pearmut."""
 
     user_id: Any
     item: list[_Item]
@@ -86,7 +86,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return a row per candidate and judge, or per comparison and judge, with its line; none of other JSON."""
+    """Return rows, one per candidate or comparison and judge, with their lines; empty for other JSON."""
     rows: list[tuple[int, dict[str, Any]]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
     words: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _is_entry(value: object) -> bool:
 
 
 def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a task; choices that say nothing are added to `words`."""
+    """Yield the rows of a task; choices without a meaning here are added to `words`."""
     task = typed(value, _Task)
     is_pair = not {"text", *HYPOTHESIS} & {canonical(key) for key in task.data}
     for annotation in task.annotations:
@@ -175,7 +175,7 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
 
 
 def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield the scores of an entry, and what they are scores of."""
+    """Yield the scores of an entry, with the keys of their items."""
     if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
         return
     entry = typed(raw, _Entry)

@@ -1,4 +1,4 @@
-"""Data sets of what Python has in memory: data frames, records, lists of texts.
+"""Data sets from objects in memory: data frames, records, lists of texts.
 
 Frames have the columns of tables (`ranker.corpora.formats.tables`), records the keys of JSON
 (`ranker.corpora.formats.json_lines`): the same names and the same checks, whose messages name the row or the record,
@@ -83,7 +83,7 @@ def is_frame(value: object) -> bool:
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set that a frame holds, and the candidate of every row, shape (rows,), if rows are candidates."""
+    """Return the data set of a frame, and the candidate of every row, shape (rows,), if rows are candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -278,7 +278,7 @@ def _length(value: object) -> int:
 
 
 def _texts(values: object, what: str, name: str) -> list[str]:
-    """Return a list of texts, or raise what is no text."""
+    """Return a list of texts, or raise an error that names a value that is not a text."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"{what}: expected a list of strings, found {shown(values)}", file=name)
     texts = [*values]
@@ -291,7 +291,7 @@ def _texts(values: object, what: str, name: str) -> list[str]:
 
 @contextlib.contextmanager
 def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
-    """Say in errors where something is, instead of a file and a line."""
+    """Name the place of an error in memory instead of a file and a line."""
     try:
         yield
     except DataError as error:
@@ -299,7 +299,7 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
 
 
 def _arrow(column: pd.Series) -> pa.ChunkedArray:
-    """Return a column with nothing for all that pandas means by it; what Arrow has no type for is written as text."""
+    """Convert a column to Arrow, with nulls for all missing values of pandas, and types unknown to Arrow as text."""
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):
@@ -309,7 +309,7 @@ def _arrow(column: pd.Series) -> pa.ChunkedArray:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON would hold for a value: no types of numpy, and null for not a number."""
+    """Convert a value to a JSON value: no types of numpy, and null for NaN."""
     if isinstance(value, Mapping):
         return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -64,7 +64,7 @@ def parse_records(text: str, file: str) -> list[Record]:
 
 
 def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
-    """Make records of JSON `values`, each with the line that messages name, or what else `unit` counts."""
+    """Make records of JSON `values`, each with its line for messages, or its number in another `unit`."""
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
@@ -203,7 +203,7 @@ def json_line(text: str, file: str, line: int) -> Any:
 
 
 def source_key(value: object) -> str | None:
-    """Return what tells the source of a record of one candidate from others, None for any other record."""
+    """Key of the source of a record of one candidate, None for any other record."""
     if not isinstance(value, dict) or any(key in value for key in CANDIDATES):
         return None
     keys = [
@@ -247,7 +247,7 @@ def _expect_end(text: str, position: int, file: str, first_line: int) -> None:
 
 
 def _fail_at(text: str, position: int, file: str, first_line: int, what: str) -> NoReturn:
-    """Refuse what stands at `position` of `text`, which starts on `first_line`."""
+    """Raise an error about the text at `position` of `text`, which starts on `first_line`."""
     actual = shown(text[position : position + 31].split("\n")[0]) if position < len(text) else "the end"
     line = first_line + text.count("\n", 0, position)
     raise DataError(f"{what} {actual}", file=file, line=line, column=position - text.rfind("\n", 0, position))
@@ -262,7 +262,7 @@ def _is_json(text: str) -> bool:
 
 
 def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, int]:
-    """Decode the value at `position`, which stands on `first_line`; returns it and the position behind it."""
+    """Decode the value at `position`, which is on `first_line`; return it and the position after it."""
     start, position = position, _skip_space(text, position)
     first_line += text.count("\n", start, position)
     try:
@@ -280,17 +280,17 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
 
 
 class RecordReader:
-    """Takes typed values out of one JSON record, or says where and how it differs."""
+    """Takes typed values out of one JSON record, or raises an error that names the path of a difference."""
 
     def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
         self.file, self.line, self.left_out = file, line, left_out
 
     def fail(self, path: str, expected: str, actual: object) -> NoReturn:
-        """Say what was expected at `path`, and what was found."""
+        """Raise an error with the expected and the actual value at `path`."""
         raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
-        """Return the one of several keys for the same thing that `fields` has."""
+        """Return the one of several synonymous keys that `fields` has."""
         present = [key for key in spellings if key in fields]
         filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:
@@ -319,7 +319,7 @@ class RecordReader:
         return value
 
     def text(self, value: object, path: str) -> str:
-        """Return a string that can be written as UTF-8."""
+        """Return a string, and refuse a value that is not a string or cannot be written as UTF-8."""
         if not isinstance(value, str):
             self.fail(path, "a string", value)
         try:
@@ -336,7 +336,7 @@ class RecordReader:
         return None if value is None else self.text(value, path)
 
     def texts(self, value: object, path: str) -> list[str]:
-        """Return a list of strings, of which a single one may stand without the list."""
+        """Return a list of strings; a single string counts as a list."""
         if isinstance(value, str):
             return [self.text(value, path)]
         if not isinstance(value, list):
@@ -355,7 +355,7 @@ class RecordReader:
         return self.fail(path, "a finite number", value)
 
     def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
-        """Read ratings by their names; `known` are the keys that may stand beside them."""
+        """Read ratings by their names; `known` are the keys that are allowed among them."""
         ratings: list[tuple[str, str | None, float]] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
@@ -372,7 +372,7 @@ class RecordReader:
         return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
-        """Yield the keys of `fields` that are not `known` and may be ratings, or `known` ones in another spelling."""
+        """Yield the keys of `fields` that may be ratings, or misspelled `known` keys."""
         for key, value in fields.items():
             is_rating = numbers and _is_number(value)
             if key in known or value is None or (key in names.NOT_READ and not is_rating):
@@ -390,7 +390,7 @@ class RecordReader:
             raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
-        """Return the ratings of `candidate`, refusing those that `before` has already."""
+        """Return the ratings of `candidate`, refusing ratings that `before` has already."""
         judged = {(kind, judge) for kind, judge, _ in before.ratings}
         for kind, judge, _ in candidate.ratings:
             if {(kind, judge), (kind, None)} & judged:
@@ -462,7 +462,7 @@ def _listed(keys: tuple[str, ...]) -> str:
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key holds no numbers, and is not called like a judgement or nearly like a known key."""
+    """True if a key holds no numbers, and its name is not that of a judgement and not similar to a known key."""
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)

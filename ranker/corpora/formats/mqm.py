@@ -34,7 +34,7 @@ _PARTS = ("accuracy", "fluency", "style", "terminology")
 
 
 def is_mqm(header: list[str]) -> bool:
-    """Whether columns are those of a file of MQM errors."""
+    """True if the columns are those of a file of MQM errors."""
     return {"system", "target", "category", "severity"} <= {name.strip().lower() for name in header}
 
 
@@ -106,7 +106,7 @@ def _add(
 
 
 def _penalty(category: str, severity: str, given: Mapping[str, float], file: str, line: int) -> tuple[str, float]:
-    """Return the part of the penalty that an error belongs to, and its weight, one of those `given` if there is."""
+    """Return the part of the penalty of an error, and its weight, by `given` if it is in there."""
     levels = [part.strip().lower() for part in category.split("/")]
     weight = severity.strip().lower()
     part = levels[0] if levels[0] in _PARTS else "other"

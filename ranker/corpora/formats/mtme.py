@@ -39,7 +39,7 @@ _OUTPUTS = "system-outputs"
 
 
 def is_mtme(folder: str | Path) -> bool:
-    """Whether a directory is laid out as those of mt-metrics-eval."""
+    """True if a directory has the layout of mt-metrics-eval."""
     return all((Path(folder) / name).is_dir() for name in ("sources", _OUTPUTS))
 
 
@@ -61,7 +61,7 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
 
 
 def _listed(folder: Path) -> list[Path]:
-    """Return what is in a folder, by name, but for what is hidden; nothing if there is no such folder."""
+    """Return the visible entries of a folder, by name; empty if there is no such folder."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
@@ -155,7 +155,7 @@ def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> d
 
 
 def _kind(name: str) -> tuple[str, int]:
-    """Return the kind of judgement that a file of human scores holds, and the sign that makes it that."""
+    """Return the kind of judgement in a file of human scores, and the sign by which to multiply the scores."""
     if name != "mqm" and not re.match(r"mqm[-_.]", name):
         return name, -1 if lower_is_better(name) else 1
     return ("mqm_total" if name == "mqm" else f"mqm_{name[4:]}"), -1

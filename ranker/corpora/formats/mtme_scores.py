@@ -39,7 +39,7 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
 
 
 def parse_score(value: str, file: str, line: int) -> float | None:
-    """Read one score, None where it is missing."""
+    """Read one score, None if it is missing."""
     if value == MISSING:
         return None
     number = number_in(value)

@@ -59,7 +59,7 @@ class NBestList:
 
     @functools.cached_property
     def columns(self) -> tuple[str, ...]:
-        """Name of every column: that of its feature, and ``.1``, ``.2``, ... behind it if that has several."""
+        """Name of every column: that of its feature, followed by ``.1``, ``.2``, ... if the feature has several."""
         return column_names(self.layout)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads n-best lists in Moses format, by columns, and of fairseq, and names the line of whatever is wrong in them."""
+"""Reads n-best lists of Moses, by columns, and of fairseq; errors name the line."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_nbest(text: str, file: str) -> NBestList:
 
 
 def is_fairseq(text: str) -> bool:
-    """Whether `text` is the output of fairseq's generation: lines ``S-0``, ``H-0``, ... among others."""
+    """True if `text` is the output of fairseq's generation: lines ``S-0``, ``H-0``, ... among others."""
     return bool(_HYPOTHESIS.search(text))
 
 

@@ -34,7 +34,7 @@ def read_parquet(path: str | Path, file: str) -> Columns:
 
 
 def parquet_batches(source: Any, file: str, size: int, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file of `size` bytes, so many at a time, checked and with values of plain types."""
+    """Yield the rows of a Parquet file of `size` bytes in batches of `rows`, checked and with values of plain types."""
     content = pyarrow.parquet.ParquetFile(source)
     most, metadata = max(UNPACKED_FREE, UNPACKED_RATIO * size), content.metadata
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
@@ -59,7 +59,7 @@ def _too_large(file: str) -> DataError:
 
 
 def _bytes(values: pa.Array) -> int:
-    """Return the bytes that values take when each has a text of its own."""
+    """Return the size in bytes of values when each has its own text."""
     kind = values.type
     if pa.types.is_dictionary(kind) and (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):
         used = pc.value_counts(values.indices.drop_null())
@@ -77,7 +77,7 @@ def _plain(values: pa.Array) -> pa.Array:
 
 @contextmanager
 def parquet_errors(file: str) -> Iterator[None]:
-    """Turn what is wrong with the Parquet file `file` into an error that names it."""
+    """Turn errors of reading the Parquet file `file` into an error that names it."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:

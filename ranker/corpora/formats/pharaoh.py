@@ -85,7 +85,7 @@ def _alignments(dataset: Dataset) -> Alignments:
 
 
 def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
-    """Return the alignment of every row as text, None where there is none."""
+    """Return the alignment of every row as text, None if it has no alignment."""
     lines = np.full(len(rows), None, dtype=object)
     if ALIGNMENT in rows:
         present = rows[ALIGNMENT].notna().to_numpy(bool)

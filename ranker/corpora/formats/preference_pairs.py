@@ -33,7 +33,7 @@ RELATIONS = (">", "<", "=", "-")
 
 
 def companion(path: str | Path) -> Path | None:
-    """Return the pairs file beside the corpus file `path`, if there is one."""
+    """Return the pairs file next to the corpus file `path`, if it exists."""
     path = Path(path)
     name = companion_name(path).removesuffix(".gz")
     candidates = (path.with_name(file_name) for file_name in (name, f"{name}.gz"))
@@ -132,7 +132,7 @@ def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:
 
 
 def _refuse(given: Columns, wrong: BoolArray, what: Callable[[int], str]) -> None:
-    """Raise what is wrong with the first of the rows that are."""
+    """Raise an error for the first row of the mask `wrong`."""
     for row in np.flatnonzero(wrong)[:1].tolist():
         raise DataError(what(row), file=given.file, line=int(given.lines[row]))
 
@@ -158,6 +158,6 @@ def _source(columns: Mapping[str, npt.NDArray[np.object_]], row: int) -> str:
 
 
 def _find(keys: list[npt.NDArray[Any]], wanted: list[npt.NDArray[Any]]) -> Int64Array:
-    """Return the row of `keys` that holds each of the `wanted` key pairs, -1 where none does."""
+    """Return the row of each `wanted` key pair in `keys`, -1 if it is absent."""
     index = pd.MultiIndex.from_arrays(keys)
     return np.asarray(index.get_indexer(pd.MultiIndex.from_arrays(wanted)), dtype=np.int64)

@@ -52,7 +52,7 @@ _LOG = note_logger(__name__)
 
 
 def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
-    """Return the columns of what is compared and of the verdict by their roles, none for a table of another shape.
+    """Return the columns of compared items and of the verdict by their roles; empty for a table of another shape.
 
     Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
     """
@@ -93,14 +93,14 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 
 
 def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Return the relation that each column of zeros and ones stands for; nothing without one for each side."""
+    """Return the relation of each column of zeros and ones; empty unless there is a column for each side."""
     matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
     columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
     return columns if {">", "<"} <= {*columns.values()} else {}
 
 
 def check_spelling(table: Columns) -> None:
-    """Refuse a table without texts that has a column called nearly as one of comparisons."""
+    """Refuse a table without texts that has a column with nearly the name of a column of comparisons."""
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
     for column in names.kinds_of([*map(names.canonical, table.header)]):
         meant = nearest(column.strip(), known, likeness=0.8)
@@ -191,7 +191,7 @@ def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
 
 
 def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
-    """Return the lists that the cells of a column hold, or are as JSON; None for other columns."""
+    """Return the lists in the cells of a column, or parsed from JSON in them; None for other columns."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return list(column.to_pylist())
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -211,7 +211,7 @@ def _spoken(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return what users say in a column of messages, None if it has none."""
+    """Texts of the user's messages in a column of messages, None if there are none."""
     texts = [asked_in(cell) for cell in _from_json(column) or []]
     return pa.chunked_array([pa.array(texts, pa.large_string())]) if any(texts) else None
 
@@ -270,7 +270,7 @@ def _better_are(
 
 
 def _several_texts(long: dict[str, pa.ChunkedArray], columns: Sequence[str]) -> bool:
-    """Whether a system has several texts for one source."""
+    """True if a system has several texts for one source."""
     if "system" not in columns:
         return False
     frame = pd.DataFrame({column: values.to_pandas() for column, values in zip(columns, long.values(), strict=True)})

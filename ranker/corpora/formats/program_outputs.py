@@ -22,7 +22,7 @@ Fields = dict[str, Any]
 
 
 class Shape(NamedTuple):
-    """What one program writes: its name, keys that tell it from others, and the records that an object of it is."""
+    """Output format of one program: its name, the keys that identify it, and the conversion of an object to records."""
 
     program: str
     keys: frozenset[str]
@@ -188,7 +188,7 @@ def _shape_of(value: object) -> Shape | None:
 
 
 def program_records(values: Iterable[tuple[int, Any]], file: str) -> Iterator[tuple[int, Any]]:
-    """Yield the records of JSON with their lines, those of programs in our form."""
+    """Yield the records of JSON with their lines, outputs of programs converted to our form."""
     failed: list[int] = []
     for line, value in values:
         if isinstance(value, list) and value and all(isinstance(one, dict) and len(one) == 1 for one in value):

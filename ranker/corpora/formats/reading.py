@@ -31,7 +31,7 @@ READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
 def format_of(path: str | Path) -> str | None:
-    """Return the format that the name of `path` promises, or None."""
+    """Return the format by the ending of `path`, or None."""
     return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
 
 
@@ -122,7 +122,7 @@ def parse_dataset(
     systems: Sequence[str] = (),
     severity_weights: Mapping[str, float] | None = None,
 ) -> Dataset:
-    """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like."""
+    """Parse the text of a corpus file, in the format `kind`, or in the format detected from its first characters."""
     as_written, text = text, with_line_feeds(text)
     if kind is None:
         if is_fairseq(text):

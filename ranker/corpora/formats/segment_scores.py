@@ -37,7 +37,7 @@ _FORMS = "expected lines with a system and a score, lines with a score, columns 
 
 
 class Row(NamedTuple):
-    """One score: of which language pair, segment and system, as far as the file says, and where it stands."""
+    """One score with its place in the file, and its language pair, segment and system as far as stated."""
 
     score: float
     where: int | str
@@ -94,7 +94,7 @@ class SegmentScores:
         return self.values
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
-        """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,)."""
+        """Return the score of every candidate of a data set, NaN for a missing score, shape (candidates,)."""
         systems = self._systems(dataset)
         there = np.array([name is not None for name in systems])
         system = [name for name in systems if name is not None]
@@ -121,7 +121,7 @@ class SegmentScores:
         return candidate_scores
 
     def _note_unused(self, dataset: Dataset, unused: Int64Array, number: int) -> None:
-        """Tell the user how many scores are of nothing in the data set; all of them are an error."""
+        """Log the number of scores without a candidate in the data set; raise an error if no score has one."""
         if len(unused):
             row = self.rows[int(unused[0])]
             keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
@@ -132,7 +132,7 @@ class SegmentScores:
             _LOG.warning("ranker: note: %s: %s (%s): not used", self.file, what, where)
 
     def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
-        """Refuse scores of other translations than those of the data set."""
+        """Refuse scores of texts that differ from the translations of the data set."""
         texts = dataset.candidates["text"].to_numpy(object)
         for row, place in zip(self.rows, candidate.tolist(), strict=True):
             if row.text is not None and place >= 0 and row.text.split() != texts[place].split():
@@ -141,7 +141,7 @@ class SegmentScores:
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
-        """Return the system of every row under the name that the data set has for it, None for other systems."""
+        """Return the system of every row by its name in the data set, None for other systems."""
         known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
         by_name: dict[str | None, str | None] = {}
         for row in self.rows:
@@ -274,7 +274,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
 
 
 def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
-    """Read one score a line, if that is what the lines are."""
+    """Read one score per line; None if the lines are not single scores."""
     filled = lines[:-1] if lines and not lines[-1] else lines
     if any(len(line.split()) != 1 or "," in line for line in filled[:2]):
         return None
@@ -282,7 +282,7 @@ def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
 
 
 def _value(text: str, file: str, line: int) -> float:
-    """Return a number that was written as text; NaN for ``None`` and for nothing."""
+    """Return a number that was written as text; NaN for ``None`` and for empty text."""
     score = parse_score(text, file, line) if text else None
     return math.nan if score is None else score
 

@@ -1,4 +1,4 @@
-"""A data set of many files, its shards: which there are, in what order, and what is in each.
+"""A data set of many files, its shards: their names, order and content.
 
 A directory of shards has a manifest, ``shards.json``, with the rows, sources and SHA-256 digest of every file. Without
 a manifest, a pattern such as ``logs/*.jsonl.gz`` stands for shards in the order of their names.
@@ -57,7 +57,7 @@ class Shards:
 
     @classmethod
     def open(cls, data: Sequence[str]) -> Shards | None:
-        """Return the shards that directories with a manifest, patterns and files stand for; None if there are none."""
+        """Open the shards of directories with a manifest, patterns and files; None if `data` names no shards."""
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
         names: list[str] = []
@@ -98,17 +98,17 @@ class Shards:
 
 
 def is_pattern(data: str) -> bool:
-    """Whether `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
+    """True if `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
     return any(mark in data for mark in "*?") and not exists(data)
 
 
 def is_manifest(data: str) -> bool:
-    """Whether `data` is a directory of shards, or its manifest."""
+    """True if `data` is a directory of shards, or its manifest."""
     return Path(data).name == MANIFEST or exists(str(Path(data) / MANIFEST))
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the files that match a pattern, by name, without pairs files; that there is none is an error."""
+    """Return the files that match a pattern, by name, without pairs files; raise an error if no file matches."""
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
     files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
     if not files:

@@ -31,7 +31,7 @@ _LOG = note_logger(__name__)
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a table, and which candidate every row is, None where rows are no candidates.
+    """Return the data set of a table, and the candidate of every row, None for tables whose rows are not candidates.
 
     `systems` are the columns of the systems of a table with one row per source.
     """
@@ -52,7 +52,7 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
 
 def is_other_shape(record: object) -> bool:
-    """Whether a record of JSON is the row of a table that is not of one candidate."""
+    """True if a record of JSON is the row of a table whose rows are not single candidates."""
     keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
@@ -84,7 +84,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
 
 
 def _unfit(record: Any) -> str:
-    """Return a record of JSON for a message if it holds half of a surrogate pair, or nothing."""
+    """Return a record of JSON for a message if it contains half of a surrogate pair, or an empty text."""
     return shown(record) if re.search("[\ud800-\udfff]", json.dumps(record, ensure_ascii=False)) else ""
 
 
@@ -97,7 +97,7 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
 
 
 def _columns_of_systems(table: Columns) -> list[str]:
-    """Return the columns of texts besides those with other names, if there are several, and tell the user."""
+    """Return the columns of texts with unknown names as systems, if there are several, and log a note."""
     columns = [*map(names.canonical, table.header)]
     unknown = {*names.kinds_of(columns)}
     systems = [

@@ -152,7 +152,7 @@ def _rows_in(row: list[str], delimiter: Delimiter) -> int:
 
 
 def _unless_empty(column: str, values: pa.Array) -> pa.Array:
-    """Return the cells of a file, nothing in place of empty ones where that is not a text."""
+    """Replace empty cells by null, except in text columns."""
     return values if column in ("source", "text") else pc.if_else(pc.equal(values, ""), None, values)
 
 
@@ -174,12 +174,12 @@ def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
 
 
 def holds_text(column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds anything but numbers."""
+    """True if a column holds anything but numbers."""
     return bool(_numbers(column)[1].any())
 
 
 def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
-    """Return what the cells of a text column say, which programs also store as numbers, bytes and categories."""
+    """Return the cells of a text column as texts; programs also store numbers, bytes and categories."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -230,13 +230,13 @@ def _is_comparable(columns: list[str]) -> bool:
 
 
 def is_header(line: str, delimiter: str) -> bool:
-    """Return whether a line names the columns that a table needs."""
+    """True if a line names the columns that a table needs."""
     columns = [names.canonical(name) for name in next(csv.reader([line[:100_000]], delimiter=delimiter), [])]
     return "text" in columns and _is_comparable(columns)
 
 
 def delimiter_of(header: str, file: str) -> Delimiter:
-    """Return what separates the columns of CSV with this first line, and tell the user if it might be several."""
+    """Delimiter of CSV with the given first line; log a note if several delimiters are possible."""
     delimiters: tuple[Delimiter, ...] = (",", ";", "\t")
     reads = [delimiter for delimiter in delimiters if is_header(header, delimiter)]
     if len(reads) > 1:
@@ -355,19 +355,19 @@ class LongTable:
         return f"column {shown(kind)}: system {system} is judged twice; expected one judgement per judge"
 
     def _refuse(self, wrong: BoolArray, what: Callable[[int], str]) -> None:
-        """Note what is wrong with the first of the rows that are."""
+        """Record an error for the first row of the mask `wrong`."""
         for row in np.flatnonzero(wrong)[:1].tolist():
             self.problems.append((row, DataError(what(row), file=self.file, line=int(self.lines[row]))))
 
     def _take(self, column: str, rows: Int64Array) -> pd.Series:
-        """Return the texts of a column in some rows; empty where there is none, but for what may be unknown."""
+        """Return the texts of a column in some rows; empty for a missing column, or null if it may be unknown."""
         if column not in self.columns:
             return pd.Series(["" if column == "source" else None] * len(rows), dtype=TEXT)
         values = self.columns[column].take(pa.array(rows))
         return _series(values.fill_null("") if column in ("source", "text") else values)
 
     def _codes(self, column: str) -> Int64Array:
-        """Return a number for every different text of a column, -1 for nothing and the empty text, shape (rows,)."""
+        """Return a number for every distinct text of a column, -1 for null and the empty text, shape (rows,)."""
         if column not in self.columns:
             return np.full(len(self.lines), -1, dtype=np.int64)
         codes, texts = _encode(self.columns[column])
@@ -375,7 +375,7 @@ class LongTable:
         return codes if empty < 0 else np.where(codes == empty, -1, codes)
 
     def _references(self) -> tuple[Int64Array, pa.Array]:
-        """Return the references of every row as numbers, those that are missing last and -1, and their texts."""
+        """Return the references of every row as numbers, with -1 for missing references last, and their texts."""
         columns = [self.columns[column] for column in names.reference_columns([*self.columns])]
         chunks = [chunk for column in columns for chunk in column.chunks]
         codes, texts = _encode(pa.chunked_array(chunks, pa.large_string()))
@@ -436,7 +436,7 @@ def _nameless(values: FloatArray, row: int) -> str:
 
 
 def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
-    """Return the columns with one of language pairs in place of those of source and target languages."""
+    """Replace columns of source and target languages by one of language pairs."""
     taken = dict(columns)
     sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
     if all(side is None for side in sides):
@@ -464,7 +464,7 @@ def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
-    """Return the number of every cell among the different values, -1 for nothing, and these values."""
+    """Return the number of every cell among the distinct values, -1 for null, and these values."""
     encoded = column.combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, encoded.dictionary
@@ -484,7 +484,7 @@ def _first(codes: Int64Array) -> Int64Array:
 
 
 def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, BoolArray]:
-    """Return the numbers of a column, NaN for nothing, and where it holds something that is no finite number."""
+    """Return the numbers of a column, NaN for null, and a mask of the cells that are not finite numbers."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy()
         return np.where(np.isinf(values), np.nan, values), np.isinf(values)
@@ -499,7 +499,7 @@ def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, BoolArray]:
 
 
 def _number(value: object) -> float | None:
-    """Return the number that a cell holds, NaN for nothing, None if it holds something else."""
+    """Return the number in a cell, NaN for an empty cell, None for other content."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return math.nan
     try:

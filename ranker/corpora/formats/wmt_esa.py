@@ -25,13 +25,13 @@ _SCORE = re.compile(r"human(\d{1,3})\Z")
 
 
 def is_wmt_esa(text: str) -> bool:
-    """Whether a file that is JSON begins with such a record."""
+    """True if a JSON file begins with a record of ESA."""
     first = text.lstrip().split("\n", 1)[0]
     return all(f'"{key}"' in first for key in ("doc_id", "src_text", "tgt_text"))
 
 
 def parse_wmt_esa(text: str, file: str) -> list[Record]:
-    r"""Parse such a file; `text` has lines that end in ``\n``."""
+    r"""Parse a file of ESA records; `text` has lines that end in ``\n``."""
     return [_record(RecordReader(file, line, {}), value) for line, value in json_values(text, file)]
 
 

@@ -53,7 +53,7 @@ class Ranking:
 
 
 def is_rankings(text: str) -> bool:
-    """Whether the first line of `text` is that of a file of relative rankings."""
+    """True if the first line of `text` is that of a file of relative rankings."""
     header = {name.strip().lower() for name in text.split("\n", 1)[0].split(",")}
     return header >= {*_REQUIRED, "system1id", "system1rank"}
 
@@ -187,7 +187,7 @@ class _Places:
         self.only: str | None = None
 
     def source(self, ranking: Ranking, file: str) -> int | None:
-        """Return the source of a row, None if it is of another language pair."""
+        """Return the source of a row, None if the row is of another language pair."""
         pair = ranking.pair
         if self.pairs == {"?"}:
             # a corpus that does not say its languages can be of one pair only

@@ -24,7 +24,7 @@ from ranker.storage.escapes import csv_cell, looks_escaped
 
 
 def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
-    """Write `dataset` in the format that the name of `path` promises; preferences go to a pairs file beside it."""
+    """Write `dataset` in the format of the ending of `path`; preferences go to a pairs file next to it."""
     path = Path(path)
     kind = format_of(path)
     if kind is None or kind not in FORMATS.values():
@@ -126,7 +126,7 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _alignments(rows: pd.DataFrame) -> list[str | None]:
-    """Return the word alignment of every row, None where it has none; an empty list if no row has one."""
+    """Return the word alignment of every row, None for a row without one; an empty list if no row has one."""
     if ALIGNMENT not in rows:
         return []
     return [None if pd.isna(links) else links for links in rows[ALIGNMENT]]

@@ -67,7 +67,7 @@ def check_shards(shards: Shards) -> Iterator[Dataset]:
 
 @contextmanager
 def notes_once() -> Iterator[None]:
-    """Give each note about ignored columns once, not once per shard."""
+    """Log each note about ignored columns once, not once per shard."""
     reported: set[str] = set()
 
     def is_new(entry: logging.LogRecord) -> bool:
@@ -95,7 +95,7 @@ def _has(part: Dataset, lp: str) -> bool:
 
 
 def _prepare(folder: Path) -> None:
-    """Make the directory, and remove what a run without an end left there."""
+    """Make the directory, and remove the remains of an unfinished run."""
     if (folder / MANIFEST).exists():
         what = f"already has {MANIFEST}"
         raise DataError(f"{what}: delete the directory, or choose another", file=display_name(folder))

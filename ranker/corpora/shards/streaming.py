@@ -76,7 +76,7 @@ def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
 
 
 def _is_json_lines(path: Path) -> bool:
-    """Whether the first line that is not empty is a record of its own, of our form, and with its systems or an id."""
+    """True if the first non-empty line is a complete record in our form, with its systems or an id."""
     for lines in line_batches(path):
         for line in lines:
             if line.strip():
@@ -153,7 +153,7 @@ def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
 
 
 def _cut_at(table: pa.Table, rows: int) -> int:
-    """Return how many rows the first table has: up to `rows`, or all of the first source."""
+    """Number of rows of the first table: up to `rows`, or all rows of the first source."""
     changes = np.zeros(table.num_rows, dtype=bool)
     changes[0] = True
     for name in table.column_names:
