@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import PercentOption, TextInput
+from ranker.cli.options import OutputForm, PercentOption, TextInput
 from ranker.cli.output import emit, estimate_columns, print_note, print_table, say, say_signatures, show
 from ranker.cli.pages import HtmlOption, show_page
 from ranker.cli.system_options import SystemOptions, check_percent, figures, titled
@@ -21,7 +21,7 @@ def command(
     options: SystemOptions,
     max_drop: Annotated[float, Option(help="Largest significant drop that passes, in the units shown.", min=0)] = 0.0,
     percent: PercentOption = False,
-    form: Literal["table", "json", "jsonl", "csv"] = "table",
+    form: OutputForm = "table",
     html: HtmlOption = None,
 ) -> int:
     """Exit with code 3 if a system is significantly worse than the baseline.
@@ -82,20 +82,21 @@ def _difference(result: SystemsResult, row: dict[str, Any], percent: bool) -> st
 
 
 def _print(result: SystemsResult, rows: list[dict[str, Any]], percent: bool, max_drop: float) -> None:
-    failing = joined([row["system"] for row in rows if not row["passes"]])
-    first = result.comparisons[0]
+    failing = joined(list(dict.fromkeys(row["system"] for row in rows if not row["passes"])))
     more = f" by more than {max_drop:g}" if max_drop else ""
     say(f"The gate fails: {failing}." if failing else f"The gate passes: no system is significantly worse{more}.", "")
-    shown = [
-        {
-            **({"lp": row["lp"]} if len(result.language_pairs) > 1 else {}),
-            "system": row["system"],
-            "difference": _difference(result, row, percent),
-            "adjusted": row["adjusted"],
-            "gate": "passes" if row["passes"] else "fails",
-        }
-        for row in rows
-    ]
-    print_table(shown, titled(result, first, percent))
-    say("", *result.notes)
-    say_signatures(f"{first.metric}: {result.metrics[0].signature}", result.signature)
+    for comparison in result.comparisons:
+        shown = [
+            {
+                "system": row["system"],
+                "difference": _difference(result, row, percent),
+                "adjusted": row["adjusted"],
+                "gate": "passes" if row["passes"] else "fails",
+            }
+            for row in rows
+            if (row["lp"] or "?") == comparison.lp
+        ]
+        print_table(shown, titled(result, comparison, percent))
+        say("")
+    say(*result.notes)
+    say_signatures(f"{result.metrics[0].name}: {result.metrics[0].signature}", result.signature)

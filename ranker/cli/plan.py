@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from ranker.cli.options import PercentOption, TextInput
+from ranker.cli.options import OutputForm, PercentOption, TextInput
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures
 from ranker.cli.system_options import PairsOption, SystemOptions, check_percent
 
@@ -25,7 +25,7 @@ def command(
     ] = None,
     pairs: PairsOption = False,
     percent: PercentOption = False,
-    form: Literal["table", "json", "jsonl", "csv"] = "table",
+    form: OutputForm = "table",
 ) -> None:
     """Plan a test set: how many sources show that a difference between systems is significant.
 
