@@ -1,1 +1,1 @@
-"""What features read: tokens, n-grams, sequences, reference pairs."""
+"""Texts in the forms that features read: tokens, n-grams, sequences, reference pairs."""

@@ -49,7 +49,7 @@ def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tup
 
 
 def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
-    """Tell which of `words` are among those `wanted`, from the left, each as often as it counts."""
+    """True for the first occurrences of `words` in `wanted`, from the left, up to their counts there."""
     left = Counter(wanted)
     values = []
     for word in words:

@@ -80,7 +80,7 @@ def _normalized(sentences: Sequence[str]) -> list[str]:
 
 
 def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the tokens of every blank-separated string, and the last word of those that end in a full stop split off.
+    """Return the tokens of blank-separated strings, and the last word of strings whose final full stop is split off.
 
     Whether that stop belongs to the word after all depends on the next string: see `_keeps_stop`.
     """
@@ -112,7 +112,7 @@ def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str
 
 
 def _keeps_stop(word: str, following: str) -> bool:
-    """Tell whether `word` keeps its full stop before `following`, another word or nothing."""
+    """True if `word` keeps its full stop before `following`, another word or nothing."""
     if word in _ABBREVIATIONS or (len(word) == 1 and "A" <= word <= "Z"):
         return True
     return following[:1].islower() or (word in _BEFORE_NUMBERS and following[:1].isdigit())

@@ -19,7 +19,7 @@ _SHIFT = np.uint64(32)
 
 @kernel(inline="always")
 def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
-    """Return the slot where `key` stands, or the empty slot where it would stand."""
+    """Return the slot of `key`, or the empty slot for it."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
     while keys[slot] != -1 and keys[slot] != key:
@@ -110,7 +110,7 @@ def _count_source(
 
 
 def words_left(offsets: Int64Array) -> Int64Array:
-    """Return how many words there are from every one to the end of its sentence."""
+    """Number of words from every word to the end of its sentence, itself included."""
     return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
@@ -123,7 +123,7 @@ def clipped_counts(
     candidate_offsets: Int64Array,
     reference_offsets: Int64Array,
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the n-grams of every candidate and their clipped counts, and where those of each candidate begin.
+    """Return the n-grams of every candidate, their clipped counts, and the offset of each candidate's n-grams.
 
     `sentence` and `gram` are those of every n-gram there is.
     """
@@ -154,7 +154,7 @@ def matches_of_tables(
     reference_offsets: Int64Array,
     order: int,
 ) -> Int64Array:
-    """Return what `_matches` does, by sorting the n-grams of all sentences."""
+    """Matches as of `_matches`, by sorting the n-grams of all sentences."""
     result = np.zeros((len(candidate), order), dtype=np.int64)
     sentences = len(offsets) - 1
     left, sentence = words_left(offsets), np.repeat(np.arange(sentences), np.diff(offsets))

@@ -25,7 +25,7 @@ def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
 
 
 def measured(measure: Measure, precision: FloatArray, recall: FloatArray) -> FloatArray:
-    """Return the one of precision, recall and F score that is asked for."""
+    """Return precision, recall or F score, as `measure` names."""
     return {"f": f_score(precision, recall), "precision": precision, "recall": recall}[measure]
 
 

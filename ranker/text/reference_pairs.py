@@ -1,4 +1,4 @@
-"""Candidates beside each of their references, for metrics that compare with one reference at a time."""
+"""Pairs of candidates with each of their references, for metrics that compare with one reference at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReferencePairs:
     candidates: int
 
     def expand(self, batch: TokenBatch) -> TokenBatch:
-        """Return `batch` as if every reference had a source of its own; its candidates are those of the pairs."""
+        """Return `batch` with a separate source for every reference; its candidates are the candidates of the pairs."""
         return dataclasses.replace(
             batch,
             candidate=batch.candidate[self.candidate],

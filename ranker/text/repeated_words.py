@@ -77,7 +77,7 @@ def align_contexts(
 
 @kernel
 def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: int) -> int:
-    """Return how many words agree from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
+    """Number of words that agree from ``left[i]`` and ``right[j]`` in direction `step`, at most `most`."""
     length = 0
     while length < most and 0 <= i < len(left) and 0 <= j < len(right) and left[i] == right[j]:
         length += 1
@@ -98,7 +98,7 @@ def _shortest_unique(
     step: int,
     longest: int,
 ) -> tuple[int, int]:
-    """Return length and reference position of the shortest n-gram from word `at` on that both sentences hold once.
+    """Length and reference position of the shortest n-gram from word `at` that occurs once in both sentences.
 
     An n-gram is unique in the reference if it is longer than the second longest agreement there, and in the candidate
     if it is longer than any agreement of another place with this one. The length is 0 if there is no such n-gram.

@@ -16,7 +16,7 @@ _EVERY, _ONE, _NONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(0)
 
 
 def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
-    """Return what `_lcs` does, with one integer for all words of `left` (Hyyrö 2004)."""
+    """Length as of `_lcs`, with one integer for all words of `left` (Hyyrö 2004)."""
     places: dict[int, int] = {}
     for at, word in enumerate(left.tolist()):
         places[word] = places.get(word, 0) | (1 << at)
@@ -30,7 +30,7 @@ def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
 
 @kernel(plain=_lcs_of_integers)
 def _long_lcs(left: Int32Array, right: Int32Array) -> np.int64:
-    """Return what `_lcs` does, by bits of 64 words of `left` after the other."""
+    """Length as of `_lcs`, in blocks of 64 words of `left`."""
     words, numbers = np.unique(left), np.zeros(len(right), dtype=np.int64)
     found = np.searchsorted(words, right)
     for at in range(len(right)):
@@ -83,7 +83,6 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
 
 
 def _weighted_lengths_on_lists(left: Int32Array, right: Int32Array, weight: float) -> list[list[float]]:
-    """Return what `_weighted_lengths` does, as lists."""
     columns = left.tolist()
     powers = [(1.0 * length) ** weight for length in range(len(columns) + 2)]
     best, runs = [[0.0] * (len(columns) + 1)], [0] * (len(columns) + 1)
@@ -193,7 +192,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count skip-bigrams with at most `distance` words between; a negative distance is none (Lin 2004, section 5)."""
+    """Count skip-bigrams with at most `distance` words between, any number if negative (Lin 2004, section 5)."""
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)

@@ -1,4 +1,4 @@
-"""Candidates compared with other candidates of their source, each pair on its own."""
+"""Pairs of candidates of a source, compared with each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TextPairs:
         return len(self.candidate)
 
     def dataset(self) -> Dataset:
-        """Return the pairs as a data set: every text of `reference` is the only reference of a source of its own."""
+        """Return the pairs as a data set: every text of `reference` is the only reference of a separate source."""
         rows, source = np.unique(self.reference, return_inverse=True)
         texts = self.texts.candidates
         within = np.arange(len(self)) - np.searchsorted(source, source)
@@ -70,7 +70,7 @@ def _take(column: pd.Series, rows: Int64Array) -> pd.Series:
 
 
 def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64Array:
-    """Count the n-grams that the two texts of every pair share, as `ngram_matches` does, reading every text once."""
+    """Count the n-grams shared by the two texts of every pair, as `ngram_matches` does, reading every text once."""
     source = batch.candidate_source[pairs.reference]
     sources = np.unique(source)
     bounds = np.append(np.searchsorted(source, sources), len(source))
@@ -110,7 +110,7 @@ def _ngram_numbers(
     word: Int64Array,
     gram: Int64Array,
 ) -> np.int64:
-    """Replace the numbers in `gram` of n-grams of n words by those of n + 1 words; return how many there are."""
+    """Replace the numbers in `gram` of n-grams of n words by those of n + 1 words; return the number of n-grams."""
     keys[:] = -1
     known = np.int64(0)
     for text in range(len(sentences)):

@@ -86,7 +86,7 @@ def _kinds(tokenizer: str) -> UInt8Array:
 
 
 def split_and_number(sentences: Sequence[str], tokenizer: str) -> tuple[Int32Array, Int64Array, list[str]]:
-    """Tokenise by one of `SPLITTING`, and number the words by first occurrence."""
+    """Tokenise by one of the tokenizers in `SPLITTING`, and number the words by first occurrence."""
     prepare = _stripped if tokenizer in ("none", "zh") else _unmarked
     joined = "\n".join([*map(prepare, sentences), ""])
     values, offsets, words = _split(_code_points(joined), _kinds(tokenizer), len(sentences))
@@ -100,7 +100,7 @@ def _code_points(text: str) -> UInt32Array:
 def _split_at_boundaries(
     points: UInt32Array, kinds: UInt8Array, sentences: int
 ) -> tuple[Int32Array, Int64Array, UInt32Array]:
-    """Return what `_split` does, by finding all boundaries of tokens first."""
+    """Tokens as of `_split`, from all boundaries of tokens."""
     kind = kinds[points]
     is_space = np.append(kind <= _TAB, True)
     before, after = kind[:-1], kind[1:]
@@ -195,7 +195,7 @@ def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
 
 @kernel
 def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
-    """Tell whether a token that has the character before `at` ends there; the last character is a line break."""
+    """True if a token with the character before `at` ends there; the last character is a line break."""
     kind, before = kinds[points[at]], kinds[points[at - 1]]
     if kind <= _TAB or kind == _SYMBOL or before == _SYMBOL:
         return True
@@ -217,7 +217,7 @@ def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
 
 @kernel
 def _keeps_stop(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
-    """Tell whether the digit behind a full stop or comma keeps it, as in 1.5.
+    """True if the digit after a full stop or comma keeps it, as in 1.5.
 
     mteval-v13a takes a run of them two by two, the first with the character before unless that is a digit, so that one
     may be left over, the comma of ``a.,5`` too.
@@ -286,6 +286,6 @@ TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
     "meteor-words": tokenize_meteor_words,
 }
 WORDWISE = frozenset({"chrf-words"})
-"""Those of `TOKENIZERS` that never look beyond white space: a sentence has the tokens of its words, in order."""
+"""Tokenizers that split at white space first: the tokens of a sentence are the tokens of its words, in order."""
 OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab", **dict.fromkeys(("th", "lo", "bo", "my", "km"), "char")}
-"""What ``auto`` is for a target language: as in sacreBLEU, characters for other scripts without spaces, else 13a."""
+"""Tokenizers of ``auto`` by target language: as in sacreBLEU, characters for other scripts without spaces, else 13a."""

@@ -144,7 +144,7 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> T
 
 
 def _joined(parts: Sequence[TokenisedTexts]) -> TokenisedTexts:
-    """Put sentences one behind the other, with one vocabulary."""
+    """Concatenate sentences, with one vocabulary."""
     if len(parts) == 1:
         return parts[0]
     numbers: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _joined(parts: Sequence[TokenisedTexts]) -> TokenisedTexts:
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Candidates and references of a data set as `TokenisedTexts`, and who belongs to whom."""
+    """Candidates and references of a data set as `TokenisedTexts`, with the sources that they belong to."""
 
     segments: TokenisedTexts
     candidate: Int64Array
@@ -266,7 +266,7 @@ def check_sources(dataset: Dataset) -> None:
 
 @view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
-    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
+    """Tokenizers of ``auto`` for the target languages of `dataset`, and the index of every source's tokenizer."""
     codes, languages = pd.factorize(written_languages(dataset))
     chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
     names = sorted(set(chosen))
@@ -275,7 +275,7 @@ def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64A
 
 
 def missing_tokenizer(dataset: Dataset) -> str | None:
-    """Return which of the tokenizers that ``auto`` is for `dataset` is not installed, in a few words, or None."""
+    """Name of the tokenizer of ``auto`` for `dataset` that is not installed, in a few words, or None."""
     for name in language_tokenizers(dataset)[0]:
         try:
             tokenise(["a"], name)

@@ -20,7 +20,7 @@ SENTENCEPIECE_MODELS = {
     "flores101": _FLORES101,
     "flores200": ("flores200sacrebleuspm", "https://tinyurl.com/"),
 }
-"""Name of the model's file in sacreBLEU's directory, and where it is published."""
+"""Name of the model's file in sacreBLEU's directory, and its address."""
 
 
 def tokenize_mecab(name: str, sentences: Sequence[str]) -> list[list[str]]:
@@ -36,7 +36,7 @@ def tokenize_pieces(name: str, sentences: Sequence[str]) -> list[list[str]]:
 
 
 def mecab_signature(name: str) -> str:
-    """Return what sacreBLEU's signature says of the tokeniser: its version and dictionary."""
+    """Version and dictionary of the tokeniser in sacreBLEU's signature."""
     return str(_mecab(name).signature())
 
 

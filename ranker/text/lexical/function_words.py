@@ -1,4 +1,4 @@
-"""Function words: what a sentence is held together by, told from what it speaks of.
+"""Function words: words of grammar, as opposed to words of content.
 
 The lists for Czech, English, French, German and Spanish are made for this project from the closed classes of their
 grammars: articles, pronouns, prepositions, conjunctions, auxiliaries, particles, the pieces that contractions and
@@ -122,7 +122,7 @@ LISTS = {"english": ENGLISH, **{name: frozenset(f"{words} {_PUNCTUATION}".split(
 
 @functools.cache
 def function_words(name: str) -> tuple[frozenset[str], str]:
-    """Return function words, lower-cased, and what a signature calls them."""
+    """Return function words, lower-cased, and their name in a signature."""
     if name in LISTS:
         return LISTS[name], name
     if name == "none":

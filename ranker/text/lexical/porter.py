@@ -47,7 +47,7 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Tell whether a word ends with consonant, vowel, consonant, the last one not w, x or y; ``*o`` of the paper."""
+    """True if a word ends with consonant, vowel, consonant, the last one not w, x or y; ``*o`` of the paper."""
     end = len(word) - 1
     return (
         end >= 2

@@ -1,4 +1,4 @@
-"""WordNet (Fellbaum 1998) as a dictionary of synsets: which meanings a word form may have.
+"""WordNet (Fellbaum 1998) as a dictionary of synsets, the possible meanings of word forms.
 
 Read from the files of WordNet 3.x (``index.noun``, ``noun.exc`` and so on), which WordNet itself, Debian's package
 ``wordnet-base`` and NLTK's corpus ``wordnet`` hold alike.
@@ -30,7 +30,7 @@ _ENDINGS: dict[int, tuple[tuple[str, str], ...]] = {
     _VERB: (*(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),),
     _ADJECTIVE: (("er", ""), ("est", "")),
 }
-"""Endings of inflected forms and what base forms have instead, by part of speech, the first digit of a synset."""
+"""Endings of inflected forms and their replacements in base forms, by part of speech, the first digit of a synset."""
 _FIRST_BASE_ENDINGS = (*chain.from_iterable(_ENDINGS.values()), ("er", "e"), ("est", "e"))
 _SHORTEST = 3  # a word of two letters has no ending
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
@@ -48,7 +48,7 @@ class WordNet:
     digest: str
 
     def synsets(self, word: str) -> frozenset[int]:
-        """Return the synsets that `word`, lower-cased, may stand for.
+        """Return the synsets of `word`, lower-cased.
 
         They are its own and those of its base form: what the exceptions say or else the first regular base form that is
         a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
@@ -59,7 +59,7 @@ class WordNet:
         return frozenset(synset_ids)
 
     def synsets_of_any_form(self, word: str) -> set[int]:
-        """Return the synsets of a word, and those that its base forms have as the part of speech it would be of.
+        """Return the synsets of a word, and those of its base forms that have the part of speech of its ending.
 
         Exceptions and all endings are tried whether or not the word is a lemma itself, as the library does that TERp
         looks words up with. So "might", a form of the verb "may", is no synonym of the month.
@@ -90,7 +90,7 @@ class WordNet:
 
 
 def find_wordnet(place: str = "auto") -> WordNet:
-    """Return WordNet from `place`, read once for the life of the program."""
+    """Return WordNet from `place`, read once per process."""
     if place != "auto":
         return _read(Path(place))
     for path in installed_places():
@@ -103,7 +103,7 @@ def find_wordnet(place: str = "auto") -> WordNet:
 
 
 def optional_wordnet(place: str, name: str) -> WordNet | None:
-    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and none is installed."""
+    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and WordNet is not installed."""
     try:
         return find_wordnet(place)
     except MissingError as error:

@@ -25,7 +25,7 @@ def word_tables(
     stem: Callable[[str], str] | None,
     synsets: Callable[[str], Iterable[int]] | None,
 ) -> WordTables:
-    """Look up every word of `vocabulary` once; None if stems, or synonyms, do not match."""
+    """Look up every word of `vocabulary` once; `stem` and `synsets` are None if stems or synonyms do not match."""
     sorted_synsets = [sorted(synsets(word)) if synsets else [] for word in vocabulary]
     offsets = offsets_of([len(synsets_of_word) for synsets_of_word in sorted_synsets])
     values = np.fromiter((synset for row in sorted_synsets for synset in row), dtype=np.int32, count=int(offsets[-1]))
@@ -45,13 +45,13 @@ def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32
 # inlined: a call would count references to all of the tables for every pair of words
 @kernel(inline="always")
 def share_stem(tables: WordTables, first: int, second: int) -> bool:
-    """Tell whether two words have the same stem and stems match."""
+    """True if two words have the same stem and stems match."""
     return len(tables.stems) > 0 and tables.stems[first] == tables.stems[second]
 
 
 @kernel(inline="always")
 def share_synset(tables: WordTables, first: int, second: int) -> bool:
-    """Tell whether two words have a synset in common."""
+    """True if two words have a synset in common."""
     if tables.signatures[first] & tables.signatures[second] == 0:
         return False
     here, here_stop = tables.synset_offsets[first], tables.synset_offsets[first + 1]
