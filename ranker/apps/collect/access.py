@@ -58,7 +58,7 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
 
 
 def link_state(connection: sqlite3.Connection, code: str) -> str:
-    """Return a mark of a person's current link, which differs for every link: a form that shows it is used once."""
+    """Return a mark of a person's current link, different for every link, because a form that shows it is used once."""
     query = "SELECT coalesce(substr(token, 1, 16), 'closed') FROM person WHERE code = ?"
     row = connection.execute(query, (code,)).fetchone()
     return "new" if row is None else str(row[0])
@@ -76,7 +76,7 @@ def codes(connection: sqlite3.Connection) -> list[str]:
 
 
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
-    """Return the owner of a token, or None if it is unknown, expired, revoked or of another role."""
+    """Return the owner of a token, or None for a token that is unknown, expired, revoked or of another role."""
     if not _TOKEN.match(token):
         return None
     row = connection.execute(
@@ -93,7 +93,7 @@ def form_key(token: str) -> str:
 
 
 def is_form_key(token: str, key: str) -> bool:
-    """Return whether `key` is the form secret of this token."""
+    """True if `key` is the form secret of this token."""
     return hmac.compare_digest(form_key(token).encode(), key.encode())
 
 

@@ -13,14 +13,14 @@ from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.apps.collect.tasks import KINDS
 
 HELD_SECONDS = 3600.0
-"""After this time, an item that was opened but not judged is given to another judge if no other item is left."""
+"""Seconds after which an opened item without a judgement goes to another judge if no other item is left."""
 _ROUND = 1_000_000.0
 _APART = 3
 """Minimum distance, in items, between an item and its degraded copy or repetition."""
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return an item's position in the queue, lowest first, None if it needs no judge."""
+    """Return an item's position in the queue, lowest first, None if it needs no further judge."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":
@@ -29,7 +29,7 @@ def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int
 
 
 def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, judge: int, now: float) -> int | None:
-    """Return the open assignment of a judge, or a new one; None if nothing is left."""
+    """Return the open assignment of a judge, or a new one; None if no item is left."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
     ).fetchone()
@@ -103,7 +103,7 @@ def _gold(
 def _degraded(
     connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
-    """Make an item with a degraded copy: of an output that the judge has scored, or beside its original."""
+    """Make an item with a degraded copy, either of an output that the judge has scored or next to its original."""
     kind = KINDS[settings.kind]
     if kind.compares:
         last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]

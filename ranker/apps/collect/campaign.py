@@ -84,7 +84,7 @@ class CampaignSettings:
 
 
 def host_and_port(url: str) -> tuple[str, int | None]:
-    """Return the host and the port of a public address; an `OptionError` says what is wrong with it."""
+    """Return the host and the port of a public address, or raise an `OptionError`."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -96,7 +96,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """Open a campaign file, in SQLite alone; a `DataError` says why it is none of this version.
+    """Open a campaign file, in SQLite alone, or raise a `DataError` for a file that is no campaign of this version.
 
     If anything else in a process opens a database's file and closes it, the system drops the locks of all connections
     of the process (SQLite, "How To Corrupt An SQLite Database File", 2.2), and other processes delete what they write.
@@ -130,7 +130,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 def files_of(path: str | Path) -> list[tuple[int, int]]:
-    """Return the identities of a campaign's files; they differ when one of them was moved, deleted or replaced."""
+    """Return the identities of a campaign's files, which change if a file is moved, deleted or replaced."""
     facts = [Path(f"{path}{suffix}").stat() for suffix in ("", "-wal")]
     return [(fact.st_dev, fact.st_ino) for fact in facts]
 
@@ -198,7 +198,7 @@ def save(connection: sqlite3.Connection, path: str | Path) -> None:
 
 
 def settings_of(connection: sqlite3.Connection) -> CampaignSettings:
-    """Return the settings of an open campaign; raise `sqlite3.DatabaseError` if there are none."""
+    """Return the settings of an open campaign; raise `sqlite3.DatabaseError` if they are missing."""
     row = connection.execute("SELECT * FROM settings").fetchone()
     if row is None:
         raise sqlite3.DatabaseError("its settings are missing")
@@ -240,7 +240,7 @@ def output_texts(connection: sqlite3.Connection, item: sqlite3.Row) -> list[str]
 
 
 def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
-    """Count what is done and what is left."""
+    """Count finished and remaining judgements."""
 
     def count(query: str, *values: object) -> Any:
         return connection.execute(query, values).fetchone()[0]

@@ -1,4 +1,4 @@
-"""Reliability of judges: checks with known answers, repeated items, time per judgement, agreement with the others."""
+"""Reliability of judges: checks with known answers, repeated items, time per judgement, agreement with other judges."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
 
 @dataclass(frozen=True)
 class JudgeQuality:
-    """Statistics of one judge. Proportions are None where there is nothing to count.
+    """Statistics of one judge. Proportions are None if their denominator is 0.
 
     `judged` includes checks and repeated items; `seconds` is the median; `checks` is the proportion of `gold` and
     `degraded` that was answered correctly; `units` are candidates, or pairs of them, that others judged too; `kappa` is
@@ -146,7 +146,7 @@ def _quality(
 
 
 def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
-    """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
+    """Correctness of a known answer, from 0 to 1; None if it can no longer be determined."""
     answer = json.loads(row["answer"])
     if row["role"] == DEGRADED and kind.compares:
         # the copy, which is the last, is of the first
@@ -186,7 +186,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
 
 
 def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
-    """Return the agreement of the judges of all language pairs, None if no two judged the same."""
+    """Return the agreement of the judges of all language pairs, None if no two judges judged the same items."""
     if kind.name == "score":
         values = (dataset.ratings["value"] / 10).round() * 10
         dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))

@@ -1,4 +1,4 @@
-"""Which sources to have judged, so that few judgements tell systems apart.
+"""Selection of sources to be judged, so that few judgements distinguish systems.
 
 The outputs of a source have a metric's scores, less their mean; the mean of these over all sources says how the metric
 orders the systems. The value of a source is the sum over its outputs of the product of both: large where the outputs

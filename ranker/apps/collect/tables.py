@@ -133,7 +133,7 @@ _WRONG = {
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
-    """Raise `sqlite3.DatabaseError` if the tables, or what SQLite checks of them, are not those of a campaign."""
+    """Raise `sqlite3.DatabaseError` if the tables, or SQLite's checks of them, are not those of a campaign."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(SCHEMA)
         query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"

@@ -1,4 +1,4 @@
-"""Types of judgement tasks: question, possible answers, and what the page shows."""
+"""Types of judgement tasks: question, possible answers, and content of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A kind of task: its page, and what an answer may be.
+    """A kind of task: its page, and its possible answers.
 
     `outputs` are those of a page; `show` is the default of what is shown with them, `shown` what may be; `judgements`
     is the name on export, as ``ranker train --kind`` takes it; `lowest` and `highest` are of ranks, or of the value.
@@ -44,7 +44,7 @@ class TaskKind:
 
     @property
     def compares(self) -> bool:
-        """Whether outputs are compared with each other, so that an answer is a rank for each."""
+        """True if outputs are compared with each other, so that an answer is a rank for each."""
         return self.outputs > 1
 
     def check(self, answer: Sequence[int], outputs: int) -> None:
@@ -143,14 +143,14 @@ def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -
 
 
 def direction(language: str | None) -> str:
-    """Return the value of HTML's ``dir`` for text in a language; ``auto`` where it is not known."""
+    """Return the value of HTML's ``dir`` for text in a language; ``auto`` for an unknown language."""
     if not language:
         return "auto"
     return "rtl" if language.lower() in _RIGHT_TO_LEFT else "ltr"
 
 
 def languages(pair: str | None) -> tuple[str | None, str | None]:
-    """Return the codes of source and target language of a pair, None where they are not known."""
+    """Return the codes of source and target language of a pair, None for an unknown language."""
     if not pair:
         return None, None
     source, _, _ = pair.partition("-")

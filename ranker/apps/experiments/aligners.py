@@ -30,7 +30,7 @@ _TOKENIZER = "13a"
 
 @dataclass(frozen=True, eq=False)
 class WordAligner:
-    """A trained aligner, and what it was trained on."""
+    """A trained aligner, with a description of its training data."""
 
     model: AlignmentModel
     learnt_from: str
@@ -79,7 +79,7 @@ class Aligners:
         return cls(found_files, found_bitexts)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
-        """Read all files, and refuse language pairs that none of the data sets holds."""
+        """Read all files, and refuse language pairs that are in none of the data sets."""
         known = language_pairs_of(datasets)
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
@@ -109,7 +109,7 @@ class Aligners:
         return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:
-        """Return what belongs into a signature, files by their content."""
+        """Part of a signature, with files by their content."""
         named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
         for pair, texts in self.bitexts.items():
             named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
@@ -123,7 +123,7 @@ class Aligners:
 
 
 def with_spaces(dataset: Dataset) -> Dataset:
-    """Return `dataset` with the characters of scripts without spaces as words; text in words stays as it is."""
+    """Return `dataset` with the characters of scripts without spaces as words; other text is unchanged."""
     pair, scripts = source_language_pairs(dataset), reference_scripts(dataset)
     changed = {}
     for name in ("sources", "references", "candidates"):
@@ -142,12 +142,12 @@ def with_spaces(dataset: Dataset) -> Dataset:
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Say what the word aligners of a corpus learnt from."""
+    """Table of the training data of the word aligners of a corpus."""
     return Table(f"word aligners, {name}", tuple(rows))
 
 
 def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
-    """Return the language pairs that any of the data sets holds, sorted."""
+    """Return the language pairs in any of the data sets, sorted."""
     return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
 
 

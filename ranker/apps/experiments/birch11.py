@@ -56,7 +56,7 @@ _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 @dataclass(frozen=True)
 class BirchSettings:
-    """What the experiment depends on besides the data."""
+    """Settings of the experiment besides the data."""
 
     restarts: int = 20
     seed: int = 0
@@ -66,7 +66,7 @@ class BirchSettings:
 
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """One language pair of a corpus: sentence scores of the candidates, and what people preferred."""
+    """One language pair of a corpus: sentence scores of the candidates, and human preferences."""
 
     name: str
     monotonicity: float
@@ -128,7 +128,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
 
 
 def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
-    """Align every language pair and compute what the scores are made of."""
+    """Align every language pair and compute the parts of the scores."""
     kind = resolve_kind(dataset)
     outputs = dataset.select_candidates(judged(dataset, kind))
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)

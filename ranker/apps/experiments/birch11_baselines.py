@@ -1,4 +1,4 @@
-"""What Birch and Osborne (2011) compare LRscore with: metrics with all options that matter, and published figures."""
+"""Baselines of LRscore in Birch and Osborne (2011): metrics with all relevant options, and published figures."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TUNED = {
     "LR-HB4": (0.311, 0.322, 0.413, 0.606, 0.557),
     "LR-KB4": (0.310, 0.322, 0.412, 0.610, 0.558),
 }
-"""Scores by BLEU, LR-HB4, LR-KB4, TER and METEOR of what was tuned to each of the first three (table 5)."""
+"""Scores by BLEU, LR-HB4, LR-KB4, TER and METEOR of systems tuned to each of the first three (table 5)."""
 PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
-"""How often people preferred the output tuned to LRscore, and that tuned to BLEU (table 6)."""
+"""Numbers of preferences for the output tuned to LRscore, and for the output tuned to BLEU (table 6)."""
 
 
 def meteor_notation(language_pairs: Sequence[str]) -> str:
@@ -51,7 +51,7 @@ def baselines(language_pair: str) -> dict[str, str]:
 
 
 def meteor_note(language_pairs: Sequence[str]) -> str:
-    """Say what METEOR matches."""
+    """Note on the kinds of matches of METEOR."""
     note = "METEOR has the parameters of version 0.7 for rankings and matches equal words, stems"
     if all(pair.endswith("-en") for pair in language_pairs):
         known = optional_wordnet("auto", "meteor") is not None
@@ -60,12 +60,12 @@ def meteor_note(language_pairs: Sequence[str]) -> str:
 
 
 def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the language pairs for which consistency was published."""
+    """Return the language pairs with published consistency."""
     return tuple(pair for pair in language_pairs if pair in published_table("birch11").columns[:-1])
 
 
 def consistency_table(name: str, language_pairs: tuple[str, ...]) -> Table:
-    """Return the published consistency for those of the language pairs of a corpus that the paper has."""
+    """Table of the published consistency, for the language pairs of a corpus that are in the paper."""
     shared = shared_pairs(language_pairs)
     frame = published_table("birch11")
     rows: list[dict[str, Any]] = [

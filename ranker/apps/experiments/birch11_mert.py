@@ -21,7 +21,7 @@ from ranker.progress import report
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
-    """Return what the table scores by, the first three of which are tuned to."""
+    """Metrics of the table by name; the first three are also tuned to."""
     lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),

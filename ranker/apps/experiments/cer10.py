@@ -59,13 +59,13 @@ METRICS: dict[str, tuple[str, str]] = {
     "BLEU:4-2TERp": (f"combine[{BLEU.format(order=4)} - 2*terp]", BLENDS),
     "BLEU:4+2METR": (f"combine[{BLEU.format(order=4)} + 2*meteor[parameters=METR]]", BLENDS),
 }
-"""Notation and family of every metric by its name in the tables; what is combined is tuned to, not scored by."""
+"""Notation and family of every metric by its name in the tables; combinations are tuned to, not scored by."""
 SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
 class CerSettings:
-    """What the experiment depends on besides the data."""
+    """Settings of the experiment besides the data."""
 
     tuning: TuningSettings = field(default_factory=TuningSettings)
     metrics: tuple[str, ...] = tuple(METRICS)
@@ -93,7 +93,7 @@ class CerSettings:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What tuning one language pair to every metric led to."""
+    """Results of tuning one language pair to every metric."""
 
     pair: TuningPair
     runs: list[list[TuningRun]]
@@ -235,7 +235,7 @@ def _pair_tables(
 
 
 def _seen(scored: Mapping[str, Metric | Scorer], dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """Yield the trained rankers that learnt from sources of a data set, and what to say of that."""
+    """Yield the trained rankers that learnt from sources of a data set, each with a note."""
     for name, scorer in scored.items():
         if isinstance(scorer, Scorer) and (seen := scorer.trained_on(dataset)):
             yield name, seen
@@ -275,7 +275,7 @@ def _ranks(
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
 ) -> Table:
-    """Return for every scoring metric the place of itself among what was tuned to, and what was tuned to best."""
+    """Rank of every scoring metric among the metrics tuned to, and the metric with the best tuning."""
     names = list(metrics)
     rows = []
     own = dict.fromkeys(("tuning", "test"), 0)
@@ -301,7 +301,7 @@ def _ranks(
 
 
 def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
-    """Return preferences between what was chosen, for the pairs of the paper and for each metric against all others."""
+    """Preferences between choices, for the pairs of the paper and for each metric against all others."""
     people = [People(outcome.pair.test.dataset) for outcome in outcomes]
     choices = [outcome.choices for outcome in outcomes]
     combinations = list(itertools.combinations(range(len(names)), 2))

@@ -49,7 +49,7 @@ def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> F
 
 @dataclass(frozen=True)
 class Preference:
-    """For how many sources people preferred one of two choices."""
+    """Numbers of sources for which people preferred one of two choices."""
 
     different: int = 0
     judged: int = 0
@@ -71,7 +71,7 @@ class Preference:
 
 
 def people_judged(dataset: Dataset) -> bool:
-    """Whether a data set says what people preferred; a note says why not if it has judgements all the same."""
+    """True if a data set has human preferences; a note gives the reason if it only has other judgements."""
     try:
         resolve_kind(dataset)
     except DataError as error:
@@ -82,7 +82,7 @@ def people_judged(dataset: Dataset) -> bool:
 
 
 class People:
-    """What people said of the outputs of a data set: by preferences if there are any, else by human scores."""
+    """Human judgements of the outputs of a data set: preferences if there are any, else human scores."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.scores = human_scores(dataset)
@@ -118,7 +118,7 @@ class People:
         return Preference(int(different.sum()), int(np.count_nonzero(sign)), int((sign > 0).sum()))
 
     def mean_score(self, chosen: Int64Array) -> float:
-        """Return the mean human score of the chosen outputs that people judged; NaN if none."""
+        """Return the mean human score of the chosen outputs with a score; NaN if there are none."""
         known = self.scores[chosen][~np.isnan(self.scores[chosen])]
         return float(known.mean()) if len(known) else float("nan")
 

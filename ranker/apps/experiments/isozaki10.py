@@ -71,14 +71,14 @@ ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "sqrt(NKT)": np.sqrt,
     "1 - sqrt(1 - NKT)": lambda scores: 1.0 - np.sqrt(1.0 - scores),
 }
-"""What is done to the sentence scores of NKT before their mean is taken (section 5)."""
+"""Transformations of the sentence scores of NKT before their mean is taken (section 5)."""
 METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
 """METEOR of targets other than English: equal words alone, so that all languages are treated alike."""
 
 
 @dataclass(frozen=True)
 class IsozakiSettings:
-    """What the experiment depends on besides the data."""
+    """Settings of the experiment besides the data."""
 
     kind: str = AUTO
     lowercase: bool = False
@@ -204,7 +204,7 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
 
 
 def _target(lp: str) -> str:
-    """Return the target language; English where it is not known."""
+    """Return the target language; English if unknown."""
     return lp.rpartition("-")[2] if "-" in lp else "en"
 
 
@@ -227,7 +227,7 @@ def _scored(dataset: Dataset, target: str, settings: IsozakiSettings) -> list[Ca
 
 
 def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
-    """Return the means over parts; undefined where one of them is."""
+    """Return the means over parts; undefined if one of the parts is."""
     return PairCorrelations(
         parts[0].data,
         "",
@@ -254,7 +254,7 @@ def _of_all(correlated: Sequence[Callable[[], list[PairCorrelations]]]) -> list[
 
 
 def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
-    """Return a table for each correlation: the mean, its parts, and what was published."""
+    """Return a table for each correlation: the mean, its parts, and published figures."""
     over = "data sets" if len({part.data for part in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
     baseline = list(METRICS).index(BASELINE)
@@ -286,7 +286,7 @@ def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) 
 
 
 def _published(correlation: str, kind: str, title: str) -> dict[str, float | None]:
-    """Return the published figures that are of the same kind: of the same judgements, or those of adequacy.
+    """Return the published figures of the same kind: of the same judgements, or of adequacy.
 
     NTCIR-7 (tables 1 and 3): Japanese-English patents, 15 systems, error rates negated; without TER against fluency,
     whose two figures are those of NIST in the text that was consulted. WMT 2007 (table 2): Spearman with ranks given by

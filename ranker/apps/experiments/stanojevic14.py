@@ -37,7 +37,7 @@ GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 
 @dataclass(frozen=True)
 class StanojevicSettings:
-    """What the experiment depends on besides the data."""
+    """Settings of the experiment besides the data."""
 
     alpha: float = 0.5
     beta: float = 0.6
@@ -54,7 +54,7 @@ class StanojevicSettings:
 
 @dataclass(frozen=True, eq=False)
 class _Corpus:
-    """Pairs of judged candidates, and the parts that scores are made of, extracted once each."""
+    """Pairs of judged candidates, and the components of scores, each extracted once."""
 
     dataset: Dataset
     pairs: PreferencePairs

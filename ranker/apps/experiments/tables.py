@@ -16,7 +16,7 @@ FILE_FORMS = (".json", ".csv", ".md")
 
 
 class Marked(float):
-    """A number with a mark behind it, which tables for people show; JSON and CSV hold the number alone."""
+    """A number followed by a mark in tables for people; JSON and CSV contain the number alone."""
 
     mark: str
 
@@ -66,7 +66,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment found."""
+    """Results of an experiment."""
 
     name: str
     tables: tuple[Table, ...]
@@ -120,7 +120,7 @@ def check_name(path: str | Path) -> None:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows as a Markdown table: three decimals (one digit of what is smaller), a dash for what is missing."""
+    """Write rows as a Markdown table: three decimals (one digit of smaller numbers), a dash for missing values."""
     if not rows:
         return "(no rows)"
     cells = [list(rows[0]), *([show(value) for value in row.values()] for row in rows)]

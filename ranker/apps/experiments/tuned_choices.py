@@ -1,4 +1,4 @@
-"""Choices among the outputs of several systems, tuned to a metric: what the experiments with MERT share.
+"""Choices among the outputs of several systems, tuned to a metric: the common part of the experiments with MERT.
 
 Every output of a system is a hypothesis of its source, with features that need no reference; weights are found on one
 side of the sources, and what they choose is scored on both. `ranker.apps.experiments.choice_comparison` compares
@@ -37,7 +37,7 @@ FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,t
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """How choices are tuned."""
+    """Settings of the tuning of choices."""
 
     features: str = FEATURES
     lm: Dataset | None = None
@@ -53,7 +53,7 @@ class TuningSettings:
         return self.features if self.lm is None else f"lm,{self.features}"
 
     def signed(self) -> dict[str, object]:
-        """Return what of the settings belongs into a signature."""
+        """Settings in a signature, by name."""
         return {
             "features": self.all_features,
             "lm": None if self.lm is None else f"{self.lm.name}#{self.lm.fingerprint[:8]}",
@@ -73,7 +73,7 @@ class Side:
     aligned: Dataset | None
 
     def statistics(self, metric: Metric | Scorer) -> FloatArray:
-        """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
+        """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once per metric."""
         if isinstance(metric, Combination):
             return np.concatenate([self.statistics(member) for member in metric.metrics], axis=1)
         aligned = self.aligned is not None and needs_alignments([metric])
@@ -138,7 +138,7 @@ class LanguagePairPart:
 
 @dataclass(frozen=True, eq=False)
 class TuningRun:
-    """What one run of tuning found."""
+    """Result of one run of tuning."""
 
     weights: FloatArray
     iterations: int
@@ -147,7 +147,7 @@ class TuningRun:
 
 
 def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
-    """Return whether one of the metrics, or a part of one, compares the orders of aligned words with the source's."""
+    """True if a metric, or a part of one, compares orders of words aligned with the source."""
     return any(
         needs_alignments(metric.metrics)
         if isinstance(metric, Combination)
@@ -157,12 +157,12 @@ def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
 
 
 def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
-    """Make both sides of every language pair, by the same documents, or sources where there are none."""
+    """Make both sides of every language pair, split by documents, or by sources without documents."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
 def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[LanguagePairPart]:
-    """Split a corpus into what `language_pairs` makes of it one by one."""
+    """Split a corpus into the parts from which `language_pairs` makes its pairs."""
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))

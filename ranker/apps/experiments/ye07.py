@@ -66,7 +66,7 @@ NOTHING = {"mean": None, "variance": None}
 
 @dataclass(frozen=True)
 class YeSettings:
-    """What the experiments depend on besides the data."""
+    """Settings of the experiments besides the data."""
 
     kind: str = AUTO
     C: float = 1.0
@@ -81,7 +81,7 @@ class YeSettings:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A corpus with its columns extracted once; those of extractors that it has too few references for are 0."""
+    """A corpus with its columns extracted once; columns of extractors with too few references are 0."""
 
     dataset: Dataset
     missing: dict[str, str]
@@ -91,12 +91,12 @@ class Prepared:
 
     @property
     def is_reference(self) -> BoolArray:
-        """Which candidates are references, shape (candidates,)."""
+        """True for candidates that are references, shape (candidates,)."""
         return self.dataset.candidates["is_reference"].to_numpy(bool)
 
     @property
     def human_of_outputs(self) -> FloatArray:
-        """The human scores without those of references, shape (candidates,)."""
+        """Human scores, NaN for references, shape (candidates,)."""
         return np.where(self.is_reference, np.nan, self.human)
 
 
@@ -251,7 +251,7 @@ def cross_year(
 
 
 def _feature_sets(missing: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the feature sets without those that have one of the `missing` extractors."""
+    """Return the feature sets without any of the `missing` extractors."""
     return {name: members for name, members in FEATURE_SETS.items() if not any(member in missing for member in members)}
 
 
@@ -328,7 +328,7 @@ def _means(values: Sequence[FloatArray]) -> FloatArray:
 
 
 def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: YeSettings) -> dict[str, float | None]:
-    """Return how much the mean and its p-value depend on how the sources are split."""
+    """Dependence of the mean and its p-value on the split of the sources."""
     permutations = _permutations_of_splits(settings)
     p = [
         paired_permutation(
@@ -365,7 +365,7 @@ def _judged(dataset: Dataset, kind: str) -> Dataset:
 
 
 def _with_references(dataset: Dataset, kind: str) -> bool:
-    """Return whether references are candidates too: judgements are scores, and every source has two references."""
+    """True if references are candidates too: judgements are scores, and every source has two references."""
     return kind != PREFERENCES and bool((np.diff(dataset.reference_offsets) >= 2).all())
 
 

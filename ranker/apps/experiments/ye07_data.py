@@ -21,7 +21,7 @@ KIND = "fluency"
 
 
 def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]:
-    """Return how consistent the judges are, if single judges are known."""
+    """Table of the consistency of the judges, empty if single judges are unknown."""
     kind = resolve_kind(dataset, kind)
     published = published and dataset.name in NAMES and kind == KIND
     rows: list[dict[str, Any]] = []

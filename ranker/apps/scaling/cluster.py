@@ -1,4 +1,4 @@
-"""Dask, an optional dependency: a cluster of processes on this machine, or one that is running elsewhere."""
+"""Dask, an optional dependency: a cluster of processes on this machine, or a running cluster elsewhere."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dask_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
-    """Yield numbers and what a function returns for them, as workers finish; None where all that tried were lost."""
+    """Yield numbers and the results of a function for them, as workers finish; None if all workers on it were lost."""
     distributed = _distributed()
     futures = {
         client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number

@@ -31,15 +31,15 @@ from ranker.version import VERSION
 
 RESULTS = "results.json"
 Make = Callable[[Dataset], tuple[pa.Table, str | None]]
-"""What makes the table of a shard, and what a user should know about it."""
+"""Function from a shard to its table and a note for the user."""
 _SIGNATURE, _NOTE = b"ranker.signature", b"ranker.note"
 _one_at_a_time = threading.Lock()
-"""Kernels use all threads of a process; a worker with several threads must not run two shards at once."""
+"""Lock of a process: kernels use all its threads, so a worker with several threads must not run two shards at once."""
 
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The table of one shard, with its rows and whether an earlier run made it, or the problem that there was."""
+    """The table of one shard, with its rows and whether an earlier run made it, or the problem of the shard."""
 
     number: int
     shard: str
@@ -59,7 +59,7 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Return what became of every shard, in order, made here or by a Dask client; `signature` names all else."""
+    """Results of all shards, in order, made here or by a Dask client; `signature` names all else."""
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def process(
 def finish_part(
     shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
 ) -> ShardResult:
-    """Make the table of one shard unless it is there; what is wrong with this shard alone is returned, else raised."""
+    """Make the table of one shard unless it exists; return problems of this shard alone, and raise other errors."""
     with _one_at_a_time:
         if threads is not None:
             set_jobs(threads)
@@ -110,7 +110,7 @@ def finish_part(
 
 
 def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
-    """Refuse to go on without some shards; the results of the others are kept if they have a `folder`."""
+    """Raise an error if some shards failed; the results of the other shards are kept if they have a `folder`."""
     done = list(parts)
     problems = [part.problem for part in done if part.problem is not None]
     if problems:
@@ -167,7 +167,7 @@ def _intact(path: Path) -> bytes:
 
 
 def _facts(path: Path, made_of: str) -> tuple[int, str | None] | None:
-    """Return rows and note of a table; None if it is damaged or was made of something else."""
+    """Return rows and note of a table; None if it is damaged or was made of other input."""
     try:
         file_metadata = pyarrow.parquet.read_metadata(io.BytesIO(_intact(path)))
     except (DataError, pa.ArrowException):

@@ -1,4 +1,4 @@
-"""What is made of one shard, as functions of a data set that can be sent to other processes; and sums over shards."""
+"""Tables of one shard, as functions of a data set that can be sent to other processes; and sums over shards."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class NamedScorers:
     metrics: tuple[str, ...] = ()
     model: str | None = None
     references: bool = True
-    """Whether references are used."""
+    """True if references are used."""
     level: Level = "segment"
-    """What is scored: above segments by `Scorer.for_systems`."""
+    """Level of the scores; above segments by `Scorer.for_systems`."""
     checks: bool = False
-    """Whether ranks put what is no translation behind all others."""
+    """True if outputs that are no translation are ranked last."""
 
     @classmethod
     def of(
         cls, metrics: Sequence[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
     ) -> NamedScorers:
-        """Return them with the absolute path of a model; what cannot be computed shard by shard is an error.
+        """Return scorers with the absolute path of a model; raise an error for scores that cannot be computed by shard.
 
         So is naming none: shards do not tell which included model suits all data.
         """
@@ -85,7 +85,7 @@ class NamedScorers:
         )
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
-        """Return a shard as it is scored, and a note; one whose scores depend on the language of all is an error."""
+        """Return a shard ready for scoring, and a note; refuse a shard whose scores depend on the language of all."""
         part, about = without_only_references(part if self.references else without_references(part))
         unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():
@@ -96,7 +96,7 @@ class NamedScorers:
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
-        """Return what a user should know about the scores of a shard, besides what there is to say `about` its rows."""
+        """Notes on the scores of a shard, after the note `about` its rows."""
         return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
 
 
@@ -108,7 +108,7 @@ def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:
-    """Refuse what would have other scores shard by shard."""
+    """Refuse an extractor whose scores would differ shard by shard."""
     if extractor.fit_scope != "ranked" and not (extractor.needs.other_sources or extractor.needs.known_texts):
         return
     part = what if what.startswith(str(extractor)) else f"{extractor} in {what}"
@@ -160,7 +160,7 @@ def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
 
 
 def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
-    """Add up what `unit_sums` made of the shards; the statistics of the units by the names of the scorers."""
+    """Add up the tables of `unit_sums` of all shards; the statistics of the units are by the names of the scorers."""
     table = pa.concat_tables([part.table() for part in parts])
     keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
     segments, pairs = keys.pop("segments"), table["lp"].fill_null("?").to_numpy()
@@ -209,7 +209,7 @@ def _no_texts(table: pd.DataFrame) -> Any:
 
 
 def _judged(part: Dataset) -> tuple[BoolArray, BoolArray]:
-    """Return which candidates, and which sources, have any judgement."""
+    """Masks of candidates, and of sources, with any judgement."""
     candidates = np.zeros(len(part), dtype=bool)
     candidates[part.ratings["candidate"].to_numpy()] = True
     for side in ("first", "second"):

@@ -32,7 +32,7 @@ class Decoder:
             raise OptionError("--decoder: expected a command, found nothing")
 
     def run(self, weights: Path, output: Path, log: Path) -> None:
-        """Decode with the file of `weights`; what the command prints goes to `log`."""
+        """Decode with the file of `weights`; the output of the command goes to `log`."""
         words = [*shlex.split(self.command), str(weights), str(output)]
         output.unlink(missing_ok=True)
         with log.open("wb") as stream:

@@ -71,7 +71,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """Return whether every block has one value above 0 at most and no other but 0, and where it is; -1 for nowhere."""
+    """True if every block has at most one value above 0 and otherwise 0, with the row of that value, -1 without one."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -84,7 +84,7 @@ def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array
 
 @kernel(elements=0)
 def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of every block in ascending order of their values, equal ones as they stand."""
+    """Return the rows of every block in ascending order of their values, equal values in their original order."""
     result = np.empty(len(values), dtype=np.int64)
     for block in range(len(offsets) - 1):
         start, stop = offsets[block], offsets[block + 1]
@@ -156,7 +156,7 @@ def _breakpoints(
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Do as `_breakpoints` where all but one line of a block are level: the highest of these meets the rising one."""
+    """Breakpoints of blocks in which all lines but one are level: the highest level line meets the rising one."""
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
     after = np.empty(len(lone), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""n-best lists beside references: data sets of their distinct texts, and statistics that are extracted once."""
+"""n-best lists with references: data sets of their distinct texts, and statistics that are extracted once."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64
 
 
 def list_digest(nbest: NBestList) -> str:
-    """Return the SHA-256 digest of all that a list says."""
+    """Return the SHA-256 digest of the content of a list."""
     digest = hashlib.sha256(repr(nbest.layout).encode())
     for array in (nbest.sentence, nbest.text, nbest.features):
         digest.update(array.tobytes())
@@ -149,7 +149,7 @@ class StatisticsTable:
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Extract what is new in `nbest`, the last list or one merged from it, and return each hypothesis's row."""
+        """Extract statistics of new hypotheses in `nbest`, the last list or one merged from it, and return all rows."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)

@@ -29,7 +29,7 @@ UNCHANGED = 1e-4
 
 @dataclass(frozen=True)
 class IterationPlan:
-    """How tuning goes."""
+    """Plan of the iterations of tuning."""
 
     search: MertSearch = dataclasses.field(default_factory=MertSearch)
     iterations: int = 1
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What tuning found."""
+    """Result of tuning."""
 
     start: Weights
     weights: Weights

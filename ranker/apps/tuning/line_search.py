@@ -26,7 +26,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Hypotheses with features and statistics: what weights are to be found for."""
+    """Hypotheses with features and statistics, for which weights are searched."""
 
     features: FloatArray
     offsets: Int64Array
@@ -55,19 +55,19 @@ class Problem:
         return np.where(spread > 0, spread, 1.0)
 
     def prepare(self) -> None:
-        """Make what is made once, before several threads would at the same time."""
+        """Make cached values before several threads would make them at the same time."""
         _ = self.orders, self.lone, self.spread
 
     def choose(self, weights: FloatArray) -> Int64Array:
-        """Return the best hypothesis of every sentence by model score, of equal ones the first; -1 for none."""
+        """Best hypothesis of every sentence by model score, the first of equal ones; -1 without hypotheses."""
         return best_of_blocks(project(self.features, weights), self.offsets)
 
     def score(self, weights: FloatArray) -> float:
-        """Return the objective's score of what `weights` choose."""
+        """Return the objective's score of the hypotheses that `weights` choose."""
         return self.objective.sign * self.gain(weights)
 
     def gain(self, weights: FloatArray) -> float:
-        """Return the score of what `weights` choose, negated where lower is better."""
+        """Return the score of the hypotheses that `weights` choose, negated where lower is better."""
         return self.gain_of(project(self.features, weights))
 
     def gain_of(self, model_scores: FloatArray) -> float:
@@ -77,7 +77,7 @@ class Problem:
         return float(self.objective.gain(sums))
 
     def best_two(self, model_scores: FloatArray) -> Int64Array:
-        """Return what searches from the same weights share: the two best hypotheses of every sentence."""
+        """The two best hypotheses of every sentence, which searches from the same weights share."""
         return best_two_of_blocks(model_scores, self.offsets)
 
     def line(
@@ -96,7 +96,7 @@ class Problem:
 
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
-        """For a column with one value above 0 in a sentence and else 0, where that is; None for other columns."""
+        """Rows of the only value above 0 in each sentence, for columns that are otherwise 0; None for other columns."""
         lone = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in lone]
 

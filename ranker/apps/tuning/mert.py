@@ -23,7 +23,7 @@ from ranker.threads import jobs
 
 @dataclass(frozen=True)
 class MertSearch:
-    """How weights are searched."""
+    """Settings of the search for weights."""
 
     restarts: int = 20
     directions: int = 5
@@ -46,7 +46,7 @@ class Climb:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What searches from all starting points found."""
+    """Result of the searches from all starting points."""
 
     weights: FloatArray
     score: float
@@ -100,7 +100,7 @@ def optimise(
 def climb(
     problem: Problem, space: WeightSpace, search: MertSearch, start: FloatArray, *, draws: tuple[int, int] = (1, 0)
 ) -> Climb:
-    """Search from one starting point by line searches (Powell 1964) until a round of them gains nothing."""
+    """Search from one starting point by line searches (Powell 1964) until a round of searches gains nothing."""
     random = np.random.default_rng([search.seed, *draws, 1])
     weights = start.copy()
     scores = project(problem.features, weights)
@@ -140,6 +140,6 @@ def climb(
 
 
 def _rescaled(problem: Problem, space: WeightSpace, weights: FloatArray, gain: float) -> FloatArray:
-    """Return the weights at their normal scale if that changes nothing, so that long searches do not drift away."""
+    """Return the weights at their normal scale if the gain is the same, so that long searches do not drift away."""
     normal = space.normal(weights)
     return normal if problem.gain(normal) == gain else weights

@@ -29,7 +29,7 @@ _LM_ORDER = 3
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """Which features hypotheses get."""
+    """Options for the features of hypotheses."""
 
     features: str = WITHOUT_LM
     lm_text: Sequence[str] = ()
@@ -37,7 +37,7 @@ class FeatureOptions:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """An n-best list of a corpus, and what belongs to it."""
+    """An n-best list of a corpus, with references and rows."""
 
     nbest: NBestList
     references: Dataset

@@ -18,7 +18,7 @@ from ranker.ranking.scorers import Scorer
 from ranker.text.text_pairs import TextPairs
 
 MOST_HYPOTHESES = 20_000
-"""Most different hypotheses of one sentence: the similarities of so many take 3.2 GB."""
+"""Maximum number of different hypotheses of one sentence; their similarities take 3.2 GB."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ScorerSimilarity:
         return self
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores, which say nothing of those in the other direction."""
+        """Return the scores in one direction, from which the other direction does not follow."""
         return [self.scorer.candidate_scores(pairs.dataset())]
 
 

@@ -36,7 +36,7 @@ def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
 
 
 def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
-    """Return the best hypothesis of every sentence by score, of equal ones the first; -1 where there is none."""
+    """Return the best hypothesis of every sentence by score, the first of equal ones; -1 without hypotheses."""
     number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
     return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
 
@@ -49,7 +49,7 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
 
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Return what `sentence_scores` does, without the votes of hypotheses that are no translation."""
+    """Scores as of `sentence_scores`, without the votes of hypotheses that are no translation."""
     objective.check_new_texts("hypotheses")
     check_sentences(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
@@ -57,7 +57,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Return which hypotheses are no translation, where their sentence has others, and a note about them."""
+    """Mask of hypotheses that are no translation, in sentences with other hypotheses, and a note on them."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     _, row, _ = distinct_hypotheses(nbest)
@@ -120,7 +120,7 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
 
 
 def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
-    """Return the probabilities of hypotheses among those that are not `out`."""
+    """Return the probabilities of hypotheses among the hypotheses outside the mask `out`."""
     left = np.where(out, 0.0, probability)
     return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
 
@@ -128,7 +128,7 @@ def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> F
 def expected_gains(
     nbest: NBestList, gain: Metric | Scorer, probability: FloatArray | None = None, references: Dataset | None = None
 ) -> FloatArray:
-    r"""Return the expected gain of every hypothesis if the others are what is right, shape (hypotheses,).
+    r"""Return the expected gain of every hypothesis with the other hypotheses as references, shape (hypotheses,).
 
     .. math:: \sum_{h'} P(h') G(h, h')
 
@@ -148,7 +148,7 @@ def expected_gains(
 
 
 def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:
-    """Return what `expected_gains` does, from a file of NumPy with the gains of another program.
+    """Expected gains as of `expected_gains`, from a NumPy file with the gains by another program.
 
     For each sentence of n hypotheses, in order, it has n x n numbers: a row per hypothesis with its gain against each.
     """

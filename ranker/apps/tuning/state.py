@@ -35,7 +35,7 @@ class State:
 
     @contextmanager
     def open(self, decoder: Decoder) -> Iterator[None]:
-        """Begin a run, or go on with one of the same decoder; no other run can use the directory inside the block."""
+        """Begin a run, or continue a run of the same decoder; no other run can use the directory inside the block."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             descriptor = locks.open_folder(self.directory.resolve())

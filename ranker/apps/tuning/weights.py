@@ -60,7 +60,7 @@ def _short(value: float) -> str:
 
 
 def weights_files(prefix: str | Path) -> list[Path]:
-    """Return the files that `write_weights` writes, where they can be written."""
+    """Return the files of `write_weights`, after checking that they can be written."""
     if Path(prefix).name in ("", ".."):
         raise DataError("cannot be written: expected the first part of a file name", file=display_name(prefix))
     paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
@@ -136,11 +136,11 @@ class WeightSpace:
 
     @property
     def scalable(self) -> bool:
-        """Whether weights may be multiplied by a positive number, which changes no choice: all are free, unbound."""
+        """True if scaling weights by a positive number changes no choice: all weights are free and unbounded."""
         return bool(self.free.all() and np.isinf(self.lower).all() and np.isinf(self.upper).all())
 
     def normal(self, weights: FloatArray) -> FloatArray:
-        """Return the weights with absolute values that add up to 1, if they may be scaled."""
+        """Scale the weights so that their absolute values add up to 1, if they may be scaled."""
         total = np.abs(weights).sum()
         return weights / total if self.scalable and total > 0 else weights
 

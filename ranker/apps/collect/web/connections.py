@@ -60,7 +60,7 @@ class Listener(socket.socket):
 
 
 def _raised_limit() -> int:
-    """Let this process open more files, if the system limits them, and return how many connections may wait."""
+    """Raise the limit of open files of this process, and return the number of connections that may wait."""
     try:
         import resource
     except ImportError:

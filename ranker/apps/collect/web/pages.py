@@ -1,4 +1,4 @@
-"""What the pages show: values for the templates, and the templates filled in."""
+"""Content of the pages: values for the templates, and rendered templates."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def task_page(
     assignment: int,
     form_values: dict[str, str] | None = None,
 ) -> TaskPage | None:
-    """Return the page of an assignment, with `form_values` of a refused form, or None if the judge has none such."""
+    """Return the page of an assignment, with `form_values` of a refused form, or None if it is not the judge's."""
     row = connection.execute(
         "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
         "WHERE assignment.id = ? AND judge = ?",
@@ -140,7 +140,7 @@ def task_page(
 
 
 def _known(kind: TaskKind, known: str) -> list[float]:
-    """Return the known answers to an item: values, or ranks of those by which outputs are compared."""
+    """Return the known answers to an item: values, or ranks for items that compare outputs."""
     values: list[float] = json.loads(known)
     return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
 
@@ -166,7 +166,7 @@ def _relation(first: int, second: int) -> str:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the templates; a `MissingError` says what to install."""
+    """Return the templates; raise a `MissingError` if Jinja is not installed."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:

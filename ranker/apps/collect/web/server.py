@@ -91,7 +91,7 @@ class Site:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Run the block as one transaction, if its files are those that other commands open by the campaign's name."""
+        """Run the block as one transaction, if the campaign's files have not been moved, deleted or replaced."""
         try:
             unchanged = files_of(self._path) == self._files
         except OSError:
@@ -151,7 +151,7 @@ class Site:
         )
 
     def _outdated(self, person: access.Person, assignment: int, undoing: bool) -> Response:
-        """Tell a judge that a form was not accepted, and what holds instead."""
+        """Tell a judge that a form was not accepted, and show the current answer."""
         last = assigning.last_change(self.connection, assignment)
         values = {"title": self.settings.title, "code": person.code, "assignment": assignment, "undoing": undoing}
         answered = last is not None and last["answer"] is not None
@@ -196,7 +196,7 @@ class Site:
         return _see(f"/item/{assignment}")
 
     async def done(self, request: Request) -> Response:
-        """Tell a judge that there is nothing left."""
+        """Tell a judge that no item is left."""
         token, person = self._person(request, access.JUDGE)
         count = self.connection.execute(
             "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (person.id,)
@@ -268,7 +268,7 @@ class Site:
         return f"ranker-{self.settings.id}-{role}"
 
     def _person(self, request: Request, role: str | None = None) -> tuple[str, access.Person]:
-        """Return who sent a request, with the token; strangers get 403."""
+        """Return the token and the sender of a request; strangers get 403."""
         for role_name in (access.JUDGE, access.OWNER) if role is None else (role,):
             token = request.cookies.get(self._cookie(role_name), "")
             person = access.person_of(self.connection, token, role_name)
@@ -293,7 +293,7 @@ class Site:
             raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form of a page of this token, unless it comes from elsewhere, is too long, too slow, or no form."""
+        """Read a form of a page of this token, unless it is of another origin, too long, too slow, or invalid."""
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)
@@ -322,7 +322,7 @@ class Site:
         return fields
 
     def app(self, hosts: Collection[str], listener: Listener, ready: Callable[[], None]) -> ASGIApp:
-        """Return the application, which answers requests to `hosts` and calls `ready` once it does."""
+        """Return the application, which answers requests to `hosts` and calls `ready` once it has started."""
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -358,7 +358,7 @@ class Site:
 
 
 class _Guard:
-    """Takes every request: limits come first, and whatever fails afterwards is answered by one short page.
+    """Limits every request, and answers a failed request by one short page.
 
     It also adds the headers that restrict what a browser does with any answer.
     """
@@ -397,7 +397,7 @@ def _see(address: str) -> RedirectResponse:
 
 
 def _number(fields: Mapping[str, str], name: str, status: int = 400) -> int:
-    """Read a number that SQLite and the campaign can hold."""
+    """Read a number within the limits of SQLite and the campaign."""
     text = fields.get(name, "")
     if not (text.isascii() and text.isdigit() and len(text) < len(str(MOST_FORM))):
         raise HTTPException(status)
@@ -456,7 +456,7 @@ def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready:
 
 
 def addresses_of(listener: Listener, host: str, hosts: Collection[str]) -> list[str]:
-    """Return the addresses at which a server answers that listens at `host`, which may be all of its computer's."""
+    """Return the addresses of a server that listens at `host`, which may be all addresses of its computer."""
     bound, port = listener.getsockname()[:2]
     names = [host]
     if ipaddress.ip_address(bound.partition("%")[0]).is_unspecified:
@@ -470,7 +470,7 @@ def _in_address(name: str) -> str:
 
 
 def configuration(app: ASGIApp) -> uvicorn.Config:
-    """Return how uvicorn runs the application."""
+    """Configuration of uvicorn for the application."""
     return uvicorn.Config(
         app,
         loop="asyncio",
@@ -487,7 +487,7 @@ def configuration(app: ASGIApp) -> uvicorn.Config:
 
 
 def listening(host: str, port: int) -> Listener:
-    """Return a socket that listens; an `OptionError` says why it cannot."""
+    """Return a socket that listens, or raise an `OptionError`."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,4 +1,4 @@
-"""Figures that papers published, one table per file, as printed: what the tables show beside ours."""
+"""Published figures of papers, one table per file, as printed, for comparison in the tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 @functools.cache
 def published_table(name: str, keys: int = 1) -> pd.DataFrame:
-    """Return a published table; its first columns, so many as `keys`, name the rows."""
+    """Return a published table; its first `keys` columns name the rows."""
     path = Path(__file__).with_name(f"{name}.csv")
     index = list(range(keys))
     return pd.read_csv(path, index_col=index, skipinitialspace=True)
