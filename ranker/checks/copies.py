@@ -64,7 +64,7 @@ def _unquoted(words: str, source: str) -> str:
 
 
 def taken_over(texts: PairedTexts, row: int) -> bool:
-    """Tell whether at least two thirds of an output are from its source, and none of that would be translated."""
+    """True if at least two thirds of an output are from its source, and this part is untranslated prose."""
     source, output = texts.sources[texts.source[row]].as_py(), texts.own[row].as_py()
     words, of_source = _WORDS.findall(output), {*_WORDS.findall(source.lower())}
     shared = [word for word in words if word.lower() in of_source]
@@ -82,7 +82,7 @@ def _without_kept(text: str) -> str:
 
 
 def untranslated(text: str, source: str, target: str, *, part: bool = False) -> bool:
-    """Tell whether a text is surely prose of the language `source`, not names, numbers, URLs or code."""
+    """True if a text is surely prose of the language `source`, not names, numbers, URLs or code."""
     text = _without_kept(text)
     letters = [letter for letter in text if letter.isalpha()]
     if target and (others := sum(_script(letter) not in _scripts(target) for letter in letters)):
@@ -124,7 +124,7 @@ def _script(letter: str) -> str:
 
 @cache
 def _scripts(language: str) -> frozenset[str]:
-    """Return the scripts of a language, and Latin, in which names may be written in any."""
+    """Return the scripts of a language, and Latin, which is used for names in any language."""
     listed = tables()["language"]["scripts"].items()
     named = next((names for names, codes in listed if language in codes.split()), "")
     return frozenset(["LATIN", *named.upper().split()])

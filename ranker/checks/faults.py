@@ -1,4 +1,4 @@
-"""Candidates that are surely no translations, which are ranked behind all others and do not vote."""
+"""Candidates that are surely no translations, which are ranked last and do not vote."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEWEST = 3
 
 @view
 def faults(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the first of the checks `SURE` that every candidate fails, "" if there is none, shape (candidates,)."""
+    """Return the name of the first check of `SURE` that every candidate fails, or "", shape (candidates,)."""
     texts, found = PairedTexts(dataset), np.full(len(dataset), "", dtype=object)
     for name in [*SURE][::-1]:
         found[[row for row, _ in SURE[name](texts)]] = name
@@ -37,14 +37,14 @@ def faults(dataset: Dataset) -> npt.NDArray[np.object_]:
 
 
 def outranked(dataset: Dataset) -> BoolArray:
-    """Return which candidates have a fault and others of their source have none, shape (candidates,)."""
+    """True for candidates with a fault whose source has candidates without faults, shape (candidates,)."""
     faulty = faults(dataset) != ""
     sound = np.bincount(dataset.candidate_source[~faulty], minlength=len(dataset.sources))
     return np.asarray(faulty & (sound > 0)[dataset.candidate_source])
 
 
 def fault_note(dataset: Dataset) -> str | None:
-    """Say how many candidates are ranked behind all others, and why, or None."""
+    """Note on the number of candidates that are ranked last, with their faults, or None."""
     rows = outranked(dataset)
     if not rows.any():
         return None
@@ -57,7 +57,7 @@ def fault_note(dataset: Dataset) -> str | None:
 def without_votes(
     dataset: Dataset, extractors: Iterable[Extractor], compute: Callable[[Dataset], FloatArray]
 ) -> FloatArray:
-    """Compute values of all candidates, those of sound ones without the votes of candidates that they outrank.
+    """Compute values of all candidates, without votes of outranked candidates for the values of sound candidates.
 
     Sound candidates of a source that are too few to be compared, and have no reference, get 0.
     """

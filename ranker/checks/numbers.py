@@ -1,4 +1,4 @@
-"""Numbers in two texts that say the same, whatever language they are in."""
+"""Numbers in two texts of the same meaning, in any languages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _HAN_DIGITS = {**{digit: value for value, digit in enumerate("〇一二三四五
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_POWERS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _SMALLEST = 3
-"""Smallest number that an output may not lack; one and two are said in too many ways."""
+"""Smallest number that counts as missing from an output; one and two have too many expressions."""
 
 
 def numbers(text: str) -> Counter[str]:
-    """Return the numbers of a text, without what groups their digits, and with a point before decimals."""
+    """Return the numbers of a text, without digit grouping, and with a point before decimals."""
     for pattern in tables()["kept"].values():
         text = re.sub(pattern, " ", text)
     found: Counter[str] = Counter()
@@ -53,7 +53,7 @@ def unmatched(
 
 
 def certain(missing: list[str], extra: list[str], language: str) -> bool:
-    """Tell whether numbers are wrong: others stand for them, or some are missing that are not there in words either."""
+    """True if numbers are surely wrong: replaced by other numbers, or missing in digits and in words."""
     readable = language in tables()["number_words"] or language in ("zh", "ja")
     long = any(len(number.strip("0.").replace(".", "")) > 2 for number in missing)
     return long or bool(missing and extra) or (readable and any(float(number) >= _SMALLEST for number in missing))
@@ -61,7 +61,7 @@ def certain(missing: list[str], extra: list[str], language: str) -> bool:
 
 @functools.lru_cache(maxsize=100_000)
 def in_words(text: str, language: str) -> frozenset[str]:
-    """Return the numbers that a text may name in words: those in Chinese numerals, and small ones of a language."""
+    """Return the numbers that a text may contain in words: Chinese numerals, and small numbers of a language."""
     found = set()
     for numeral in _HAN.findall(text):
         if all(character in _HAN_DIGITS for character in numeral):
@@ -107,7 +107,7 @@ def _is_month(number: str, text: str) -> bool:
 
 
 def _same(first: str, second: str, *, scaled: bool, clock: bool) -> bool:
-    """Tell whether two numbers may be the same: 2014 and 14, 8 and 20 or 800 o'clock, 1.5 (million) and 1500000."""
+    """True if two numbers may be the same: 2014 and 14, 8 and 20 or 800 o'clock, 1.5 (million) and 1500000."""
     short, long = sorted((number.replace(".", "") for number in (first, second)), key=len)
     return (
         first == second

@@ -33,11 +33,11 @@ _REPEATED = {1: 3, 2: 4, 3: 6, 4: 8}
 _MEASURES = ("length", "mass", "temperature")
 
 Failures = Iterator[tuple[int, str]]
-"""Rows of candidates that fail a check, and what was found."""
+"""Rows of candidates that fail a check, each with a description."""
 
 
 def check_outputs(candidates: Candidates) -> pd.DataFrame:
-    """Check outputs for what is wrong whatever the metric: another language, lost numbers, markup, preambles.
+    """Check outputs for faults that no metric is needed for: another language, lost numbers, markup, preambles.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def failures(dataset: Dataset) -> Int64Array:
 
 
 def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return the number of outputs of every system, of those that fail a check, and of those that fail each check."""
+    """Number of outputs of every system, of outputs that fail a check, and of outputs that fail each check."""
     failed = failed_checks(dataset)
     pairs, systems = source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"]
     frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})
@@ -130,7 +130,7 @@ def _language(texts: PairedTexts) -> Failures:
 
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
-    """Return which texts of a column are `rows` that have ten letters, most of them not of a script."""
+    """True for texts of a column in `rows` that have ten letters, most of them of other scripts than `script`."""
     chosen = without_urls(column.take(pa.array(rows)))
     others = _letters(chosen, rf"[\P{{L}}{script}]+", rf"[^\p{{Han}}\p{{Hangul}}]+|[{script}]+")
     foreign = np.zeros(len(column), dtype=bool)
@@ -144,7 +144,7 @@ def _letters(texts: pa.ChunkedArray, ignored: str, ignored_syllables: str) -> In
 
 
 def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
-    """Yield the outputs with many of the frequent words of another language, and few of those of their own."""
+    """Yield the outputs with many frequent words of another language, and few frequent words of their own."""
     looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
     of_references = len(texts.own) + len(texts.sources) + np.arange(len(texts.references))
     looked_at[rows] = looked_at[of_references] = True
@@ -172,7 +172,7 @@ def _preamble(texts: PairedTexts) -> Failures:
 
 
 def _is_added(note: str, text: str, source: str) -> bool:
-    """Tell whether a note at the end of an output is not in its source: that has fewer colons, or fewer sentences."""
+    """True if a note at the end of an output is not in its source, which has fewer colons or fewer sentences."""
     parts = "[:：]" if note.endswith((":", "：")) else r"[.!?。！？।](?:\W|$)"
     return not source or len(re.findall(parts, text)) > len(re.findall(parts, source))
 
@@ -264,7 +264,7 @@ def _compared(
     differ: Callable[..., tuple[list[str], list[str]]],
     fails: Callable[..., bool] = lambda *_: True,
 ) -> Failures:
-    """Yield the outputs that lack what `find` finds in their source and references, or have what is in none of them."""
+    """Yield the outputs that lack items of their source and references, or have items that are in neither."""
     found = lru_cache(maxsize=100_000)(find)
     for row, source, own, references in texts.beside(suspect):
         languages = texts.pair(row)

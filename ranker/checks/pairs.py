@@ -1,4 +1,4 @@
-"""The languages of sources and outputs, and whether a translation is expected, also where the data name no pair."""
+"""Languages of sources and outputs, and expectation of a translation, also for data without language pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHARED = 0.34
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Per source: its language, that of its outputs ("" if unknown), and whether these should be translations."""
+    """Per source: its language, its outputs' language ("" if unknown), and True if these should be translations."""
 
     source: npt.NDArray[np.object_]
     target: npt.NDArray[np.object_]
@@ -39,7 +39,7 @@ class PairedTexts(Texts):
 
     @property
     def translated(self) -> BoolArray:
-        """Whether each candidate should be a translation."""
+        """True for candidates that should be a translation."""
         return self.expected.translated[self.source]
 
     def pair(self, row: int) -> tuple[str, str]:
@@ -49,7 +49,7 @@ class PairedTexts(Texts):
 
 
 def expected_pairs(texts: Texts) -> Pairs:
-    """Take the languages from the names of pairs, and where there is none from the texts themselves.
+    """Take the languages from the names of pairs, and for unnamed pairs from the texts.
 
     Outputs, and references, in another language or script than their source show that a translation is expected. If no
     language can be told, it is expected unless outputs have many words of their sources.
@@ -72,7 +72,7 @@ def _tell(
     translated: BoolArray,
     unknown: BoolArray,
 ) -> None:
-    """Fill in what the texts of `unknown` sources say."""
+    """Fill in languages and expected translations from the texts of `unknown` sources."""
     size, own = len(texts.sources), len(texts.own)
     owner = np.concatenate([texts.source, np.arange(size), np.repeat(np.arange(size), np.diff(texts.slots))])
     is_source = np.zeros(len(owner), dtype=bool)

@@ -1,4 +1,4 @@
-"""The outputs of a data set beside their sources and references, in the forms that checks look at."""
+"""Outputs of a data set with their sources and references, in the forms that checks read."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def tables() -> dict[str, Any]:
 
 
 def matches(texts: pa.ChunkedArray, pattern: str) -> BoolArray:
-    """Return which texts a pattern matches somewhere."""
+    """True for texts that contain a match of a pattern."""
     return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(), dtype=bool)
 
 
 def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
-    """Return the lengths of texts in characters without what a pattern matches."""
+    """Return the lengths of texts in characters without the matches of a pattern."""
     return np.asarray(pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy(), dtype=np.int64)
 
 
@@ -83,13 +83,13 @@ class Texts:
 
     @functools.cached_property
     def copies(self) -> BoolArray:
-        """Which candidates equal their source, whatever the case."""
+        """True for candidates that equal their source, regardless of case."""
         own, sources = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (self.own, self.sources))
         return np.asarray(pc.equal(own, sources.take(pa.array(self.source))).to_numpy(), dtype=bool)
 
     @functools.cached_property
     def digits(self) -> list[npt.NDArray[np.object_]]:
-        """The digits of candidates and of sources, with one space for what is between them."""
+        """Digits of candidates and of sources, other characters replaced by one space."""
         spaced = (pc.replace_substring_regex(column, r"\P{Nd}+", " ") for column in (self.own, self.sources))
         return [pc.utf8_trim_whitespace(column).to_numpy() for column in spaced]
 
