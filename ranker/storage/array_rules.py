@@ -1,4 +1,4 @@
-"""What the arrays of a file must be: declared beside the code that writes them, checked before anything reads them.
+"""Rules for the arrays of a file: declared with the code that writes them, checked before anything reads them.
 
 A schema names every array with its type, its shape and the range of its values. Sizes are names that stand for the same
 number wherever they occur, so arrays that belong together are checked against each other::
@@ -24,7 +24,7 @@ from ranker.errors import ModelError
 
 @dataclass(frozen=True)
 class ArrayRule:
-    """What one array must be. Floating-point values must always be finite."""
+    """Type, shape and range of one array. Floating-point values must always be finite."""
 
     dtype: str
     shape: tuple[str | int, ...]
@@ -65,7 +65,7 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
 
 
 def _values_problem(array: npt.NDArray[Any], rule: ArrayRule, sizes: Mapping[str, int]) -> str:
-    """Return what is wrong with the values of an array, or an empty string."""
+    """Description of invalid values of an array, or an empty string."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return "contains a value that is not finite"
     if rule.offsets_into is not None:

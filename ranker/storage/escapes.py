@@ -1,4 +1,4 @@
-r"""Texts and names from data in what is printed or written for programs: JSON, CSV and Markdown.
+r"""Escaping of texts and names from data in printed output and in files for programs: JSON, CSV and Markdown.
 
 JSON escapes what a terminal would obey. Spreadsheets run text that begins like a formula, so CSV puts an apostrophe
 before it, unless ``RANKER_CSV_FORMULAS`` is 1, and another one before text that begins with apostrophes and then so.
@@ -55,12 +55,12 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 
 def csv_cell(value: object) -> object:
-    """Return what CSV holds for a value: text that no spreadsheet takes for a formula, and numbers as they are."""
+    """Cell of CSV for a value: text that no spreadsheet reads as a formula, and numbers unchanged."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def looks_escaped(columns: Iterable[pa.Array | pa.ChunkedArray]) -> bool:
-    """Whether texts look as `csv_cell` makes them: some begin with an apostrophe and like a formula, none without."""
+    """True if texts look escaped by `csv_cell`: some formulas begin with an apostrophe, and none without it."""
     import pyarrow.compute as pc
 
     escaped = False
@@ -87,7 +87,7 @@ def markdown_text(text: str) -> str:
 
 
 def to_json_value(value: Any) -> Any:
-    """Return a value as JSON has it: records as objects, arrays as lists, and null for what is not a number."""
+    """Convert a value for JSON: records to objects, arrays to lists, and NaN to null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):

@@ -45,13 +45,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 Mode = Literal["auto", "compiled", "plain"]
 
 ELEMENTS = 8_192
-"""Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
+"""Default number of array elements that a kernel processes in one process before it is compiled."""
 
 _WORTHWHILE = 32
 """Parts that are worth a thread's attention if a kernel takes as many elements as are worth compiling it."""
 
 _PARTS = 16
-"""Parts of the rows for each thread, so that none waits long for another."""
+"""Number of parts of the rows per thread, so that no thread waits long for another."""
 
 _compiled = 0
 _seen: Counter[int] = Counter()
@@ -65,7 +65,7 @@ def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _State(threading.local):
-    """Whether this thread runs the insides of a plain kernel."""
+    """True in `plain` while this thread runs the inside of a plain kernel."""
 
     plain = False
 
@@ -76,7 +76,7 @@ _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
 
 
 class Kernel(CPUDispatcher):
-    """A function that numba compiles, once there is enough to do."""
+    """A function that numba compiles once it has enough work."""
 
     elements: int
     tables: frozenset[int]
@@ -177,7 +177,7 @@ class Kernel(CPUDispatcher):
 
     @functools.cached_property
     def _file(self) -> Any:
-        """The index in numba's cache, named by a digest of what is compiled; None where nothing can be kept."""
+        """The index in numba's cache, named by a digest of the compiled code; None if nothing can be cached."""
         if getattr(self._cache, "_cache_file", None) is None:
             return None
         digest = hashlib.sha256()
@@ -189,12 +189,12 @@ class Kernel(CPUDispatcher):
 
     @property
     def _stem(self) -> tuple[str, str]:
-        """How the names of the kernel's files begin, and how they go on behind the digest: with Python's version."""
+        """Beginning of the names of the kernel's files, and their rest after the digest, with Python's version."""
         name, _, rest = self._cache._impl.filename_base.rpartition("-")
         return f"{name}-", f".{rest.partition('.')[2]}."
 
     def _remove_former_files(self) -> None:
-        """Remove what was compiled before the function, or something that it uses, was changed."""
+        """Remove compiled code from before a change of the function or of something that it uses."""
         if self._file is None:
             return
         kept = self._file._index_name.removesuffix("nbi")
@@ -206,7 +206,7 @@ class Kernel(CPUDispatcher):
 
 
 def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
-    """Add to a digest all that numba compiles for a function: its code and what the names in it refer to."""
+    """Add to a digest everything that numba compiles for a function: its code and the values of its names."""
     python = getattr(function, "py_func", function)
     if id(python) in seen:
         return
@@ -236,7 +236,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of global names, and of names in modules that numba compiles as they are."""
+    """Yield the values of global names, and of names in modules that numba compiles."""
     for name in names:
         value = known.get(name)
         if not isinstance(value, ModuleType):
@@ -317,13 +317,13 @@ def kernel(
 
 
 def compiled() -> int:
-    """Return how many kernels this process has compiled, not found on disk."""
+    """Number of kernels that this process has compiled instead of loading from disk."""
     return _compiled
 
 
 @contextmanager
 def using(mode: Mode) -> Iterator[None]:
-    """Run all kernels called inside the block as `mode` says, and count anew what they take."""
+    """Run all kernels inside the block in `mode`, with new counts of their elements."""
     global _mode, _seen
     before, (_mode, _seen) = (_mode, _seen), (mode, Counter())
     try:

@@ -1,4 +1,4 @@
-"""Model files: a zip (or a directory of the same files) of JSON and npz; reading one can never run code.
+"""Model files: a zip (or a directory of the same files) of JSON and npz; reading a model can never run code.
 
 ``model.json``
     The model, with the digest of all that the file says; everything a person may want to read.
@@ -39,7 +39,7 @@ FORMAT = 2
 """Models of format 1 are refused: in their feature sets ``bleu`` and ``ter`` stood for other defaults."""
 _MODEL, _CARD = "model.json", "CARD.md"
 _LARGEST, _RATIO, _FREE = 1 << 30, 100, 1 << 26
-"""Most bytes that any model unpacks to, how often its size, and how many whatever its size."""
+"""Limit of unpacked bytes of any model, its largest ratio to the size of the file, and bytes allowed at any size."""
 _LARGEST_TEXT = 1 << 22
 _ARRAY_FILE = re.compile(r"[A-Za-z0-9_]+\.npz")
 _DAMAGE = (
@@ -59,7 +59,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """What a model file holds."""
+    """Content of a model file."""
 
     model: Mapping[str, Any]
     arrays: Mapping[str, Arrays]
@@ -82,7 +82,7 @@ def array_digest(name: str, array: npt.NDArray[Any]) -> str:
 
 
 def content_digest(body: Mapping[str, Any]) -> str:
-    """SHA-256 of JSON values, in whatever order their keys are."""
+    """SHA-256 of JSON values, independent of the order of keys."""
     return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
 
 
@@ -198,7 +198,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _npz(arrays: Arrays) -> bytes:
-    """Return an npz file; unlike with `numpy.savez`, an array may bear any name, and none is added."""
+    """Return an npz file; unlike with `numpy.savez`, an array may have any name, and no array is added."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(arrays):
@@ -257,7 +257,7 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
 
 
 class _SizeBudget:
-    """How much of a model may still be unpacked."""
+    """Remaining number of bytes that a model may unpack to."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -291,13 +291,13 @@ def _check_kind(path: Path) -> None:
 
 
 class _Files:
-    """The files of a model, read when they are asked for: those of a zip, or of a directory."""
+    """The files of a model in a zip or a directory, read on request."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.room = path, _SizeBudget(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
-        """Return the content of files by their names, `most` bytes each; those that are not there are left out."""
+        """Return the content of files by their names, at most `most` bytes each; missing files are left out."""
         path = self.path
         try:
             if path.is_dir():

@@ -29,7 +29,7 @@ _MOST_DIGITS = 308
 
 
 class RefusedError(Exception):
-    """JSON that Python would take and we do not; the message says what was expected."""
+    """JSON that Python accepts but this project refuses; the message contains the expectation."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -59,14 +59,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
-"""Raises what `json.JSONDecoder` raises, and `RefusedError`; numbers may overflow to infinity."""
+"""Raises the errors of `json.JSONDecoder`, and `RefusedError`; numbers may overflow to infinity."""
 _FINITE = json.JSONDecoder(
     parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_unique
 )
 
 
 def reason_of(error: ValueError | RecursionError | RefusedError) -> str:
-    """Return what is wrong with JSON that `DECODER` did not take, without the place."""
+    """Reason why `DECODER` refused JSON, without the place."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg[0].lower() + error.msg[1:].removesuffix(" at").rstrip(": ")
     if isinstance(error, RefusedError):
@@ -95,7 +95,7 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
 
 
 def _check_depth(value: Any, file: str) -> None:
-    """Refuse what code that walks through a document by calling itself could not."""
+    """Refuse a document too deeply nested for recursive code."""
     level = [value]
     for _ in range(_DEEPEST):
         parts = [container.values() if isinstance(container, dict) else container for container in level]
@@ -113,7 +113,7 @@ def record(kind: type[T], fields: Mapping[str, Any]) -> T:
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """Return a value of JSON as the type that an annotation names; a TypeError says what differs where."""
+    """Convert a value of JSON to the type of an annotation; a TypeError names the place of a difference."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, OverflowError, UnicodeEncodeError) as error:

@@ -1,4 +1,4 @@
-"""Results of slow computations kept on disk: rows of bytes, each named by a digest of what it was computed from.
+"""Results of slow computations kept on disk: rows of bytes, each named by a digest of its input.
 
 One SQLite file in ``$RANKER_CACHE`` or the platform's user cache directory; it can be deleted at any time. A cache
 never costs more than time and never changes a result: every row has a checksum, a damaged file is made anew, and where
@@ -61,7 +61,7 @@ class RowCache:
         return cached
 
     def keep(self, rows: Mapping[bytes, bytes]) -> None:
-        """Write rows, replacing those that are there; they are safe when this returns, unless there is no room."""
+        """Write rows, replacing existing ones; they are safe when this returns, unless there is no room."""
         packed = [(name, _check(name, row) + row) for name, row in rows.items()]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -91,7 +91,7 @@ class RowCache:
             self._connection = None
 
     def _try(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Return what `work` returns, or None where the file does not let it."""
+        """Result of `work`, or None if the file fails."""
         if self._connection is None:
             return None
         try:
@@ -101,7 +101,7 @@ class RowCache:
         return None
 
     def _fail(self, error: Exception) -> None:
-        """Make a damaged file anew, once; else go on without it."""
+        """Replace a damaged file once; otherwise continue without the file."""
         self._close()
         # a message of SQLite may quote what is damaged, and need not be UTF-8 then
         code = getattr(error, "sqlite_errorcode", 0 if isinstance(error, OSError) else sqlite3.SQLITE_ERROR)
