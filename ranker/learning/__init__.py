@@ -1,1 +1,1 @@
-"""Models learnt from data: arrays in, arrays out; nothing here knows sentences or systems."""
+"""Models learnt from data: arrays in, arrays out, without knowledge of sentences or systems."""

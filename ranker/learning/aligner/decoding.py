@@ -12,9 +12,9 @@ from ranker.learning.aligner.pairs import Pairs, count_cells
 from ranker.storage.kernels import kernel
 
 FLOOR = 1e-7
-"""Probability, given a known word, of a word that training never saw beside it."""
+"""Probability, given a known word, of a word that never occurred with it in training."""
 IDENTICAL = 0.5
-"""Probability of a word given one spelt alike that training never saw beside it."""
+"""Probability of a word given an equally spelt word that never occurred with it in training."""
 
 
 class KnownWords(NamedTuple):
@@ -53,7 +53,7 @@ def _lexical(
 
 @kernel(elements=0)
 def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> FloatArray:
-    """Return the smoothed probability of every word of `text` given null."""
+    """Smoothed probabilities of the words of `text` given null."""
     null = np.full(len(text), FLOOR)
     for position in range(len(text)):
         if numbers[text[position]] >= 0:

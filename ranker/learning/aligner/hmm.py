@@ -11,7 +11,7 @@ to `REACH`, and one for all beyond on either side. With equal weights this is IB
 running sums, so that the cost is (observed words) * (states) * (2 * `REACH` + 1).
 
 A *cell* is a pair of a source and a target word of one sentence pair; cells of a pair are ordered by source, then
-target. Tables hold one entry for every pair of words that share a sentence pair; `find_entries` finds a cell's.
+target. Tables hold one entry for every pair of words that share a sentence pair; `find_entry` finds one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ranker.threads import for_each_block
 RealArray = FloatArray | Float32Array
 
 REACH = 10
-"""Longest jump that has a weight of its own."""
+"""Longest jump with a separate weight."""
 JUMPS = 2 * REACH + 3
 """Number of jump weights: one for every width, one for longer jumps on either side."""
 TINY = 1e-30
@@ -37,7 +37,7 @@ _BLOCKS = 64
 
 
 class HmmTables(NamedTuple):
-    """What EM learns: word probabilities in both directions, and jump weights; index 0 generates the target.
+    """Parameters learnt by EM: word probabilities in both directions, and jump weights; index 0 generates the target.
 
     ``offsets`` and ``columns`` say which target words each source word shares a sentence pair with; ``forward`` is
     P(target word | source word) and ``backward`` P(source word | target word) of those.
@@ -53,7 +53,7 @@ class HmmTables(NamedTuple):
 
 
 class Expectations(NamedTuple):
-    """What one batch of pairs contributes to the next tables."""
+    """Contribution of one batch of pairs to the next tables."""
 
     entries: Int64Array
     forward: FloatArray
@@ -85,7 +85,7 @@ def _meet(
     columns: Int32Array,
     sizes: Int64Array,
 ) -> None:
-    """Do what `cooccurrences` does, for one of `_BLOCKS` blocks of source words."""
+    """Fill the results of `cooccurrences` for one of `_BLOCKS` blocks of source words."""
     target_words = 1 + (pairs.target.max() if len(pairs.target) else 0)
     seen = np.full(target_words, -1, dtype=np.int32)
     for word in range(block, len(sizes), _BLOCKS):
@@ -110,7 +110,7 @@ def _meet(
 
 @kernel(elements=0)
 def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) -> int:
-    """Return where `column` stands in the sorted `row`, or -1."""
+    """Return the index of `column` in the sorted `row`, or -1."""
     low, high = offsets[row], offsets[row + 1]
     while low < high:
         middle = (low + high) // 2
@@ -323,7 +323,7 @@ def expect(
     batch: Expectations,
     which: Int64Array,
 ) -> None:
-    """Write what the pairs numbered `which` contribute, whose cells, tokens and pairs `batch` has room for.
+    """Write the contributions of the pairs numbered `which` to `batch`, which has room for their cells and tokens.
 
     With `agreement` both directions get the product of their link posteriors (Liang, Taskar and Klein 2006, section
     4.2). Null and the jumps have no counterpart in the other direction, so they keep the posteriors of their own.

@@ -163,14 +163,14 @@ class AlignmentModel:
 
 
 def _sorted(tables: HmmTables) -> bool:
-    """Tell whether there are entries, and the columns of every source word are sorted, each once."""
+    """True if there are entries, and the columns of every source word are sorted and distinct."""
     word = np.repeat(np.arange(len(tables.offsets) - 1), np.diff(tables.offsets))
     keys = word * len(tables.null_target) + tables.columns
     return len(keys) > 0 and bool((keys[1:] > keys[:-1]).all())
 
 
 def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
-    """Return the number of every word among the `known`, -1 where it is not."""
+    """Return the number of every word among the `known` words, -1 for other words."""
     number = {word: index for index, word in enumerate(known)}
     return np.array([number.get(word, -1) for word in words], dtype=np.int32)
 
@@ -183,7 +183,7 @@ def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
-    """Return what `_packed` packed: as many words as the tables know, or none."""
+    """Words from the arrays of `_packed`: as many as the tables have, or none."""
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:

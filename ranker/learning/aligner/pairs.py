@@ -37,7 +37,7 @@ def make_pairs(
     target_offsets: npt.ArrayLike,
     sizes: tuple[int | None, int | None],
 ) -> Pairs:
-    """Return the arrays, checked; numbers of words are below `sizes` where that is given."""
+    """Check the arrays and return them as `Pairs`; numbers of words are below `sizes` where given."""
     source = _side("source", source_values, source_offsets, sizes[0])
     target = _side("target", target_values, target_offsets, sizes[1])
     cells = np.diff(source[1]) * np.diff(target[1])

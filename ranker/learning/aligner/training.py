@@ -42,7 +42,7 @@ def train(
     target_vocabulary: Sequence[str] = (),
     text: Mapping[str, str | bool] | None = None,
 ) -> AlignmentModel:
-    """Learn to align from sentence pairs; nothing about it is random."""
+    """Learn an alignment model from sentence pairs, without randomness."""
     if not 0.0 < null_probability < 1.0:
         raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
     if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:
@@ -121,7 +121,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
 
 
 def _frozen(tables: HmmTables) -> HmmTables:
-    """Return the tables without the entries that say no more than the floor, words in half the precision."""
+    """Drop entries whose probabilities do not exceed the floor, and convert the rest to single precision."""
     mask = np.maximum(tables.forward, tables.backward) > FLOOR
     before = offsets_of(mask)
     return HmmTables(

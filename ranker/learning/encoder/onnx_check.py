@@ -40,7 +40,7 @@ OPERATORS = _names(
     "MultiHeadAttention QAttention QEmbedLayerNormalization QGemm QuickGelu RelativePositionBias "
     "SkipLayerNormalization SkipSimplifiedLayerNormalization"
 )
-"""Operators that encoders consist of: each ends, and none has graphs of its own, draws numbers or reads files."""
+"""Operators of encoders: each terminates, and none has subgraphs, draws random numbers or reads files."""
 _DOMAINS = ("", "ai.onnx", "com.microsoft")
 
 # of constants alone, onnxruntime computes these when it loads a file; the results are no larger than an input
@@ -64,7 +64,7 @@ Field = tuple[int, int | memoryview]
 
 
 def check_network(raw: bytes, path: Path) -> bool:
-    """Refuse a network with other operators than those of encoders, or with tensors that are not in the file.
+    """Refuse a network with other operators than those of encoders, or with tensors outside of the file.
 
     Returns true if what can be computed of its constants alone is about as large as the file.
     """
@@ -97,7 +97,7 @@ class _Node:
     inputs: list[str]
     outputs: list[str]
     values: int
-    """How many values are in its attributes."""
+    """Number of values in its attributes."""
 
 
 def _check_node(node: memoryview, path: Path) -> _Node:
@@ -117,7 +117,7 @@ def _check_node(node: memoryview, path: Path) -> _Node:
 
 
 def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
-    """Refuse a tensor that lies in another file or declares more values than its bytes can hold; return their number.
+    """Refuse a tensor in another file or with more declared values than bytes; return its name and number of values.
 
     The name comes first.
     """
@@ -135,7 +135,7 @@ def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
 
 
 def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool]) -> float:
-    """Return at most how many values can be computed of constants alone, infinity where that is not known.
+    """Upper bound of the number of values that are computed of constants alone, infinity if unknown.
 
     `sizes` are the values of the weights, and `inputs` says of every input of the network whether a size is given.
     """
@@ -172,7 +172,7 @@ def _refused(path: Path, what: str, advice: str) -> ModelError:
 
 
 def _has_size(message: memoryview, numbers: tuple[int, ...]) -> bool:
-    """Whether a message, or one inside it, has a field: `numbers` lead there."""
+    """True if a message, or a message inside it, has the field at the path `numbers`."""
     if len(numbers) == 1:
         return any(number == numbers[0] for number, _ in _fields(message))
     return any(_has_size(inner, numbers[1:]) for inner in _messages(message, numbers[0]))

@@ -84,7 +84,7 @@ def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[n
 
 
 class _Graph:
-    """An ONNX graph that is being written; what a method makes is called by the text that it returns."""
+    """An ONNX graph under construction; methods return the names of the values that they add."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -103,7 +103,7 @@ class _Graph:
         return name
 
     def rows(self, table: Float32Array, which: str) -> str:
-        """Look rows up in a table; only those that are looked up become float."""
+        """Look rows up in a table; only these rows become float."""
         scales = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
         whole = self.constant(np.rint(table / scales[:, np.newaxis]).astype(np.int8))
         chosen = self.node("Cast", self.node("Gather", whole, which, axis=0), to=1)

@@ -18,14 +18,14 @@ from ranker.threads import jobs
 
 LAST = "last_hidden_state"
 LAYER = "hidden_states.{}"
-"""Names of outputs: the last layer, and the others if the file gives them, 1 the first."""
+"""Names of outputs: the last layer, and the other layers if the file has them, with number 1 for the first."""
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 # weights kept as int8 become float when the file is loaded: integer arithmetic differs between processors
 _FLOAT_ARITHMETIC = ("session.disable_quant_qdq", "1")
 _ROOM = 1 << 30
-"""Bytes that a network of others may take, besides four times the size of its file."""
+"""Memory in bytes for a network from elsewhere, besides four times the size of its file."""
 _SECONDS = 60.0
-"""Time that a network of others may take for a batch of usual size; a large one takes a second or two."""
+"""Time in seconds for a batch of usual size by a network from elsewhere; a large network takes a second or two."""
 
 
 class OnnxNetwork:

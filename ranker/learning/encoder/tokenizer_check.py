@@ -31,7 +31,7 @@ _PRECOMPILED = 18
 _CLASS = r"\\[sSdDwWnrt]|\\[pP]\{\^?\w+\}|\\\W"
 _ONE = rf"(?:{_CLASS}|\[\^?(?:{_CLASS}|[^\\\[\]&])+\]|[^\\\[\](){{}}*+?|^$])"
 _PLAIN = re.compile(rf"{_ONE}+(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?")
-"""Characters and classes of them, of which only the last is repeated."""
+"""Characters and classes of characters, of which only the last is repeated."""
 _ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
 _REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _KNOWN = {
@@ -44,7 +44,7 @@ _KNOWN = {
 
 
 def problem(document: object) -> str:
-    """Return what is wrong with the settings of a tokenizer, as its file has them, or nothing."""
+    """Description of invalid settings of a tokenizer, as in its file, or an empty string."""
     return next(_problems(document), "") if isinstance(document, dict) else "it is no object"
 
 
@@ -101,7 +101,7 @@ def _model(model: object) -> Iterator[str]:
 
 
 def _steps(step: object, part: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the steps of a part in order, those of sequences one by one."""
+    """Yield the steps of a part in order, with sequences replaced by their steps."""
     if isinstance(step, dict):
         yield step
         if step.get("type") == "Sequence":

@@ -53,7 +53,7 @@ _WARM_UP, _LEAST_RATE = 0.05, 0.02
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How an encoder is trained.
+    """Settings of the training of an encoder.
 
     `batch` counts sub-words, `candidates` is the most that is taken of a source, and `sources` is about how many are
     drawn, 0 for all.
@@ -74,7 +74,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Check:
-    """What was measured during training: sources seen, and Kendall's tau of the pairs of the data kept aside."""
+    """Measurement during training: number of sources seen, and Kendall's tau of the pairs of the data kept aside."""
 
     sources: int
     loss: float
@@ -83,7 +83,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Example:
-    """A source: sub-words of one reference and of the candidates, and the pairs of them that people ordered."""
+    """A source: sub-words of one reference and of the candidates, and the pairs of them with a human preference."""
 
     texts: list[list[int]]
     better: Int64Array
@@ -269,11 +269,11 @@ class Trainer:
         return agreed / total
 
     def weights(self) -> dict[str, Any]:
-        """Return copies of what is learnt."""
+        """Return copies of the learnt weights."""
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
 
     def state(self) -> dict[str, Any]:
-        """Return the weights and what the optimiser remembers."""
+        """Return the weights and the state of the optimiser."""
         moments = {
             f"{key} {name}": self.optimizer.state[value][key].detach().cpu().contiguous()
             for name, value in self.named
@@ -283,7 +283,7 @@ class Trainer:
         return self.weights() | moments
 
     def restore(self, tensors: dict[str, Any], done: int) -> None:
-        """Go on from what `state` returned after `done` steps."""
+        """Restore the state that `state` returned after `done` steps."""
         import torch
 
         with torch.no_grad():
@@ -308,7 +308,7 @@ def train(
     minutes: float = 5.0,
     report: Callable[[Check], None] = lambda check: None,
 ) -> list[Check]:
-    """Train the encoder `start` and write it to `folder`, in ONNX format; return what was measured on the way.
+    """Train the encoder `start`, write it to `folder` in ONNX format, and return the measurements.
 
     With data kept `aside`, training ends when the agreement with it no longer grows, and the best weights are written.
     Every few `minutes` all that is needed to go on is kept in the folder; the same call goes on from there, to the same
@@ -367,7 +367,7 @@ def train(
 
 
 def check_output(folder: Path) -> None:
-    """Refuse to write into a directory that holds something else."""
+    """Refuse to write into a directory with other content."""
     check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 
@@ -398,7 +398,7 @@ def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, A
 
 
 def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the tensors and the facts of an interrupted training; None if there is none of the same training."""
+    """Tensors and metadata of an interrupted training with the given digest, or None."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Language models in files of any size, read and asked through the package ``kenlm``: ARPA, and KenLM's own format.
+"""Language models in files of any size, read and queried through the package ``kenlm``: ARPA, and KenLM's own format.
 
 KenLM believes what a file says of itself: a wrong number can end the process or keep it busy for ever. So headers are
 checked here before KenLM sees the file.
@@ -53,7 +53,7 @@ _ZERO = -99.0
 
 @dataclass(frozen=True)
 class LanguageModelHeader:
-    """What a file says of the language model in it."""
+    """Header of a language model file."""
 
     order: int
     words: int
@@ -160,7 +160,7 @@ def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHead
 
 
 def digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, read once for as long as the file stays as it is."""
+    """Return the SHA-256 of a file in hexadecimal, cached as long as the file is unchanged."""
     return _digest(*_state(path))
 
 
@@ -171,7 +171,7 @@ def _digest(path: Path, *_: int) -> str:
 
 
 def _state(path: str | Path) -> tuple[Path, int, int, int]:
-    """Return a path with what changes when its file is written."""
+    """Return a path with the attributes that change when its file is written."""
     try:
         resolved = Path(path).resolve()
         facts = resolved.stat()
@@ -195,7 +195,7 @@ class KenlmModel:
 
     @functools.cached_property
     def closed(self) -> bool:
-        """True if the model has no probability for unknown words, as those of SRILM by default."""
+        """True if the model has no probability for unknown words, the default of SRILM."""
         return bool(self._model.score("<unk>", bos=False, eos=False) <= _ZERO)
 
     def knows(self, words: Sequence[str]) -> BoolArray:
@@ -238,7 +238,7 @@ def _model_words(words: Sequence[str]) -> list[str]:
 
 
 def load(path: str | Path) -> KenlmModel:
-    """Return the model in a file, once for as long as it stays as it is; binary files are mapped into memory."""
+    """Return the model in a file, cached as long as the file is unchanged; binary files are mapped into memory."""
     check_installed()
     return _load(*_state(path), str(path))
 
@@ -264,7 +264,7 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep what native code writes to standard error from the user, who gets one line instead."""
+    """Suppress output of native code to standard error; the user gets one line instead."""
     try:
         saved = os.dup(2)
     except OSError:
@@ -281,6 +281,6 @@ def _silent() -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what KenLM says of a file, without the places in its own code."""
+    """Reason given by KenLM for refusing a file, without places in its code."""
     _, _, inner = str(error).partition("(")
     return printable(_REASON.sub("", inner.removesuffix(")")).split("\n")[0].strip())[:200] or "no reason given"

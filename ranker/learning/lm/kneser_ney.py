@@ -34,7 +34,7 @@ from ranker.learning.lm.counts import (
 from ranker.storage.kernels import kernel
 
 DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts of counts 1, 2 and 3 or more where a text is too small to estimate them: those of ``lmplz``."""
+"""Discounts of counts 1, 2 and 3 or more for texts too small to estimate them: those of ``lmplz``."""
 
 ZERO = 1e-99
 """A back-off weight that would be zero: ARPA files write the logarithm of zero as -99."""
@@ -53,7 +53,7 @@ class NgramModel:
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """What a language model says of each of a number of sentences."""
+    """Scores of sentences by a language model."""
 
     log10_prob: FloatArray
     tokens: Int64Array
@@ -116,7 +116,7 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
 
 
 def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | None:
-    """Return the discounts of an order by the number of its n-grams with the adjusted counts 1 to 4, or None."""
+    """Discounts of an order by the number of its n-grams with the adjusted counts 1 to 4, or None if undefined."""
     n1, n2, n3, n4 = counts_of_counts.astype(np.float32)
     if n1 == 0 or n2 == 0 or n3 == 0:
         return None
@@ -132,7 +132,7 @@ def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | No
 
 
 def estimate(counts: NgramCounts, *, discounts: FloatArray | None = None) -> NgramModel:
-    """Estimate an interpolated modified Kneser-Ney model, by default with discounts of its own."""
+    """Estimate an interpolated modified Kneser-Ney model, by default with estimated discounts."""
     trie = counts.trie
     fallback_orders: tuple[int, ...] = ()
     if discounts is None:

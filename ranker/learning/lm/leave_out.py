@@ -40,7 +40,7 @@ class _Counts(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Which sentences belong to which group: ``members[offsets[g]:offsets[g + 1]]``."""
+    """Sentences by group: ``members[offsets[g]:offsets[g + 1]]``."""
 
     members: Int64Array
     offsets: Int64Array
@@ -140,7 +140,6 @@ def _probability(
 def _score_groups_on_lists(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, longest: Int32Array, *rest: Any
 ) -> tuple[FloatArray, Int64Array, Int64Array]:
-    """Do what `_score_groups` does, with lists in place of arrays."""
     lists: Any = _Counts(*(column.tolist() for column in counts))
     scores: tuple[FloatArray, Int64Array, Int64Array] = source_of(_score_groups)(
         lists, discounts.tolist(), vocabulary_size, longest.tolist(), *rest
@@ -190,7 +189,7 @@ def leave_out_scores(
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
 ) -> SentenceScores:
-    """Score every sentence under the model of the training sentences that are not of its own group."""
+    """Score every sentence by the model of the training sentences outside its own group."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = by_count(discounts)

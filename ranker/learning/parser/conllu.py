@@ -118,7 +118,7 @@ def _word(columns: Sequence[str], expected: int, file: str, line: int) -> _Word:
 
 
 def _span(identifier: str, file: str, line: int) -> tuple[int, int]:
-    """Return the first word of a multi-word token, and what follows its last."""
+    """Return the index of the first word of a multi-word token, and the index after its last word."""
     first, _, last = identifier.partition("-")
     if not (first.isdecimal() and last.isdecimal() and len(first + last) < 10 and 1 <= int(first) < int(last)):
         raise DataError(f"id {identifier!r} is not a range such as 1-2", file=file, line=line)

@@ -1,4 +1,4 @@
-"""Lemmas from a treebank: suffix rules for the regular words, a list for the others.
+"""Lemmas from a treebank: suffix rules for regular words, a list for other words.
 
 For each part of speech and word ending, the rule is the edit (cut so many letters, append these) that most word
 types of the treebank with that ending need; the longest known ending decides. Types whose lemma the rules miss are
@@ -60,7 +60,7 @@ class LemmaTable:
 
     @classmethod
     def from_json(cls, text: str, file: str) -> LemmaTable:
-        """Read what `to_json` wrote; `file` is the name that messages give it."""
+        """Read the JSON text of `to_json`; `file` is its name in messages."""
         try:
             table = parse_json(text, file)
             rules = typed(table["rules"], dict[str, dict[str, Edit]])

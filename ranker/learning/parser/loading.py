@@ -1,4 +1,4 @@
-"""Loads the pipeline of a parser from a directory that may be anybody's.
+"""Loads the pipeline of a parser from an untrusted directory.
 
 Its configuration is checked by `ranker.learning.parser.origin`, and spaCy gets what was checked. Of the other files,
 the patterns that words are cut by, the sizes of weights, and whatever else spaCy's compiled code takes on trust, are
@@ -78,7 +78,7 @@ def _networks(pipeline: Language) -> list[tuple[str, Any]]:
 
 
 def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
-    """Yield what is wrong with the patterns that words are cut by: they are the language's own, or simple."""
+    """Yield problems of the patterns of the tokenizer, which must be the language's own, or simple."""
     file = directory / "tokenizer"
     if not file.is_file():
         return
@@ -93,7 +93,7 @@ def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
 
 
 def ends_soon(pattern: str) -> bool:
-    """Whether a search for a pattern ends soon: it repeats at most one part, which has no choices of its own."""
+    """True if a search for a pattern ends soon: it repeats at most one part, which has no choices of its own."""
     parser: Any = importlib.import_module("re._parser")
     if len(pattern) > _LONGEST_PATTERN:
         return False
@@ -105,7 +105,7 @@ def ends_soon(pattern: str) -> bool:
 
 
 def _effort(parsed: Any) -> tuple[float, float]:
-    """Return how often a match may repeat without a bound, and how often it may choose; infinity for choices inside."""
+    """Number of unbounded repetitions of a match, and of its choices; infinity for choices inside a repetition."""
     repeats = choices = 0.0
     for operator, value in parsed:
         name = str(operator)
@@ -133,7 +133,7 @@ def _effort(parsed: Any) -> tuple[float, float]:
 
 
 def _rule_problems(directory: Path) -> Iterator[str]:
-    """Yield what is wrong with the rules that tags and lemmas are found by."""
+    """Yield problems of the rules for tags and lemmas."""
     rules, trees = directory / "attribute_ruler" / "patterns", directory / "lemmatizer" / "trees"
     if rules.is_file():
         for rule in _dictionaries(msgspec.msgpack.decode(rules.read_bytes())):

@@ -1,4 +1,4 @@
-"""Where a parser is, and whether loading it can run code.
+"""Location of a parser, and checks that loading it cannot run code.
 
 A parser is a directory, or an installed spaCy pipeline package by its name. The package itself is never imported: only
 the directory of data in it is read. A pipeline is refused if its configuration asks for functions that are not spaCy's
@@ -23,7 +23,7 @@ COMPONENTS = {
     **{name: {name} for name in ("tok2vec", "tagger", "morphologizer", "attribute_ruler", "parser")},
     "lemmatizer": {"lemmatizer", "trainable_lemmatizer"},
 }
-"""The components that are loaded, and what each may be; all others stay where they are."""
+"""Components that are loaded, with their accepted factories; other components are ignored."""
 _FACTORIES = {
     *("tok2vec", "tagger", "morphologizer", "parser", "lemmatizer", "trainable_lemmatizer", "attribute_ruler"),
     *("senter", "sentencizer", "ner", "entity_ruler", "token_splitter", "merge_noun_chunks", "merge_entities"),
@@ -55,7 +55,7 @@ _FUNCTIONS: dict[str, set[str]] = {
     },
     "@vectors": {"spacy.Vectors.v1"},
 }
-"""The functions that parsers of spaCy's own parts ask for; none runs code, reads files or has pickled weights."""
+"""Functions that pipelines of spaCy's own parts name; none runs code, reads files or has pickled weights."""
 _CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
 _MOST_REFERENCES = 100
 _LONGEST_REASON = 300
@@ -91,7 +91,7 @@ def broken(directory: object, error: Exception | str) -> ModelError:
 
 
 def checked_config(directory: Path) -> Mapping[str, Any]:
-    """Return the configuration of a pipeline, its components and what creates it, or refuse it.
+    """Return the configuration of a pipeline, its components and their factories, or refuse it.
 
     It is what spaCy is given, without references to other parts of the file, so that nothing else can be meant by it.
     """
@@ -129,7 +129,7 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
 
 
 def _is_own_component(name: str, factory: object) -> bool:
-    """Whether a component is one of spaCy's; those that are run must be what they are called."""
+    """True if a component is one of spaCy's; a component that is run must have the factory of its name."""
     return factory in COMPONENTS.get(name, _FACTORIES)
 
 

@@ -30,7 +30,7 @@ _KINDS = {"words": "treebank's words", "lowercase": "the same, lowercased", "tex
 
 @dataclass(frozen=True)
 class ParserOptions:
-    """How a parser is trained."""
+    """Settings of the training of a parser."""
 
     epochs: int = 12
     width: int = 128

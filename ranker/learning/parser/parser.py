@@ -62,7 +62,7 @@ class Parses:
 
 @dataclass(frozen=True)
 class _ParsedChunk:
-    """What one chunk of sentences gives; cheap to send between processes."""
+    """Parses of one chunk of sentences, small to send between processes."""
 
     lengths: Int64Array
     words: list[str]
@@ -114,7 +114,7 @@ class DependencyParser:
 
     @property
     def has_lemmas(self) -> bool:
-        """Whether `parse` can give lemmas."""
+        """True if `parse` can return lemmas."""
         return self._lemma_table is not None or "lemmatizer" in self._pipeline.pipe_names
 
     def parse(self, sentences: Sentences, *, lemmas: bool = False, processes: int = 1) -> Parses:
@@ -196,7 +196,7 @@ class DependencyParser:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON can hold and spaCy cannot."""
+    """Replace halves of surrogate pairs, which JSON can contain and spaCy cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -265,7 +265,7 @@ def digest(origin: str | Path) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _digest_of(directory: Path, files: tuple[tuple[Path, int, int, int], ...]) -> str:
-    """Return the digest of files in the state in which they are; asked for again and again while it stays the same."""
+    """Digest of files in their current state, cached by this state."""
     summary = hashlib.sha256()
     for file, *_ in files:
         summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())

@@ -1,4 +1,4 @@
-"""Finds the files of a treebank and says to whom it is owed."""
+"""Finds the files of a treebank and its attribution."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Treebank:
 
 
 def find_treebank(path: str | Path) -> Treebank:
-    """Find a treebank by its folder or training file ``*-train.conllu[.gz]``; ``dev`` and ``test`` lie beside it."""
+    """Find a treebank by its folder or training file ``*-train.conllu[.gz]``; ``dev`` and ``test`` are next to it."""
     path = Path(path)
     if path.is_dir():
         train_files = sorted(file for file in path.iterdir() if file.name.endswith(_train_endings()))

@@ -54,7 +54,7 @@ class FittedWeights:
 
 @dataclass(frozen=True)
 class Fitting:
-    """The options of `RankSVM`, by the same names, and the signs that weights of the squared hinge may have."""
+    """The options of `RankSVM`, by the same names, and the allowed signs of weights of the squared hinge."""
 
     C: float | str = 1.0
     loss: str = "hinge"

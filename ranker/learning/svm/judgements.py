@@ -18,13 +18,13 @@ from ranker.ranks import group_offsets, group_spearman, merge_ties
 
 
 class Judgements(Protocol):
-    """What people said about rows, in units that can be selected: graded rows, or preferred pairs."""
+    """Human judgements of rows, split into units for cross-validation: graded rows, or preferred pairs."""
 
     everything: Int64Array
     """All units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the units that take part in any pair, and the label of what each is held out with."""
+        """Return the units that take part in any pair, and the label of the group in which each unit is held out."""
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
         """Return the rows of some units, ready for a solver, and their pairs."""

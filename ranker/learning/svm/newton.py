@@ -53,7 +53,7 @@ NARROWING = 0.1
 """Factor from one width of the smoothed hinge to the next."""
 
 REMOVAL = 1e-6
-"""Factor by which the predicting step narrows the zone: nearly nothing, yet a matrix that can be factored."""
+"""Factor by which the predicting step narrows the zone, as small as the matrix can be factored."""
 
 FLAT = 0.1
 """A line search ends when the slope is this fraction of the slope it began with."""
@@ -157,7 +157,7 @@ class _Descent:
         return solution or Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
 
     def exactly(self, tol: float) -> Solution | None:
-        """Return the minimum near the best weights, rounded unless that is too coarse for `tol`, or None."""
+        """Return the minimum near the best weights, rounded unless rounding is too coarse for `tol`, or None."""
         if np.isinf(self.loss.width):
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
@@ -241,7 +241,7 @@ class _Descent:
         return point.coef + self.newton_step(point.scores, steep, gradient)
 
     def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
-        """Take a Newton step as far as the objective falls; None if rounding errors leave nowhere to go."""
+        """Take a Newton step as far as the objective falls; None if rounding errors leave no descent."""
         step = self.newton_step(point.scores, self.loss, gradient)
         step_scores = self.rows @ step
         slope_at_start = float(gradient @ step)
@@ -274,7 +274,7 @@ class _Descent:
 
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """Solve a positive definite system that rounding made indefinite; what is added is relative to the diagonal."""
+    """Solve a positive definite system that rounding made indefinite, by a diagonal term relative to the diagonal."""
     diagonal = matrix.diagonal().copy()
     added = 0.0
     while True:

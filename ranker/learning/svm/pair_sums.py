@@ -90,7 +90,7 @@ class PairSet:
         return cls(len(grades), *pairs, np.ones(len(sign)))
 
     def alphas(self, scores: FloatArray, loss: PairLoss) -> tuple[FloatArray, Totals]:
-        """Return, for every row, the alphas of the pairs it wins minus those of the pairs it loses; and totals."""
+        """Return, for every row, the alphas of its won pairs minus the alphas of its lost pairs; and totals."""
         slack = self._slack(scores)
         in_zone = _in_zone(slack, loss.width)
         zone, cap = np.where(in_zone, slack, 0.0), np.where(slack > loss.width, slack, 0.0)

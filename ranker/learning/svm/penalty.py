@@ -1,4 +1,4 @@
-"""Which values the penalty C of a ranking SVM may have."""
+"""Range of the penalty C of a ranking SVM."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ EXPECTED = f"expected a number from {LEAST_C:g} to {MOST_C:g}, or 'auto'"
 
 
 def is_penalty(value: float) -> bool:
-    """Tell whether C may have this value."""
+    """True if C may have this value."""
     return LEAST_C <= value <= MOST_C

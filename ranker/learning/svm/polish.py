@@ -23,7 +23,7 @@ from ranker.arrays import FloatArray
 from ranker.learning.svm.pair_sums import PairLoss, PairSet
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
-"""Slacks, tried in turn, up to which a pair may be on the margin by an approximate minimiser."""
+"""Tolerances of slack, tried in turn, within which an approximate minimiser has a pair on the margin."""
 
 ON_MARGIN = 1e-10
 """Slack up to which a pair is on the margin by an exact one."""
@@ -32,7 +32,7 @@ EXACT = 1e-10
 """Relative error up to which the equations count as fulfilled."""
 
 LISTED, DISTINCT = 200_000, 2_000
-"""Pairs on the margin, and distinct d among them, from which on a solution stays as it is."""
+"""Numbers of pairs on the margin, and of distinct d among them, from which a solution is left unpolished."""
 
 ROUNDS = 4
 _PARTS = 3
@@ -110,7 +110,7 @@ def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 
 
 def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
-    """Return the weights nearest to `pull` that give every difference a margin of 1, or None if there are none."""
+    """Return the weights nearest to `pull` with a margin of 1 for every difference, or None if no weights have it."""
     if not len(differences):
         return pull
     left, singular, right = np.linalg.svd(differences, full_matrices=False)
@@ -125,7 +125,7 @@ def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
 
 
 def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bound: FloatArray) -> Polished | None:
-    """Find alphas between 0 and `bound` that give `coef`; None if there are none."""
+    """Find alphas between 0 and `bound` that give `coef`; None if there are no such alphas."""
     from scipy.optimize import lsq_linear
 
     missing = coef - pull

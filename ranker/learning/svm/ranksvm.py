@@ -31,7 +31,7 @@ from ranker.learning.svm.scoring import mean_group_spearman
 from ranker.ranks import average_ranks, group_offsets
 
 LARGE_GROUP = 2000
-"""Rows of a single group from which a fit asks whether groups were forgotten."""
+"""Number of rows of a single group from which a fit warns that groups may have been forgotten."""
 
 
 class RankSVM(BaseEstimator):

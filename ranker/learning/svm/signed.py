@@ -1,4 +1,4 @@
-r"""Minimises the ranking SVM's objective with weights that may have one sign only, or be 0.
+r"""Minimises the ranking SVM's objective with weights restricted to one sign or 0.
 
 With ``v = X'a`` of the alphas at w, the dual of the bounded problem has the part of v that is allowed in place of v, so
 
