@@ -105,7 +105,7 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
 
 
 def reliability(dataset: Dataset, found: Reliability, place: int) -> Plot:
-    """Draw predicted probabilities against what people preferred."""
+    """Draw predicted probabilities against observed proportions of preferences."""
 
     def paint(axes: Any) -> None:
         axes.plot([0.5, 1], [0.5, 1], color=MUTED, linewidth=1, linestyle="--")
@@ -192,7 +192,7 @@ def shares(findings: RankerFindings) -> Plot:
 
 
 def _read_out(labels: list[str], series: list[Series]) -> str:
-    """Say the values in words, those of the first ten rows."""
+    """Write the values of the first ten rows in words."""
     lines = []
     for row, label in enumerate(labels[:10]):
         values = ", ".join(f"{line.name} {line.estimates[row].value:.3f}" for line in series)

@@ -144,7 +144,7 @@ def _segments(contrast: SystemContrast, side: str, name: str, segments: Sequence
 
 
 def _shown(contrast: SystemContrast, segments: Sequence[SegmentContrast]) -> list[ShownSegment]:
-    """Mark the words of segments that are in common with the references, and those in which the systems differ."""
+    """Mark the words of segments that the references share, and the words in which the systems differ."""
     dataset = assemble(
         [
             Record(

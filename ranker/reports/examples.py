@@ -79,7 +79,7 @@ def show(
     source: SourceOutputs,
     why: PairExplanation | None = None,
 ) -> ShownSource:
-    """Mark matches in one source, including those of the extractors."""
+    """Mark matches in one source, including matches of the extractors."""
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -136,7 +136,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which words of either side are in a longest common subsequence, as the script of the page chooses it."""
+    """Masks of the words of either side in a longest common subsequence, chosen as by the script of the page."""
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
@@ -157,7 +157,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], li
 
 
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
-    """Return which `words` are among the lower-cased `known` ones, each no more often than there."""
+    """True for `words` among the lower-cased `known` words, each at most as often as there."""
     return flags([word.lower() for word in words], known)
 
 

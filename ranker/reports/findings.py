@@ -95,7 +95,7 @@ class DatasetFindings:
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset, kind: str, *, resamples: int, seed: int) -> DatasetFindings:
-        """Rank the judged candidates of a data set, or all candidates if none is judged."""
+        """Rank the judged candidates of a data set, or all candidates if there are no judgements."""
         training = ranker.training
         assert training is not None
         notes = []
@@ -244,7 +244,7 @@ def examine(
 
 
 def _compared(ranker: Ranker, dataset: Dataset, kind: str, resamples: int, seed: int) -> SystemsResult | None:
-    """Compare systems; None without resamples, if they have not the same sources, or the ranker cannot score them."""
+    """Compare systems; None without resamples, for systems with different sources, or if they cannot be scored."""
     if not resamples:
         return None
     scorer = RankerScorer(ranker)
@@ -261,7 +261,7 @@ def _examples(
     count: int,
     seed: int,
 ) -> dict[str, tuple[ShownSource, ...]]:
-    """Choose sources, and mark what matched in them."""
+    """Choose sources, and mark the matches in them."""
     if any(findings.agreement for findings in measured):
         rho, ordered = (
             np.concatenate([getattr(findings, name) for findings in measured]) for name in ("rho", "ordered")

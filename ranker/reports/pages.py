@@ -94,7 +94,7 @@ def _policy_hash(text: str) -> str:
 
 
 def check_targets(page: Path, plots: Path | None) -> None:
-    """Check that a report can be written and does not replace another kind of file, and create the `plots`."""
+    """Check that a report can be written without replacing another kind of file, and create the folder `plots`."""
     name = display_name(page)
     try:
         if page.is_dir():
@@ -156,7 +156,7 @@ def _environment() -> Environment:
 
 
 def _finalize(value: object) -> object:
-    """Return a value as it is put into a page: texts of others are still plain, and lose their control characters."""
+    """Return a value for a page: plain texts lose their control characters, markup is unchanged."""
     from markupsafe import Markup
 
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -206,6 +206,6 @@ def _largest(values: Sequence[float]) -> float:
 
 
 def _tint(value: float, largest: float) -> str:
-    """Return the class of a number: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, none near 0."""
+    """Return the class of a number: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, empty near 0."""
     shade = round(TINTS * abs(value) / largest) if largest > 0 and math.isfinite(value) else 0
     return f"{'up' if value > 0 else 'down'}{shade}" if shade else ""

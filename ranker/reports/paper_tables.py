@@ -152,7 +152,7 @@ def _tex(text: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Return LaTeX of a signature, which may be broken after its separators."""
+    """Return LaTeX of a signature, with line breaks allowed after its separators."""
     words = re.split(r"(?<=[|,])", printable(text))
     return r"\allowbreak ".join(
         "".join("|" if character == "|" else _LATEX.get(character, character) for character in word) for word in words
@@ -160,5 +160,5 @@ def _breakable(text: str) -> str:
 
 
 def _md(text: str) -> str:
-    """Return Markdown that shows `text` as it is, in a table too."""
+    """Escape `text` for Markdown, tables included."""
     return re.sub(r"([\\`*_\[\]<>|&~#])", r"\\\1", printable(text))

@@ -72,7 +72,7 @@ def by_source(findings: RankerFindings) -> Section:
 
 
 def confidence(findings: RankerFindings) -> Section:
-    """Return predicted probabilities beside what people preferred."""
+    """Section on predicted probabilities and observed proportions of preferences."""
     known = [(dataset, one.reliability) for dataset, one in findings.judged if one.reliability]
     plots = [charts.reliability(dataset, found, place) for place, (dataset, found) in enumerate(known, 1)]
     return section("confidence.html", "confidence", "Confidence", plots=plots, known=known)

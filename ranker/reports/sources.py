@@ -62,7 +62,7 @@ class SourceOutputs:
 
 
 def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
-    """Return a key for every source: ``LP/SEGMENT``, with the data set in front or ``~2`` behind where not unique."""
+    """Return a distinct key of every source: ``LP/SEGMENT``, with the data set before or ``~2`` after it if needed."""
     short = []
     for dataset in datasets:
         pairs = dataset.sources["lp"].fillna("").tolist()
@@ -196,7 +196,7 @@ def _rounded(value: float) -> float | None:
 
 
 def _shown(value: object) -> object:
-    """Return nested lists with the texts as they are shown."""
+    """Return nested lists with their texts made visible."""
     if isinstance(value, str):
         return visible(value)
     return [_shown(item) for item in value] if isinstance(value, list | tuple) else value

@@ -134,7 +134,7 @@ def _scores(comparison: SystemComparison, number: int, scale: float, digits: int
 
 
 def _against_people(result: SystemsResult, comparison: SystemComparison, number: int, scale: float, axis: str) -> Plot:
-    """Draw the scores of systems that people judged against those of people."""
+    """Draw the scores of judged systems against their human scores."""
     people = result.people(comparison.lp)
     # the numbers of the plot of significant differences, where names would cover each other
     points = {

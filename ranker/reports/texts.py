@@ -24,5 +24,5 @@ def on_one_line(text: str) -> str:
 
 
 def start_of(text: str) -> str:
-    """Return the part of `text` that is shown initially: all of it unless it is longer than `LONG`."""
+    """Return the initially visible part of `text`: all of it unless it is longer than `LONG`."""
     return text if len(text) <= LONG else text[:START]
