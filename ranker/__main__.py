@@ -42,7 +42,7 @@ def run() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Put nothing where standard error was closed, so that no file is opened there and gets messages.
+    """Replace a closed standard error by the null device, so that no file is opened there and gets messages.
 
     Closed standard input and output are refused by whoever needs them.
     """
@@ -60,13 +60,13 @@ def _say(number: int) -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """End at once, while nothing has been done yet."""
+    """Exit at once, while nothing has been done yet."""
     _say(number)
     os._exit(128 + number)
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
-    """End once temporary files are removed and processes that were begun are ended."""
+    """Exit after temporary files are removed and child processes are ended."""
     for signum in _STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     _say(number)

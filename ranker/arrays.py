@@ -1,4 +1,4 @@
-"""Types of arrays, named by what they hold, and the offsets of rows of different lengths."""
+"""Types of arrays, named by their elements, and the offsets of rows of different lengths."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ class RankerError(Exception):
     """Base of every error that ``ranker`` raises on purpose."""
 
     def __str__(self) -> str:
-        """Return the message on one line; texts in it may come from anywhere."""
+        """Return the message on one line; its texts may come from anywhere."""
         return escaped(super().__str__())
 
 
 class DataError(RankerError, ValueError):
-    """A corpus, or a file of one, does not say what its format promises."""
+    """A corpus, or a file of a corpus, that violates its format."""
 
     def __init__(
         self, what: str, *, file: str | None = None, line: int | None = None, column: int | None = None
@@ -54,15 +54,15 @@ class MissingError(RankerError, LookupError):
 
 
 class FetchError(RankerError, OSError):
-    """A file that cannot be fetched from its address, or is not the one expected."""
+    """A file that cannot be fetched from its address, or differs from the expected one."""
 
 
 class ProcessError(RankerError, RuntimeError):
-    """A program that we were asked to run failed, or did not end in time."""
+    """An external program that failed, or did not end in time."""
 
 
 def note_logger(name: str) -> logging.Logger:
-    """Return the logger of a module for notes, in which texts may come from anywhere as in errors."""
+    """Return the logger of a module for notes, whose texts are escaped as in errors."""
     logger = logging.getLogger(name)
     logger.addFilter(_escape)
     return logger
@@ -81,7 +81,7 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number and the name of what it counts, in the plural unless it is one."""
+    """Write a number and the counted noun, in the plural unless the number is 1."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 

@@ -35,7 +35,7 @@ _DATABASE = b"SQLite format 3\0"
 
 
 class _Document(NamedTuple):
-    """A kind of file that people have translations in, which is not read: endings, name, what to do."""
+    """A kind of document with translations that is not read: endings, name, advice."""
 
     endings: tuple[str, ...]
     called: str
@@ -62,14 +62,14 @@ _IN_ZIP = {
 _MARKUP = re.compile(rb"[^<]{0,8}(?:<[?!][^>]*>\s*)*<(xliff|tmx)\b", re.IGNORECASE)
 _OTHER_FORMATS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", _ZIP: "a zip archive", b"PAR1": "a Parquet file"}
 UNPACKED_RATIO, UNPACKED_FREE = 200, 1 << 26
-"""How many times the size of a file its content may be, and the bytes that any may unpack to."""
+"""Maximum ratio of a file's unpacked size to its size, and bytes to which any file may unpack."""
 _LONGEST_NAME = 200
 _RETURNS_AT_END = re.compile(r"\r+(?=\n|\Z)")
 STRAY_RETURN = re.compile(r"\r(?!\r*(?:\n|\Z))")
 """Carriage returns inside a line of text whose lines end in LF."""
 _TEMPORARY = ".ranker-writing-"
 _LEFT = (_TEMPORARY, ".ranker-features-")
-"""How temporary files begin, those of earlier versions too."""
+"""Prefixes of temporary files, including those of earlier versions."""
 _FORMER = ".ranker-former-"
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
@@ -78,7 +78,7 @@ _HARMLESS = {"\u200c", "\u200d"}
 
 
 def printable(text: str) -> str:
-    """Return `text` on one line: line breaks and whatever a terminal would obey or not show become escapes.
+    """Write `text` on one line: line breaks and characters that a terminal obeys or does not show become escapes.
 
     Spaces of any width stay, and so do joiners; marks that change the direction of the text do not.
     """
@@ -97,7 +97,7 @@ def display_name(path: str | Path) -> str:
 
 @contextmanager
 def reading(name: str, expected: str = "") -> Iterator[None]:
-    """Turn what goes wrong while the block reads the file `name` into an error that names it."""
+    """Turn errors while the block reads the file `name` into an error that names it."""
     try:
         yield
     except FileNotFoundError:
@@ -121,7 +121,7 @@ def check_no_device(path: str | Path) -> None:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether there is such a file or folder; what cannot be a name is none."""
+    """True if there is such a file or folder; False for a path that cannot be a name."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -129,7 +129,7 @@ def exists(path: str | Path) -> bool:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so."""
+    """Read a file, or standard input for ``-``, and undo gzip if its first bytes show it."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
@@ -146,7 +146,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def document_kind(name: str, raw: bytes = b"") -> _Document | None:
-    """Return which kind of file of offices and translators it is, by its name or its first bytes, or None."""
+    """Kind of document of a file by its name or its first bytes, or None."""
     ending = name.lower().removesuffix(".gz").rpartition(".")[2]
     if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
         return named
@@ -158,7 +158,7 @@ def document_kind(name: str, raw: bytes = b"") -> _Document | None:
 
 
 def _unzipped(raw: bytes, name: str) -> bytes:
-    """Undo gzip, but not of what expands as no text does."""
+    """Undo gzip, except of files that expand more than text does."""
     most = max(UNPACKED_FREE, UNPACKED_RATIO * len(raw))
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
         text = stream.read(most + 1)
@@ -178,7 +178,7 @@ def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
 
 
 def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
-    """Decode UTF-8 text, or what follows on a number of its lines, as `read_text` does."""
+    """Decode UTF-8 text, or text after its first `lines_before` lines, as `read_text` does."""
     for magic, what in _OTHER_FORMATS.items():
         if raw.startswith(magic) and not lines_before:
             raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
@@ -274,7 +274,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_together(folder: str | Path) -> Iterator[Path]:
-    """Give a temporary folder; what the block puts there is moved to `folder` when complete, one rename each.
+    """Give a temporary folder; its content is moved to `folder` when complete, by one rename per file.
 
     A folder of the same name needs two: of a run killed between them, ``.ranker-former-NAME`` has the earlier folder.
     """
@@ -308,7 +308,7 @@ def _move(complete: Path, target: Path) -> None:
 
 
 def _make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False) -> tuple[int, Path]:
-    """Make a locked temporary file, or a folder, and remove those that killed runs left; return its descriptor too."""
+    """Make a locked temporary file or folder, and remove remains of killed runs; also return its descriptor."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(_LEFT) and locks.HAS_LOCKS:
@@ -369,7 +369,7 @@ def _is_database(path: Path) -> bool:
 
 
 def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
-    """Raise a `DataError` if `path` cannot become the folder of `what`, or is one that holds none of the `marks`."""
+    """Raise a `DataError` if `path` cannot become the folder of `what`, or has content without any of the `marks`."""
     parent = next(ancestor for ancestor in path.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(path))

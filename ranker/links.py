@@ -12,7 +12,7 @@ from ranker.arrays import Int32Array, Int64Array, take_rows
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Alignment links of sentence pairs in CSR form: those of pair ``p`` are ``offsets[p]:offsets[p + 1]``."""
+    """Alignment links of sentence pairs in CSR form: the links of pair ``p`` are ``offsets[p]:offsets[p + 1]``."""
 
     source: Int32Array
     target: Int32Array
@@ -37,7 +37,7 @@ class Links:
         return Links(self.source[positions], self.target[positions], offsets)
 
     def first_outside(self, source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> tuple[int, int] | None:
-        """Return (pair, index of the link) of the first link that points behind the end of a sentence, or None."""
+        """Return (pair, index of the link) of the first link beyond the end of a sentence, or None."""
         sizes = np.diff(self.offsets)
         pair = np.repeat(np.arange(len(self)), sizes)
         outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])

@@ -1,4 +1,4 @@
-"""Locks on files and folders that end with the process that holds them, however it ends.
+"""Locks on files and folders that end with the process that holds them.
 
 Some file systems have no locks, and Windows has none of this kind: there nothing is locked, and what killed runs left
 is not removed.
@@ -24,7 +24,7 @@ def open_folder(path: str | Path) -> int:
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock what a descriptor stands for until it is closed; False where there are no locks."""
+    """Lock the file of a descriptor until it is closed; False if locks are not supported."""
     if sys.platform == "win32":
         return False
     import fcntl

@@ -52,7 +52,7 @@ class Term:
 
 
 def split(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets."""
+    """Split at the commas outside brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -67,7 +67,7 @@ def split(text: str) -> list[str]:
 
 
 def open_brackets(text: str) -> tuple[str, str]:
-    """Return the name in ``name[...]`` and what stands in its brackets."""
+    """Split ``name[...]`` into the name and the text in its brackets."""
     text = text.strip()
     _check_depth(text)
     name, bracket, rest = text.partition("[")
@@ -141,7 +141,7 @@ def write_sum(terms: Iterable[Term]) -> str:
 
 
 def _weight(text: str, at: int) -> tuple[float | None, int]:
-    """Return the number before a ``*`` at character `at`, if one is there, and where what it weighs begins."""
+    """Return the number before a ``*`` at character `at`, or None, and the position of the weighted term."""
     match = _NUMBER.match(text, at)
     if match is None:
         return None, at
@@ -197,7 +197,7 @@ def field_types(kind: type) -> dict[str, Any]:
 
 
 def learnt() -> Any:
-    """Declare a field of a dataclass that is no option, but what was learnt from data."""
+    """Declare a field of a dataclass that is not an option but learnt from data."""
     return dataclasses.field(default=None, kw_only=True, repr=False, compare=False, metadata={"option": False})
 
 
@@ -222,7 +222,7 @@ def describe(instance: Any) -> str:
 
 
 def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
-    """Yield (option, what it takes, default) of the dataclass `kind`, for help and documentation."""
+    """Yield (option, accepted values, default) of the dataclass `kind`, for help and documentation."""
     hints = field_types(kind)
     for option, field in options_of(kind).items():
         yield option, _expected(hints[option]), write(field.default)

@@ -1,4 +1,4 @@
-"""Everything that a plug-in is written with, at names that stay, and a test of whether a plug-in keeps its promises."""
+"""Stable names for writing plug-ins, and a conformance test of plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a long piece of work is: said where it is done, shown where somebody looks.
+"""Progress of long pieces of work, reported by the code that works and shown by a listener.
 
 Work that takes long calls `report`. Whoever shows progress, as the command line does on a terminal, listens; without
 a listener a report costs nothing and says nothing.
@@ -14,7 +14,7 @@ _listener: Listener | None = None
 
 
 def report(what: str, done: int, total: int) -> None:
-    """Say that `done` of `total` pieces of the work `what` are finished; `total` is 0 where nobody knows it."""
+    """Report that `done` of `total` pieces of the work `what` are finished; `total` is 0 if unknown."""
     if _listener is not None:
         _listener(what, done, total)
 

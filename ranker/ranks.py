@@ -22,7 +22,7 @@ SMALL = 32
 
 
 def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> FloatArray:
-    """Give scores that tie the same value, so that everything else can compare them exactly.
+    """Replace tied scores by the same value, so that other code can compare scores exactly.
 
     The rule for ties, everywhere in the project: of the sorted scores of a group, neighbours that differ by at most
     1e-10 tie, and ties chain. A tie takes its lowest score. Scores that differ by rounding noise alone therefore tie
@@ -65,7 +65,7 @@ def _sort(values: FloatArray, order: Int64Array) -> int:
 
 @kernel
 def stable_order(values: Numbers) -> Int64Array:
-    """Return the places of all `values` in ascending order, equal ones as they stand.
+    """Return the positions of all `values` in ascending order, equal values in their original order.
 
     Numba compiles a sort anew for every kernel that has one, for seconds; this one is on disk for all of them.
     """
@@ -97,7 +97,7 @@ def sort_counting(values: Numbers, spare: Numbers) -> int:
 
 @kernel
 def _ties(before: float, value: float, tie: float) -> bool:
-    """Return whether the higher `value` ties with the one before it; endless ones are equal or not."""
+    """True if the higher `value` ties with the value before it; infinite values tie if equal."""
     return value - before <= tie or value == before
 
 
@@ -177,7 +177,7 @@ def _correlate(
 
 
 def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float = TIE) -> FloatArray:
-    """Rank the rows of every group from 1 for the smallest value; what ties shares its mean rank."""
+    """Rank the rows of every group from 1 for the smallest value; ties share their mean rank."""
     rows, bounds = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(offsets, dtype=np.int64)
     if bounds[0] != 0 or bounds[-1] != len(rows):
         raise ValueError(
@@ -187,7 +187,7 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
 
 
 def ordinal_ranks(values: Int32Array | Int64Array, offsets: Int64Array) -> Int32Array:
-    """Rank the rows of every group from 0 for the smallest value, equal ones as they stand."""
+    """Rank the rows of every group from 0 for the smallest value, equal values in their original order."""
     sizes = np.diff(offsets)
     order = np.lexsort((values, np.repeat(np.arange(len(sizes)), sizes)))
     ranks = np.empty(len(order), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Finds what ships beside the code: feature sets, corpus cards and trained models.
+"""Finds the data included with the code: feature sets, corpus cards and trained models.
 
 In a wheel they lie inside the package, in a checkout beside it. Nothing else in the project opens those paths.
 """

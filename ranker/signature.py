@@ -10,7 +10,7 @@ _ESCAPED = re.compile(r"[|\r\n]|%(?=7C|0A|0D|25)")
 
 
 def make_signature(*parts: str | Mapping[str, object]) -> str:
-    """Join parts ``key:value`` by ``|``, leaving out those that are None.
+    """Join parts ``key:value`` by ``|``, leaving out parts whose value is None.
 
     In values, ``|`` and the ends of lines are written ``%7C``, ``%0A`` and ``%0D``. Strings among the parts are
     signatures themselves, or flags, and are not changed.
@@ -25,5 +25,5 @@ def make_signature(*parts: str | Mapping[str, object]) -> str:
 
 
 def escaped(value: object) -> str:
-    """Return a value as it is written in a signature."""
+    """Escape a value for a signature."""
     return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", str(value))

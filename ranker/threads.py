@@ -1,4 +1,4 @@
-"""How many threads or processes to use, one setting for the whole program, and threads that share work."""
+"""Number of threads or processes, one setting for the whole program, and threads that share work."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def process_environment() -> Iterator[None]:
 
 
 class _Thread(threading.local):
-    """Whether this thread runs a block, so that others are at work beside it."""
+    """True in `busy` while this thread runs a block that other threads share."""
 
     busy = False
 
