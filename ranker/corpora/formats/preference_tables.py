@@ -251,7 +251,7 @@ def _relation(verdict: str) -> str | None:
 def _better_are(
     column: str, read: dict[str, pa.ChunkedArray], others: dict[str, pa.ChunkedArray], given: Columns
 ) -> str:
-    """Return whether a winner and a loser are texts or systems: systems are compared on more than one source."""
+    """Type of a winner and a loser, "text" or "system": systems are compared on more than one source."""
     if "text.a" in read or "system.a" in read:
         return "system" if "text.a" in read else "text"
     source = next((values for key, values in others.items() if names.canonical(key) == "source"), None)
