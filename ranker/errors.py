@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 
 def escaped(text: str) -> str:
-    """Return a message on one line, with escapes for all that a terminal would obey or not show."""
+    """Write a message on one line, with escapes for characters that a terminal would obey or not show."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)

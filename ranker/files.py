@@ -91,7 +91,7 @@ def _printable(character: str) -> str:
 
 
 def display_name(path: str | Path) -> str:
-    """Return the name by which messages call `path`, on one line."""
+    """Return the name of `path` in messages, on one line."""
     return "<stdin>" if str(path) == STDIN else printable(str(path))
 
 
@@ -218,7 +218,7 @@ def with_line_feeds(text: str, lines_before: int = 0) -> str:
 
 
 def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_before: int = 0) -> bool:
-    """Tell the user where the line ends of the file `name` are odd; True if they are.
+    """Log a note on mixed or unusual line ends of the file `name`; True if there are any.
 
     Cells of a `multiline` table may end their lines in another way than its rows.
     """

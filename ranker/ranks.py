@@ -74,7 +74,7 @@ def stable_order(values: Numbers) -> Int64Array:
 
 @kernel
 def sort_counting(values: Numbers, spare: Numbers) -> int:
-    """Sort `values` by merging and return how many pairs were in strictly descending order; `spare` is as long."""
+    """Sort `values` by merging and return the number of pairs in strictly descending order; `spare` is as long."""
     size, width, inversions = len(values), 1, 0
     while width < size:
         start = 0

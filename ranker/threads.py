@@ -71,7 +71,7 @@ _thread = _Thread()
 
 
 SMALL_WORK = 300_000.0
-"""Nanoseconds or so of work below which starting threads costs more than they save."""
+"""Approximate nanoseconds of work below which starting threads costs more than it saves."""
 
 
 def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math.inf) -> None:

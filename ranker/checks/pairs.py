@@ -15,7 +15,7 @@ from ranker.checks.texts import Texts, length_without, tables
 from ranker.corpora.languages import is_language, language_pair
 
 _SHARE, _LEAD = 0.15, 0.08
-"""Least share of frequent words in a text of a language, and how far that is ahead of any other language."""
+"""Least share of frequent words in a text of a language, and its least lead over any other language."""
 _SHARED = 0.34
 """Share of words that an edited text has in common with its source, from which on it is no translation."""
 

@@ -44,7 +44,7 @@ _LOG = note_logger(__name__)
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of judgement, and which of its values are better."""
+    """A kind of judgement, and the direction of its values."""
 
     name: str
     lower: bool | None = None
@@ -124,7 +124,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Return the kind of penalties with a direction; without one, penalties none of which is above 0 are negated."""
+    """Return the kind of penalties with a direction; without one, penalties are negated if no penalty is above 0."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:

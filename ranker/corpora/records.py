@@ -386,7 +386,7 @@ def _add_alignments(arrays: dict[str, Any], columns: Mapping[str, Sized]) -> Non
 
 
 def _in_order(ratings: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort ratings, so that formats which keep them in another order give equal data sets."""
+    """Sort ratings, so that formats with another order of ratings give equal data sets."""
     kind, judge = (pd.factorize(ratings[column], sort=True)[0] for column in ("kind", "judge"))
     order = np.lexsort((judge, kind, ratings["candidate"]))
     return {column: values.take(order) for column, values in ratings.items()}

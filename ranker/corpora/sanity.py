@@ -291,7 +291,7 @@ def other_language(dataset: Dataset) -> list[Note]:
 
 
 def _bytes_per_letter(texts: pd.Series) -> FloatArray:
-    """Return bytes per character of texts, which tells scripts from each other; NaN for short texts."""
+    """Return bytes per character of texts, by which scripts differ; NaN for short texts."""
     arrow = arrow_text(texts)
     letters = pc.utf8_length(arrow).to_numpy().astype(np.float64)
     letters[letters < 10] = np.nan

@@ -33,7 +33,7 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the sources of the `wanted` language pairs, or all if none is wanted; data without a pair gets it."""
+    """Sources of the `wanted` language pairs, by default of all; data without language pairs gets the wanted pair."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 

@@ -160,7 +160,7 @@ class Extractor(ABC):
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Columns of which lower values are better; of all others higher ones are."""
+        """Columns whose lower values are better; higher values are better in all other columns."""
         return ()
 
     @property

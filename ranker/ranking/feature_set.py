@@ -122,7 +122,7 @@ class FeatureSet:
 
     @property
     def signs(self) -> FloatArray:
-        """1 for every column of which higher values are better, else -1."""
+        """1 for every column whose higher values are better, else -1."""
         lower = {column for extractor in self.extractors for column in extractor.lower_is_better}
         return np.array([-1.0 if column in lower else 1.0 for column in self.columns])
 

@@ -18,7 +18,7 @@ from ranker.extractors.target_language import in_english
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """The references, candidates and language that each source offers, and how many references there are in all."""
+    """References, candidates and language of each source, and the number of all references."""
 
     has_reference: BoolArray
     candidates: Int64Array

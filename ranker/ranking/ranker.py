@@ -222,7 +222,7 @@ class Ranker:
         return self
 
     def calibrate(self, *judged_data: Candidates) -> Ranker:
-        """Learn how often people prefer the better candidate, by the margin, from judgements of other sources.
+        """Learn the probability of human preference by margin, from judgements of other sources.
 
         Afterwards `rank` has the columns ``confidence`` and ``likely_tie``. Scores stay as they are.
 
@@ -470,7 +470,7 @@ class Ranker:
         return f"{where}: {advice}train one on translations in that language"
 
     def signature(self) -> str:
-        """Return one line with all that changes the scores of this ranker."""
+        """Return one line with everything that changes the scores of this ranker."""
         training = self._trained()
         parts = {
             "ranker": VERSION,

@@ -33,7 +33,7 @@ class ReferenceCandidates:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Take the references of judged sources in place of candidates that are; a note counts what is left out."""
+        """Take references of judged sources in place of candidates that are references; a note counts omissions."""
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)

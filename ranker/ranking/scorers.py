@@ -82,11 +82,11 @@ class Scorer(ABC):
 
     @abstractmethod
     def for_systems(self) -> Scorer:
-        """Return the scorer of systems and documents, whose score of one never depends on which others there are."""
+        """Return the scorer of systems and documents, whose scores never depend on the other systems."""
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return all that changes the scores (of `dataset`), in one line."""
+        """Return one line with everything that changes the scores (of `dataset`)."""
 
     @abstractmethod
     def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:

@@ -60,7 +60,7 @@ class Settings:
             raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
 
     def document(self) -> dict[str, Any]:
-        """Return JSON values of which `read` makes the settings again."""
+        """Return the settings as JSON values, for `read`."""
         fields = dataclasses.asdict(self)
         if not self.references_as_candidates:
             del fields["exclude_self"]

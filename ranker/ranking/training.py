@@ -42,7 +42,7 @@ FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
 
 _LEAST = 1e-280
-"""Standard deviation from which on a column varies."""
+"""Least standard deviation of a column that counts as varying."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ class ParentModel:
         return self.weight_sets.weights
 
     def document(self) -> dict[str, Any]:
-        """Return JSON values of which `read` makes the base again."""
+        """Return the parent as JSON values, for `read`."""
         sets = self.weight_sets
         return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
 

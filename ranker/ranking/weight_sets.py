@@ -151,7 +151,7 @@ class WeightSets:
         return bool((self.used & needy).any(axis=1).all())
 
     def document(self) -> list[dict[str, Any]]:
-        """Return JSON values of which `read` makes the sets again."""
+        """Return the sets as JSON values, for `read`."""
         return [
             {"without": [str(extractor) for extractor in self.without(place)], "weights": weights.tolist()}
             for place, weights in enumerate(self.weights)

@@ -82,7 +82,7 @@ def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
 
 
 def _heads(result: SystemsResult, lp: str, percent: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the heading of every metric, and whether lower is better."""
+    """Yield the heading of every metric, and True if lower is better."""
     for comparison in result.of_language_pair(lp):
         metric = result.metric(comparison.metric)
         yield f"{metric.name}{' (%)' * (metric.scale(percent=percent) > 1)}", not metric.higher_is_better

@@ -158,7 +158,7 @@ def _against_people(result: SystemsResult, comparison: SystemComparison, number:
 
 
 def _wins(result: SystemsResult, comparison: SystemComparison, number: int) -> Plot:
-    """Draw which system is significantly better than which."""
+    """Draw the significant differences of all pairs of systems."""
     return wins_plot(
         f"wins-{number}",
         _titled(f"Significant differences, {comparison.metric}", comparison),

@@ -137,7 +137,7 @@ class Kernel(CPUDispatcher):
 
     @functools.cached_property
     def _without_kernels(self) -> Any:
-        """The plain version, which calls the plain versions of other kernels and not the kernels: that is faster."""
+        """The plain version, which calls the plain versions of other kernels, because that is faster."""
         copied = _with_names(self.plain, _plain_names(self.plain))
         copied.py_func = copied if self.plain is self.py_func else _with_names(self.py_func, _plain_names(self.py_func))
         return copied

@@ -89,7 +89,7 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
 
 @kernel
 def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int64) -> tuple[np.int64, np.int64]:
-    """Return the number of `key`, the next one if it is new, and how many there are then."""
+    """Return the number of `key`, the next free number if it is new, and the number of keys then."""
     slot = hash_slot(keys, key)
     if keys[slot] == -1:
         keys[slot] = key

@@ -16,7 +16,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts
 
 @dataclass(frozen=True, eq=False)
 class ReferenceNgrams:
-    """All n-grams of the references of a data set, numbered exactly, with how often they occur."""
+    """All n-grams of the references of a data set, numbered exactly, with their counts."""
 
     vocabulary: list[str]
     keys: tuple[Int64Array, ...]

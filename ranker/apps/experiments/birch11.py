@@ -91,7 +91,7 @@ class ScoredPair:
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
-    """Return the tables of the paper for this data, to be made one by one."""
+    """Return the tables of the paper for this data, each as a separate task."""
     used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
     learnt_on = functools.cache(lambda: prepare(train, settings))

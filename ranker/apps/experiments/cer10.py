@@ -104,7 +104,7 @@ class Outcome:
 
 
 def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
-    """Return the tables of the paper for this data, to be made one by one."""
+    """Return the tables of the paper for this data, each as a separate task."""
     metrics = settings.chosen()
     scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
     align = needs_alignments([metric for metric, _ in metrics.values()])

@@ -20,7 +20,7 @@ TITLES = {
 
 
 def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
-    """Return the published tables in the form of ours: rows, columns and marks, which tell better from worse."""
+    """Return the published tables in the form of ours: rows, columns, and marks of better and worse values."""
     listed = []
     for name, title in TITLES.items():
         frame = published_table(f"cer10-{name}")

@@ -37,7 +37,7 @@ def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values
 
 
 def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> FloatArray:
-    """Return by how many standard deviations every score beats the average of its column; 0 where all are equal."""
+    """Standardise every column to mean 0 and standard deviation 1, higher is better; 0 in a column of equal scores."""
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in scored.values()])
     deviation = signs * (values - values.mean(axis=0))
     spread = values.std(axis=0)

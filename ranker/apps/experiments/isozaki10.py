@@ -134,7 +134,7 @@ class JudgedPair:
 
 
 def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Plan:
-    """Return the tables of the paper for this data, to be made one by one."""
+    """Return the tables of the paper for this data, each as a separate task."""
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""The experiments of Stanojević and Sima'an (2014): permutation metrics beside a lexical score, by Kendall's tau."""
+"""The experiments of Stanojević and Sima'an (2014): permutation metrics with a lexical score, by Kendall's tau."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
 
 
 def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
-    """Return the tables of the paper for this data, to be made one by one."""
+    """Return the tables of the paper for this data, each as a separate task."""
     resolve_kind(dataset, PREFERENCES)
     outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)

@@ -112,7 +112,7 @@ class TuningPair:
 
 @dataclass(frozen=True, eq=False)
 class LanguagePairPart:
-    """Sources of one language pair, and how they are split."""
+    """Sources of one language pair, and their split."""
 
     name: str
     dataset: Dataset

@@ -109,7 +109,7 @@ class Correlations:
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
-    """Return the tables of the paper for this data, to be made one by one."""
+    """Return the tables of the paper for this data, each as a separate task."""
     learnt_on = functools.cache(partial(prepare, train, settings))
     tasks = within_year(train, learnt_on, settings)
     for test in tests:

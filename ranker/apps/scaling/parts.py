@@ -122,7 +122,7 @@ def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
 
 
 def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:
-    """Write ``results.json``, which lists the tables of all shards, and with which facts they were made."""
+    """Write ``results.json``, a list of the tables of all shards and of the facts that they were made with."""
     document = {
         "format": "ranker-results",
         "version": 2,
@@ -150,7 +150,7 @@ def _on_workers(client: Any, finish: Callable[[int], ShardResult], shards: Shard
 
 
 def _tables(folder: Path) -> list[tuple[int, Path]]:
-    """Return the tables in a folder, and which shards they are of."""
+    """Return the tables in a folder, with the numbers of their shards."""
     pattern = f"part-{'[0-9]' * 5}*-{'[0-9a-f]' * 16}.parquet"
     return [(int(path.name.split("-")[1]), path) for path in sorted(folder.glob(pattern))]
 

@@ -79,7 +79,7 @@ class NamedScorers:
         return _scorers(self.metrics, self.model, self.level)
 
     def signature(self) -> str:
-        """Return all that changes scores."""
+        """Return a text of everything that changes the scores."""
         return "\n".join(
             [*(scorer.head() for scorer in self.scorers()), f"references={self.references}", f"checks={self.checks}"]
         )

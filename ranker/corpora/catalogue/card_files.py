@@ -39,7 +39,7 @@ class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Facts of one corpus, as its card file gives them."""
+    """Facts of one corpus, from its card file."""
 
     name: str
     title: str

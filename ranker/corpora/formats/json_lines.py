@@ -383,7 +383,7 @@ class RecordReader:
                 self.left_out[key] = None
 
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
-        """Refuse a record of several candidates that has a key which is neither known nor metadata."""
+        """Refuse a record of several candidates with a key that is neither known nor metadata."""
         for key in self.others(fields, known, numbers=False):
             hint = "; put ratings into their candidate" if _is_number(fields[key]) else nearest(key[:40], known)
             what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata with a name such as id,"

@@ -1,4 +1,4 @@
-"""Score files as mt-metrics-eval reads them: ``SYSTEM<tab>SCORE`` a line, the lines of a system one behind the other.
+"""Score files of mt-metrics-eval: lines of ``SYSTEM<tab>SCORE``, the lines of a system in succession.
 
 ``NAME.sys.score`` has one line a system, ``NAME.doc.score`` one a document, ``NAME.seg.score`` one a segment, in the
 order of the test set; ``None`` stands for a score that is missing. Files of metrics are called ``METRIC-REFERENCES``,

@@ -1,4 +1,4 @@
-"""Reads Parquet files part by part, with texts as their dictionaries have them, and refuses what grows as no text does.
+"""Reads Parquet files in parts, with texts in their dictionaries, and refuses files that unpack to far more than text.
 
 A text that is in a file once can be in a million rows. The lengths of all values are therefore summed before any is
 copied.

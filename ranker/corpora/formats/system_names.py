@@ -40,6 +40,6 @@ def short_names(files: Sequence[str]) -> list[str]:
 
 
 def _named(path: str | Path) -> tuple[str, str | Path]:
-    """Return the name that ``NAME=FILE`` gives a system, empty for a file alone, and the file."""
+    """Split ``NAME=FILE`` into the name of a system, empty for a file alone, and the file."""
     name, equals, file = str(path).partition("=")
     return (name, file) if name and equals and "/" not in name and not Path(path).exists() else ("", path)

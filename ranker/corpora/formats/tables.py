@@ -259,7 +259,7 @@ class LongTable:
         return self.dataset_and_candidates(name, first=first)[0]
 
     def dataset_and_candidates(self, name: str, *, first: int = 1) -> tuple[Dataset, Int64Array]:
-        """Return `dataset`, and which of its candidates every row of the table is, shape (rows,)."""
+        """Return `dataset`, and the candidate of every row of the table, shape (rows,)."""
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
         references, reference_texts = self._references()
         is_reference = self._truths()

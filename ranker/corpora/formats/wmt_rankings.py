@@ -39,7 +39,7 @@ _BLANK = -1
 
 @dataclass(frozen=True)
 class Ranking:
-    """One row: which outputs of one source a judge ranked how, 1 best."""
+    """One row: a judge's ranks of outputs of one source, 1 best."""
 
     line: int
     pair: str

@@ -1,4 +1,4 @@
-"""Pairs of candidates counted by how two sets of scores order them, and the rank correlations made of the counts.
+"""Counts of pairs of candidates by their order in two sets of scores, and rank correlations from the counts.
 
 Five counts say all that Kendall's tau in any of its forms needs; they add up over groups, so that every form can be
 resampled from sums.
@@ -107,7 +107,7 @@ def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: 
 def count_pairs(
     human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, *, epsilon: float = 0.0
 ) -> Int64Array:
-    """Count the pairs inside every group by how people and scores order them."""
+    """Count the pairs inside every group by their order in human and automatic scores."""
     target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     return _count(target, values, bounds, float(epsilon), _LARGE)

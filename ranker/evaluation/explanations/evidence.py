@@ -196,7 +196,7 @@ def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
 
 @view
 def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of neighbouring words of all references, ascending, and how often each occurs."""
+    """Return the pairs of neighbouring words of all references, ascending, and their counts."""
     batch = readable_batch(dataset)
     known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
     return known, counts.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Coefficients of agreement between judges, from counts that add up over what they judged.
+"""Coefficients of agreement between judges, from counts that are sums over judged units.
 
 A *unit* is what several judges give one *category* each: a candidate on a scale, or a pair of candidates called better,
 worse or equal. Confusions (two judges) and coincidences (any number) are sums over units, so coefficients can be

@@ -121,7 +121,7 @@ class LanguagePairData:
 def by_language_pair(
     dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]
 ) -> list[LanguagePairData]:
-    """Cut a data set into its language pairs, without the sources that nobody judged."""
+    """Split a data set into its language pairs, without unjudged sources."""
     count = len(dataset.sources)
     judged = np.zeros(count, dtype=bool)
     touched = ~np.isnan(human)

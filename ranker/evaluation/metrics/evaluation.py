@@ -1,4 +1,4 @@
-"""The agreement of scorers with people: of one at segment level, which is a comparison of one, or of several."""
+"""Agreement of scorers with people: evaluation of one scorer at segment level, or comparison of several."""
 
 from __future__ import annotations
 

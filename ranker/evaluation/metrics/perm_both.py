@@ -1,4 +1,4 @@
-"""PERM-BOTH (Deutsch, Dror and Roth 2021): the scores that two metrics give are swapped at random, one by one."""
+"""PERM-BOTH (Deutsch, Dror and Roth 2021): random swaps of single scores between two metrics."""
 
 from __future__ import annotations
 

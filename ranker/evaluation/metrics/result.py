@@ -232,7 +232,7 @@ class Comparison(TableResult):
         return sorted(names, key=lambda name: ranks.get(name, len(names) + 1))
 
     def ahead(self, tests: PairwiseTests) -> set[tuple[str, str]]:
-        """Return all pairs of names of metrics of which the first is significantly better than the second."""
+        """Return the pairs of metrics, by name, in which the first is significantly better than the second."""
         names = [metric.name for metric in self.metrics]
         return {(names[row], names[column]) for row, column in np.argwhere(tests.ahead)}
 

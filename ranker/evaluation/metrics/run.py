@@ -1,4 +1,4 @@
-"""Compares several metrics with people: statistics, intervals, and which differences are significant."""
+"""Compares several metrics with people: statistics, intervals, and significance of differences."""
 
 from __future__ import annotations
 

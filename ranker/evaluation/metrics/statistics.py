@@ -39,7 +39,7 @@ MOST_PAIRS = 30_000_000
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
-    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, of which a coin reaches half."""
+    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, with chance level at the middle."""
     level = cast("Level", identity.partition(".")[0])
     return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
@@ -162,7 +162,7 @@ class Basis:
 
     count: int = 0
     undefined: int = 0
-    """Of `count`'s kind, how many are left out as undefined."""
+    """Number of units of the kind of `count` that are left out as undefined."""
     values: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Values that a mean over sources is taken over; empty for other statistics."""
     detail: Mapping[str, float] = field(default_factory=dict)

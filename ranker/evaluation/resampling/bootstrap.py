@@ -52,7 +52,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator[tuple[int, Int64Array]]:
-    """Yield blocks of bootstrap weights: how often each of `size` units was drawn, shape (block, size)."""
+    """Yield blocks of bootstrap weights: the number of draws of each of `size` units, shape (block, size)."""
     chunk = max(1, _CHUNK // max(size, 1))
     for start in range(0, resamples, chunk):
         count = min(chunk, resamples - start)

@@ -1,4 +1,4 @@
-r"""The mean human score of a system of which people judged a part, with a metric's scores of all as control variate.
+r"""Mean human score of a partly judged system, with a metric's scores of all outputs as control variate.
 
 With human scores y of n of N outputs, metric scores x of all, and the slope b and the residual variance s^2 of the
 regression of y on x (Cochran 1977, section 12.6, double sampling),

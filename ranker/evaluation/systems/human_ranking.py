@@ -115,7 +115,7 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
 
 
 def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return rows compared and how they came out (1, 0, -1), without repeated judgements."""
+    """Return the compared rows and the outcomes (1, 0, -1), without repeated judgements."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))

@@ -19,7 +19,7 @@ from ranker.ranking.scorers import Scorer
 from ranker.storage.plain_data import record
 
 EXPONENT = 2 / 3
-"""Exponent of the difference, which predicts corpora that were left out better than 1 does."""
+"""Exponent of the difference; it predicts held-out corpora better than 1 does."""
 FEWEST_SOURCES = 100
 """Below this number of sources no agreement is estimated, because differences are mostly chance."""
 
@@ -38,7 +38,7 @@ class AgreementCurve:
     """Interval of the slope, from a bootstrap of language pairs and systems."""
     high: float
     largest: float
-    """Difference beyond which the share is not known to grow."""
+    """Difference beyond which the share is taken as constant."""
 
     def at(self, difference: float) -> Estimate:
         """Return the share, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""

@@ -170,7 +170,7 @@ class SystemComparison:
         return any(pair.agree is not None for pair in self.pairs)
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
-        """Return all pairs of names of which the first is significantly better than the second."""
+        """Return the pairs of systems, by name, in which the first is significantly better than the second."""
         return {(pair.better, pair.worse) for pair in self.pairs if pair.adjusted < alpha}
 
 

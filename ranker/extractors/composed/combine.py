@@ -21,7 +21,7 @@ from ranker.extractors.needs import Needs
 
 @dataclass(frozen=True)
 class Combination(Metric):
-    r"""Weighted sum of metrics, each computed as it is alone; higher is better.
+    r"""Weighted sum of metrics, each computed as on its own; higher is better.
 
     .. math:: \sum_i w_i \, m_i
 

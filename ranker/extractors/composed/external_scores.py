@@ -98,7 +98,7 @@ class ExternalScores(SentenceMean):
 
     @property
     def higher_is_better(self) -> bool:
-        """True if more is better: as told, else unless the name is that of errors, which negated ones become."""
+        """True if higher is better, as stated or by the name; scores of negated errors are converted to errors."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:
@@ -143,7 +143,7 @@ class ExternalScores(SentenceMean):
         return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:
-        """Return -1 if `values`, all that there are, are negated errors, else 1."""
+        """Return -1 if `values`, which must be all values, are negated errors, else 1."""
         known = values[~np.isnan(values)]
         if self.direction != "auto" or not len(known):
             return 1.0

@@ -1,4 +1,4 @@
-"""Features of a candidate against the other candidates of its source: how far they agree, without any reference."""
+"""Features of the agreement of a candidate with the other candidates of its source, without any reference."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SystemRelations:
         return np.array([self.systems.get(key, -1) for key in keys], dtype=np.int64)
 
     def majority(self, lp: str) -> tuple[list[str], int]:
-        """Return the largest group of related systems of a language pair, sorted, and how many systems there are."""
+        """Return the largest group of related systems of a language pair, sorted, and the number of all systems."""
         names = [name for pair, name in self.systems if pair == lp]
         numbers = [self.systems[lp, name] for name in names]
         cells = np.ix_(numbers, numbers)
@@ -203,7 +203,7 @@ class Consensus(FittedExtractor):
         ]
 
     def fit(self, dataset: Dataset) -> Consensus:
-        """Learn which systems of `dataset` are relatives, unless they are looked for in each source."""
+        """Learn the relations of the systems of `dataset`, unless relatives are detected in each source."""
         return self if self.trust == "source" else dataclasses.replace(self, learnt=self._relations(dataset))
 
     @property
@@ -211,7 +211,7 @@ class Consensus(FittedExtractor):
         return registry.make(self.metric)
 
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
-        """Yield the similarities of each block of sources, and how like the wording of the same candidates is."""
+        """Yield the similarities of each block of sources, and the similarities of wording of the same candidates."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
             made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)

@@ -1,4 +1,4 @@
-"""From similarities and relations of the candidates of sources to features: how the votes are counted."""
+"""Counting of votes: from similarities and relations of the candidates of sources to features."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Perplexity(FittedExtractor):
         return (*(("model",) if self.model == SHIPPED else ()), *(("parser",) if parser else ()))
 
     def signed(self) -> dict[str, object]:
-        """Sign with the content of the parser, or with how words are made."""
+        """Sign with the content of the parser, or with the tokenizer and case of words."""
         signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
@@ -227,7 +227,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the words of `dataset`, or the parts of speech that the parser gives them."""
+        """Return the words of `dataset`, or their parts of speech by the parser."""
         if self.unit == "tags":
             return tag_batch(dataset, self.parser)
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)

@@ -228,7 +228,7 @@ class Meteor(Metric):
         return None
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
+        """Return the counts against the reference with the best score, and languages, shape (candidates, 27)."""
         pairs, rows = self.pair_rows(dataset)
         # of equal references the first, as METEOR 1.5 does
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]

@@ -1,4 +1,4 @@
-"""Paraphrase tables: which phrases, of one word or several, mean the same (Bannard and Callison-Burch 2005).
+"""Paraphrase tables: phrases of one or several words with the same meaning (Bannard and Callison-Burch 2005).
 
 The format is Meteor's, plain or gzipped: three lines an entry, the probability, a phrase and its paraphrase.
 """

@@ -34,7 +34,7 @@ _MOST_EXPLAINED = 9
 _ALIKE = 0.95
 """Least share of common content words at which an exchange of words counts as one of roles."""
 _SHORTEST = 4
-"""Length from which a word with a prefix of negation is looked for."""
+"""Least length of a word that is checked for a prefix of negation."""
 _LONGEST = 40
 """Characters of names that are compared."""
 _VARIANT = 0.6

@@ -22,7 +22,7 @@ UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
 class BestMatch(Metric):
-    """Precision, recall or F score of the size of a match, against the reference for which it is best."""
+    """Precision, recall or F score of the size of a match, against the reference with the best score."""
 
     width: ClassVar[int] = 3
     family = "words"

@@ -39,7 +39,7 @@ _NO_LINK = np.iinfo(np.int64).max
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order into which every translation puts the words of its source: permutations in CSR form."""
+    """Return the order of the words of the source in every translation: permutations in CSR form."""
     offsets = offsets_of(source_lengths)
     words = np.arange(offsets[-1])
     keys = np.full(len(words), _NO_LINK)

@@ -24,7 +24,7 @@ from ranker.text.tokens import Tokenizer, check_sources, source_segments, token_
 
 @dataclass(frozen=True, eq=False)
 class SourceOrders:
-    """The orders into which translations put the words of their sources."""
+    """Orders of the words of sources in their translations."""
 
     source_ranks: Int32Array
     rank_offsets: Int64Array

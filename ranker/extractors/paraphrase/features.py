@@ -195,7 +195,7 @@ class Paraphrase(Extractor):
 
 @dataclass(frozen=True)
 class FittedParaphrase(Paraphrase, FittedExtractor):
-    """`Paraphrase` with a table of substitutions and how rare words are."""
+    """`Paraphrase` with a table of substitutions and word frequencies."""
 
     learnt: LearntSubstitutions = notation.learnt()
 

@@ -105,7 +105,7 @@ def _residual_pairs(
     closeness: Float32Array,
     steepness: float,
 ) -> int:
-    """List the near residual words of a pair of sentences in `places` (pairs, 4) if that has rows; return how many."""
+    """List near residual words of a pair of sentences in `places` (pairs, 4) if it has rows; return their number."""
     size, length = len(candidate), len(reference)
     if size == 0 or length == 0:
         return 0

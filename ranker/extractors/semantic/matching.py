@@ -62,7 +62,7 @@ def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """A word, the word of the other text that is most like it, and how like they are."""
+    """A word, the most similar word of the other text, and their similarity."""
 
     word: int
     partner: int

@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Reach states of `column` by phrases, from rows up to `ready`; return up to which row they are reached."""
+    """Reach states of `column` by phrases, from rows up to `ready`; return the last row with a defined distance."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):

@@ -197,7 +197,7 @@ def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32A
 
 @kernel
 def _count_content(words: Int32Array, is_stop: BoolArray) -> Int32Array:
-    """Count how many of the first words are no stop words, shape (words + 1,)."""
+    """Cumulative number of words that are no stop words, shape (words + 1,)."""
     counts = np.zeros(len(words) + 1, dtype=np.int32)
     for at in range(len(words)):
         counts[at + 1] = counts[at] + (not is_stop[words[at]])

@@ -228,7 +228,7 @@ def _tokenizer(files: EncoderFiles) -> Any:
 
 
 def _words(encoding: Any, text: str) -> list[int]:
-    """Return the word that every sub-word belongs to, -1 for none; in scripts without spaces each is a word itself."""
+    """Return the word of every sub-word, -1 without a word; in scripts without spaces each sub-word is a word."""
     words = [-1 if word is None else word for word in encoding.word_ids]
     if not _UNSPACED.search(text):
         return words

@@ -377,7 +377,7 @@ def _levelled_off(checks: Sequence[Check], patience: int) -> bool:
 
 
 def _digest(encoder: Encoder, settings: TrainingSettings, *data: list[Example]) -> str:
-    """Return a digest of all that the weights depend on."""
+    """Return a digest of everything that the weights depend on."""
     digest = hashlib.sha256(f"{encoder.files.digest} {settings}".encode())
     for items in data:
         for item in items:

@@ -71,7 +71,7 @@ class NgramTrie:
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """The n-grams of a text with how often they occur."""
+    """The n-grams of a text with their counts."""
 
     trie: NgramTrie
     occurrences: Int32Array

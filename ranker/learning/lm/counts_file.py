@@ -73,7 +73,7 @@ class CountsModel:
         return self.model.trie.order
 
     def knows(self, words: Sequence[str]) -> BoolArray:
-        """Tell which words are in the model's vocabulary, shape (words,)."""
+        """True for words in the model's vocabulary, shape (words,)."""
         return np.fromiter((word in self._number for word in words), dtype=np.bool_, count=len(words))
 
     def scores(
@@ -86,7 +86,7 @@ class CountsModel:
 
 
 def _trie(starts: Int64Array, children: Int32Array, word: Int32Array) -> NgramTrie:
-    """Put the trie together: contexts follow from how many children nodes have, suffixes from look-ups."""
+    """Assemble the trie: contexts follow from the numbers of children of nodes, suffixes from look-ups."""
     nodes, types = len(word), int(starts[2])
     if int(children.sum(dtype=np.int64)) != nodes - 1 or (word[:types] != np.arange(types)).any():
         raise ModelError(_UNSOUND)

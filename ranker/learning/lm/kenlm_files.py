@@ -199,7 +199,7 @@ class KenlmModel:
         return bool(self._model.score("<unk>", bos=False, eos=False) <= _ZERO)
 
     def knows(self, words: Sequence[str]) -> BoolArray:
-        """Tell which words are in the model's vocabulary, shape (words,)."""
+        """True for words in the model's vocabulary, shape (words,)."""
         return np.fromiter((word in self._model for word in _model_words(words)), dtype=np.bool_, count=len(words))
 
     def scores(

@@ -58,7 +58,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 @kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
-    """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
+    """Add (`change` 1) or remove (-1) a training sentence; return the number of words that the vocabulary gains."""
     words = 0
     for position in range(1, len(longest)):
         node = longest[position]

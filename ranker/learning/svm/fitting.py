@@ -34,7 +34,7 @@ UNMOVED = 0.0
 """The value of C that leaves the weights at their origin; if there is one, C is chosen among this and `GRID`."""
 
 MOVES_FROM = 2.0
-"""Standard errors by which the best C must be ahead of `UNMOVED`: by one, few judgements now and then do harm."""
+"""Standard errors by which the best C must exceed `UNMOVED`; with 1, few judgements sometimes do harm."""
 
 GRID_TOLERANCE = 1e-5
 """Relative duality gap of the fits that only serve to choose C."""
@@ -42,7 +42,7 @@ GRID_TOLERANCE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class FittedWeights:
-    """The weights of a ranking SVM, and how near they are to the minimum."""
+    """The weights of a ranking SVM, and their distance from the minimum of the objective."""
 
     coef: FloatArray
     objective: float
@@ -138,7 +138,7 @@ class Fitting:
         origin: FloatArray | None,
         random_state: np.random.RandomState,
     ) -> tuple[float, dict[str, FloatArray]]:
-        """Return the smallest C as good as the best in cross-validation over groups, and how good each is."""
+        """Return the smallest C as good as the best in cross-validation over groups, and the results of all."""
         units, labels = judgements.units()
         n_groups = len(np.unique(labels))
         if n_groups < 2:

@@ -80,7 +80,7 @@ class Solution:
     objective: float
     """Primal objective at `coef`."""
     gap: float
-    """Upper bound of how far `objective` lies above the minimum."""
+    """Upper bound of the difference between `objective` and the minimum."""
     n_iter: int
     """Newton systems solved."""
 

@@ -1,4 +1,4 @@
-"""Pairs of rows of which one is better, and sums over them of a loss and its derivatives.
+"""Pairs of a better and a worse row, and sums over them of a loss and its derivatives.
 
 Row ``i`` is *better* than row ``j``; with scores ``z`` the pair's *margin* is ``z_i - z_j`` and its *slack*
 ``u = max(0, 1 - margin)``. Every loss here is 0 at slack 0, a parabola up to slack `width` (the *zone*) and a

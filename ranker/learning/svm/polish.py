@@ -26,7 +26,7 @@ WIDTHS = (1e-7, 1e-9, 1e-5)
 """Tolerances of slack, tried in turn, within which an approximate minimiser has a pair on the margin."""
 
 ON_MARGIN = 1e-10
-"""Slack up to which a pair is on the margin by an exact one."""
+"""Slack up to which an exact minimiser has a pair on the margin."""
 
 EXACT = 1e-10
 """Relative error up to which the equations count as fulfilled."""

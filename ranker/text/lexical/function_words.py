@@ -135,5 +135,5 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
 
 
 def is_among(vocabulary: Sequence[str], words: Container[str]) -> BoolArray:
-    """Tell which words of `vocabulary` are, lower-cased, among `words`, shape (words,)."""
+    """True for words of `vocabulary` that are, lower-cased, among `words`, shape (words,)."""
     return np.fromiter((word.lower() in words for word in vocabulary), dtype=np.bool_, count=len(vocabulary))

@@ -19,7 +19,7 @@ WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
 
 def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> BoolArray:
-    """Tell which words are of a class."""
+    """True for words of a class."""
     if words == "all":
         return np.ones(len(vocabulary), dtype=bool)
     if words == "numbers":

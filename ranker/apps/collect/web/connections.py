@@ -17,7 +17,7 @@ Peer = tuple[str, int]
 
 
 class Listener(socket.socket):
-    """Limits how long, and how many, connections wait before a request: the oldest makes room."""
+    """Limits the time and number of connections that wait before a request; the oldest is closed to make room."""
 
     def open(self, most: int | None = None) -> None:
         """Begin to listen; at most `most` connections wait."""

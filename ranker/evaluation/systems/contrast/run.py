@@ -126,7 +126,7 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
 
 
 def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[Tokenizer, list[str]] | None:
-    """Return the text in which words are counted, and how it is split."""
+    """Return tokenizer and lines of the text in which words are counted, or None without such a text."""
     if path is None:
         return None
     names = language_tokenizers(dataset)[0] if tokenizer == "auto" else (tokenizer,)

@@ -66,7 +66,7 @@ def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatA
 
 
 def by_part_of_speech(pair: ContrastedSystems, parser: str, *, lowercase: bool) -> tuple[FloatArray, list[str]]:
-    """Return statistics of words by the part of speech that a parser gives them, and the parts of speech.
+    """Return statistics of words by part of speech, as tagged by a parser, and the parts of speech.
 
     Words are those of the parser; a word is right if the reference has it with the same part of speech.
     """
@@ -104,7 +104,7 @@ def text_frequencies(
 
 
 def bucket_of(values: npt.ArrayLike, bounds: Sequence[int]) -> Int64Array:
-    """Return in which bucket every value is; a bucket begins at its bound."""
+    """Return the bucket of every value; a bucket begins at its bound."""
     return (np.searchsorted(bounds, np.asarray(values), side="right") - 1).astype(np.int64)
 
 
