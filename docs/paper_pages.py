@@ -1,7 +1,7 @@
 """Make tables of the paper pages again: ``python docs/paper_pages.py ye07 [NUMBER ...]``.
 
-Runs the commands that are headings of docs/ye07.md, or the first, second, ... of them, in a folder with the data (the
-current one, and ``$RANKER_DATA``), and replaces what is below each. METEOR of the pages has WordNet 3.0.
+Runs the commands that are headings of docs/papers/ye07.md, or the first, second, ... of them, in a folder with the data
+(the current one, and ``$RANKER_DATA``), and replaces what is below each. METEOR of the pages has WordNet 3.0.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent
+PAPERS = Path(__file__).resolve().parent / "papers"
 HEADING = re.compile(r"^## `(ranker experiment .*)`\n", flags=re.MULTILINE)
 
 
 def main(page: str, numbers: list[int]) -> None:
     """Run commands of a page, and write what they print below them."""
-    path = DOCS / f"{page}.md"
+    path = PAPERS / f"{page}.md"
     commands = HEADING.findall(path.read_text(encoding="utf-8"))
     for number in numbers or range(1, len(commands) + 1):
         words = [sys.executable, "-m", *shlex.split(commands[number - 1]), "-f", "markdown"]

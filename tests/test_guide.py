@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 LEARNS = re.compile(r"\b(train\w*|fit)\(")
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "papers").glob("*.md")])
 EXAMPLES = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}", marks=[thorough] if LEARNS.search(code) else [])
     for page in PAGES

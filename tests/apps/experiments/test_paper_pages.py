@@ -22,7 +22,7 @@ from tests.apps.experiments.conftest import language_pair
 from tests.effort import thorough
 from tests.extractors.small_wordnet import write_synonyms
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAPERS = Path(__file__).resolve().parents[3] / "docs" / "papers"
 COMMAND = re.compile(r"^## `(ranker experiment .*)`$", flags=re.MULTILINE)
 TITLE = re.compile(r"^### (.*)$", flags=re.MULTILINE)
 SIGNATURE = re.compile(r"^`(ranker:.*)`$", flags=re.MULTILINE)
@@ -53,7 +53,7 @@ SOURCES = {
 
 def sections():
     """Yield every page with a heading command, its number and the text below it."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in sorted(PAPERS.glob("*.md")):
         parts = COMMAND.split(page.read_text(encoding="utf-8"))
         for number, (command, text) in enumerate(zip(parts[1::2], parts[2::2], strict=True), 1):
             yield f"{page.stem}-{number}", command, re.split(r"^## ", text, flags=re.MULTILINE)[0]
@@ -137,7 +137,7 @@ def one_thread():
         yield ["--jobs", "1"]
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="documents are not part of the wheel")
 @pytest.mark.parametrize(("heading", "titles"), list(commands()))
 @thorough
 def test_heading_commands(heading, titles, corpora, one_thread, monkeypatch, command):
@@ -168,7 +168,7 @@ def made(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="documents are not part of the wheel")
 @pytest.mark.parametrize(("heading", "signature"), signatures())
 def test_pages_were_made_with_what_the_code_computes_today(
     heading, signature, made, small_wordnet_3, monkeypatch, command
@@ -188,7 +188,7 @@ def cells(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="documents are not part of the wheel")
 @pytest.mark.parametrize("name", ["ye07-6", "isozaki10-6"])
 @thorough
 def test_figures_of_pages_are_those_of_today(name, shared, monkeypatch, tmp_path, command):
@@ -208,7 +208,7 @@ def test_figures_of_pages_are_those_of_today(name, shared, monkeypatch, tmp_path
             assert one == other
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="documents are not part of the wheel")
 def test_the_pages_have_commands():
     result = {shlex.split(case.values[0])[2] for case in commands()}
     assert result >= {"ye07", "birch11", "cer10", "isozaki10", "stanojevic14"}
