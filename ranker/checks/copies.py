@@ -56,7 +56,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 
 def _unquoted(words: str, source: str) -> str:
-    """Return words of a source without what may be kept: addresses, and titles and sayings in quotation marks."""
+    """Remove addresses, and titles and sayings in quotation marks, which may be kept, from words of a source."""
     for quoted in (*_QUOTED.findall(source), *_ADDRESS.findall(source)):
         kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
@@ -64,7 +64,7 @@ def _unquoted(words: str, source: str) -> str:
 
 
 def taken_over(texts: PairedTexts, row: int) -> bool:
-    """True if at least two thirds of an output are from its source, and this part is untranslated prose."""
+    """True if at least two thirds of an output are from its source, and a translation would keep this part."""
     source, output = texts.sources[texts.source[row]].as_py(), texts.own[row].as_py()
     words, of_source = _WORDS.findall(output), {*_WORDS.findall(source.lower())}
     shared = [word for word in words if word.lower() in of_source]

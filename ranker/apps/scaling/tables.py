@@ -50,7 +50,7 @@ class NamedScorers:
     ) -> NamedScorers:
         """Return scorers with the absolute path of a model; raise an error for scores that cannot be computed by shard.
 
-        So is naming none: shards do not tell which included model suits all data.
+        Naming no scorer is an error too: single shards do not determine the included model for all data.
         """
         if not metrics and model is None:
             raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")

@@ -149,7 +149,7 @@ class StatisticsTable:
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Extract statistics of new hypotheses in `nbest`, the last list or one merged from it, and return all rows."""
+        """Extract statistics of new hypotheses in `nbest`, the last list or one merged from it, and return each row."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)

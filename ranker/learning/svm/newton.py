@@ -53,7 +53,7 @@ NARROWING = 0.1
 """Factor from one width of the smoothed hinge to the next."""
 
 REMOVAL = 1e-6
-"""Factor by which the predicting step narrows the zone, as small as the matrix can be factored."""
+"""Factor by which the predicting step narrows the zone: tiny, but the matrix can still be factored."""
 
 FLAT = 0.1
 """A line search ends when the slope is this fraction of the slope it began with."""
