@@ -47,7 +47,7 @@ _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", met
 _GENERAL = "Options of all commands, such as --jobs, --quiet and --json: ranker --help"
 
 _VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "FILE"}
-"""How help calls the value of an option by its type."""
+"""Names of option values in help, by their type."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ class Command(TyperCommand):
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
-    """Return how help names a parameter, and what it says of it; None if it is hidden."""
+    """Names of a parameter and its text in help; None if the parameter is hidden."""
     record: tuple[str, str] | None = parameter.get_help_record(ctx)
     if record is not None and parameter.param_type_name == "argument":
         # typer adds the type to the name, as in "DATA <list[str]>"
@@ -184,7 +184,7 @@ def _fields(record: Any, without: Container[str] = ()) -> dict[str, inspect.Para
 
 
 def _info(parameter: inspect.Parameter) -> object:
-    """Return how typer is to read a parameter, None for the context of the command."""
+    """Annotation by which typer reads a parameter; None for the context of the command."""
     return next(iter(get_args(parameter.annotation)[1:]), None)
 
 

@@ -218,7 +218,7 @@ def _show(result: SystemContrast) -> None:
 
 
 def _headed(name: str) -> str:
-    """Return what heads the columns of a system; no system is taken for another column of the tables."""
+    """Heading of the columns of a system, which differs from all other columns of the tables."""
     return f"{name} (system)" if name in _HEADS else name
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 By = Literal["family", "extractor"]
-"""What each row of a table sums over."""
+"""Parts of the score that each row of a table sums over."""
 
 
 def command(

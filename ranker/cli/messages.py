@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in this package's words instead of those of the libraries that found it."""
+"""Mistakes in a command line, in this package's words instead of those of the libraries that found them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOVED = (
         "write the data with these weights first: ranker data convert FILE NEW --severity-weights critical=10.",
     ),
 )
-"""What other commands do, or another option does."""
+"""Purpose of other commands, or of another option."""
 
 
 def _with_suggestion(message: str) -> str:

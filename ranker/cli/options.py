@@ -147,7 +147,7 @@ def level_of(name: LevelName | None) -> Level | None:
 
 
 def listed_paths(values: list[str] | None) -> list[str]:
-    """Return what repeated options and lists with commas name; a file whose name holds a comma is one."""
+    """Values of repeated options and of lists with commas; a file whose name holds a comma is one value."""
     return [
         path.strip()
         for text in values or []
@@ -280,7 +280,7 @@ class Input(Corpora):
 
     @property
     def parallel(self) -> bool:
-        """Whether the data are parallel files."""
+        """True if the data are parallel files."""
         return bool(self.source or self.references or self.translations)
 
     def check(self) -> None:

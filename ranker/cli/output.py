@@ -33,12 +33,12 @@ _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", 
 _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 _LONGEST_LINE = 680
-"""Characters of a note from which on its middle is left out."""
+"""Characters of the longest note that is printed whole."""
 
 
 @dataclass
 class _Wanted:
-    """What the user wants to see, and the notes that wait for the result."""
+    """The user's wishes about output, and the notes that wait for the result."""
 
     quiet: bool = False
     long_signatures: bool = False
@@ -94,7 +94,7 @@ def be_quiet(quiet: bool = True) -> None:
 
 
 def shows_progress() -> bool:
-    """Return whether anybody can see progress on stderr, and wants to."""
+    """True if anybody can see progress on stderr, and wants to."""
     return sys.stderr.isatty() and not _wanted.quiet
 
 
@@ -104,7 +104,7 @@ def write_long_signatures() -> None:
 
 
 def color_system() -> Literal["auto"] | None:
-    """Return which styles rich may use: those of the terminal, or none."""
+    """Styles that rich may use: all of the terminal, or none."""
     return None if os.environ.get("NO_COLOR") else "auto"
 
 
@@ -209,7 +209,7 @@ def print_table(
 def _parts(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], together: Sequence[str], width: int
 ) -> list[list[str]]:
-    """Return which columns to print in each part: `keys`, and of the others as many as fit, at least one."""
+    """Columns to print in each part of a table: `keys`, and as many other columns as fit, at least one."""
     from rich.cells import cell_len
 
     widths = {name: max(cell_len(text) for text in [name, *(show(row[name]) for row in rows)]) for name in rows[0]}

@@ -1,4 +1,4 @@
-"""What scores candidates on the command line: a trained ranker or a metric, chosen by the same two options."""
+"""Scorers of candidates on the command line: trained rankers and metrics, chosen by the same two options."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MetricsOption = Annotated[
 ]
 
 DEFAULT_METRICS = ("bleu", "chrf")
-"""What scores texts and systems besides the included ranker that suits them, where nothing else is asked for."""
+"""Metrics that score texts and systems besides the included ranker that suits them, where none is asked for."""
 
 
 def listed(metrics: list[str] | None) -> list[str]:
@@ -108,7 +108,7 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
 _SCOPES = {
     "full-any": " (out of English it is not better than chrF on outputs of recent systems)",
 }
-"""What to know about included models before using them."""
+"""Limits of included models, to be known before they are used."""
 
 
 _MOST_MODELS = 5
@@ -207,7 +207,7 @@ def given_scorers(
 
 
 def _is_ready(metric: str, dataset: Dataset) -> bool:
-    """Whether all that a default metric needs is installed; a note says what is missing."""
+    """True if everything that a default metric needs is installed; a note names missing packages."""
     import numpy as np
 
     from ranker.ranking.ranker_scorer import make_scorer

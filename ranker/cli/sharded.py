@@ -31,7 +31,7 @@ _MOST_NOTES = 5
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """How a command processes shards, if its data are shards."""
+    """Options for the shards of a command, if its data are shards."""
 
     workers: Annotated[
         int | None,

@@ -1,4 +1,4 @@
-"""What the commands that compare systems have in common: ``systems``, ``plan`` and ``gate``."""
+"""Options and lines that the commands ``systems``, ``plan`` and ``gate`` have in common."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOR_PEOPLE = ("table", "latex", "markdown")
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """How systems are scored and compared; `Commands` makes the fields options of the command."""
+    """Settings by which systems are scored and compared; `Commands` makes the fields options of the command."""
 
     metric: MetricsOption = None
     model: ModelOption = None
