@@ -217,3 +217,9 @@ def test_a_model_given_as_a_metric_is_refused_with_the_option_that_takes_it(refu
     Path("own.model").touch()
     says = f"unknown metric or feature '{model}': it is a model, use --model {model}"
     refused("score", "sample", "-m", model, says=says)
+
+
+def test_half_of_a_surrogate_pair_in_the_name_of_a_column_is_refused_with_its_line(refused) -> None:
+    rows = [{"source": "x", "reference": "a", name: "a", "B": "b"} for name in ("A", "A\ud800")]
+    Path("x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    refused("data", "check", "x.jsonl", says=r"^ranker: error: x\.jsonl:2: expected text that can be encoded in UTF-8")

@@ -75,6 +75,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
             raise DataError(f"expected an object {{...}}, found {type(record).__name__}", file=file, line=line)
     header = [*dict.fromkeys(key for _, record in numbered for key in record)]
     try:
+        "".join(header).encode()
         values = [_column([record.get(key) for _, record in numbered]) for key in header]
     except UnicodeEncodeError:
         line, text = next((line, text) for line, record in numbered if (text := _unfit(record)))
