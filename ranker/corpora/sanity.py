@@ -21,6 +21,8 @@ from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_
 from ranker.errors import counted
 from ranker.ranks import merge_ties
 
+_LONGEST_NAME = 60
+
 FEWEST_SOURCES = 30
 _FEWEST = 5
 _EQUAL, _NEARLY_EQUAL = 0.5, 0.6
@@ -99,7 +101,7 @@ def outputs(dataset: Dataset) -> Outputs:
         rows,
         group,
         [
-            (str(pair_names[code // len(system_names)]), str(system_names[code % len(system_names)]))
+            (str(pair_names[code // len(system_names)]), _short(str(system_names[code % len(system_names)])))
             for code in present.tolist()
         ],
         source,
@@ -126,6 +128,10 @@ def _numbered(*columns: pd.Series) -> list[Int64Array]:
 def _place(dataset: Dataset, at: int) -> str:
     arrays = outputs(dataset)
     return f"{source_place(dataset, int(arrays.source[at]))}, {arrays.names[arrays.group[at]][1]}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:

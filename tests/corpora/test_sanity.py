@@ -174,3 +174,13 @@ def test_on_outputs_of_shared_tasks_only_what_is_true_is_noted(name: str, shared
     assert {check: found for check, found in notes.items() if found}.keys() == TRUE[name].keys()
     for check, names in TRUE[name].items():
         assert names in str(notes[check][0])
+
+
+def test_notes_shorten_the_names_of_systems() -> None:
+    data = load_dataset("sample")
+    candidates = data.candidates.assign(
+        system="s" * 400 + data.candidates["system"], text=data.candidates["text"].iloc[0]
+    )
+    notes = [*map(str, sanity.notes_of(dataclasses.replace(data, candidates=candidates)))]
+    assert any("s" * 60 + "..." in note for note in notes)
+    assert not any("s" * 61 in note for note in notes)
