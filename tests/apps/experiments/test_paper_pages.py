@@ -32,8 +32,6 @@ LANGUAGE_PAIRS = {
     "wmt14": ("cs-en", "de-en", "fr-en", "hi-en", "ru-en"),
     "wmt15": ("cs-en", "de-en", "fi-en", "fr-en", "ru-en", "en-cs", "en-de", "en-fi", "en-fr", "en-ru"),
 }
-STALE = {"cer10-1", "cer10-3"}
-"""Sections to be made again by ``docs/paper_pages.py``: take out what is made."""
 WORDNET = "a102a9ad8e17"
 """Digest of WordNet 3.0, with which the pages were made."""
 FEWER = {
@@ -66,11 +64,7 @@ def commands():
 
 def signatures():
     """Return every heading command, with the signature below its tables."""
-    stale = pytest.mark.xfail(strict=True, reason="made by an earlier version")
-    return [
-        pytest.param(command, *SIGNATURE.findall(text), id=name, marks=[stale] if name in STALE else [])
-        for name, command, text in sections()
-    ]
+    return [pytest.param(command, *SIGNATURE.findall(text), id=name) for name, command, text in sections()]
 
 
 def without_data(signature: str) -> list[str]:
