@@ -125,6 +125,8 @@ if __name__ == "__main__":
 @thorough
 def test_a_kernel_is_compiled_again_if_what_it_uses_has_changed_in_any_module(tmp_path):
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+    # what is compiled to bytecode is taken for a file of the same size and second
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     (tmp_path / "outer_module.py").write_text(OUTER)
     changes = {
         "nothing": ("", "", "2021 3 3"),
