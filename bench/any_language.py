@@ -1,4 +1,4 @@
-"""What the encoder of many languages gains: `python bench/any_language.py` prints the tables of its card.
+"""Gain by the encoder of many languages: `python bench/any_language.py` prints the tables of its card.
 
 Samples sources of corpora in $RANKER_SHARED/data. Spearman's rho per source of chrF, `full-any`, and F of the encoder
 alone, and of rankers of several features that learn from all corpora but the one that is tested: pairs of a source by

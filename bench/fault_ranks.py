@@ -1,4 +1,4 @@
-"""What it is worth to rank faulty outputs last and without votes: `python bench/fault_ranks.py [CORPUS ...]`.
+"""Gain by ranking faulty outputs last and without votes: `python bench/fault_ranks.py [CORPUS ...]`.
 
 Agreement with people in the sources that have a faulty output, as scores rank them (`checks=False`) and as
 `Ranker.rank` does. In all other sources both are equal. Intervals are of a bootstrap over the sources.

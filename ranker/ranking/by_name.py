@@ -13,7 +13,7 @@ from ranker.errors import note_logger
 from ranker.extractors.base import Metric
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.ranker_scorer import RankerScorer, scorer_of
 
 _LOG = note_logger(__name__)
 
@@ -86,12 +86,13 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
     """
     rows = candidate_rows(candidates)
     made = scorer_of(Ranker.load(default_model(rows.dataset)) if scorer is None else scorer)
-    if note := made.note(drop_sole_references(rows.dataset)):
+    if isinstance(made, RankerScorer):
+        return rows.frame_by_row(made.ranker.score(rows.dataset))
+    scored = drop_sole_references(rows.dataset)
+    if note := made.note(scored):
         _LOG.warning("ranker: note: %s", note)
-    alone = only_references(rows.dataset)
     scores = np.full(len(rows.dataset), np.nan)
-    scored = rows.dataset.select_candidates(~alone)
-    scores[~alone] = made.sign * made.candidate_scores(scored)
+    scores[~only_references(rows.dataset)] = made.sign * made.candidate_scores(scored)
     return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
 

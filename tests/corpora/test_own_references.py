@@ -18,6 +18,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_parallel
 from ranker.corpora.own_references import own_references, without_only_references
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.ranking import by_name
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import make_scorer
@@ -186,6 +187,11 @@ def test_a_candidate_that_is_the_only_reference_has_no_score_in_python(tmp_path:
         assert result["score"].isna().tolist() == own.tolist()
     np.testing.assert_array_equal(ranker.candidate_scores(frame), result["score"])
     np.testing.assert_array_equal(noted(ranker.score(dataset))["score"].dropna(), ranker.score(kept)["score"])
+    scores = noted(by_name.score(dataset, "wer"))["score"]
+    np.testing.assert_array_equal(scores.dropna(), make_metric("wer").transform(kept)[:, 0])
+    assert scores.isna().tolist() == (dataset.candidates["system"] == "refA").tolist()
+    assert noted(by_name.score(dataset, ranker)).equals(ranker.score(dataset))
+    caplog.clear()
     ranking = noted(ranker.rank(dataset))
     pd.testing.assert_frame_equal(ranking.reset_index(drop=True), ranker.rank(kept).reset_index(drop=True))
     assert set(ranker.rank(frame).index) == set(frame.index[~own])
