@@ -236,7 +236,7 @@ def _unless(values: Any, *unknown: str) -> Any:
 
 def _in_one_form(pairs: Any) -> Any:
     """Return a column of language pairs as `language_pair` writes them."""
-    encoded = _text(pairs).combine_chunks().dictionary_encode()
+    encoded = _text(pairs).dictionary_encode().combine_chunks()
     written = encoded.dictionary.to_pylist()
     known = [language_pair(pair) for pair in written]
     if known == written:
@@ -362,7 +362,7 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
 
 def _codes(text: pa.ChunkedArray) -> Int64Array:
     """Return a number for each value, equal for equal ones."""
-    encoded = text.combine_chunks().dictionary_encode(null_encoding="encode")
+    encoded = text.dictionary_encode(null_encoding="encode").combine_chunks()
     return np.asarray(encoded.indices, dtype=np.int64)
 
 

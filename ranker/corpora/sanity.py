@@ -120,7 +120,7 @@ def arrow_text(texts: pd.Series) -> pa.ChunkedArray:
 def _numbered(*columns: pd.Series) -> list[Int64Array]:
     """Return a number for each text, equal for equal texts of all columns."""
     chunks = [chunk for column in columns for chunk in arrow_text(column).cast(pa.large_string()).chunks]
-    encoded = pa.chunked_array(chunks, pa.large_string()).combine_chunks().dictionary_encode()
+    encoded = pa.chunked_array(chunks, pa.large_string()).dictionary_encode().combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
 

@@ -20,6 +20,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
@@ -185,6 +186,9 @@ def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind):
         return column.cast(pa.large_string())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        with suppress(pa.ArrowInvalid):  # what is no UTF-8 is found below, with its row
+            return column.cast(pa.large_string())
     values = (_text(value.as_py(), name, file, line) for line, value in zip(lines.tolist(), column, strict=True))
     return pa.chunked_array([pa.array(values, pa.large_string())])
 
@@ -465,7 +469,7 @@ def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
     """Return the number of every cell among the distinct values, -1 for null, and these values."""
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = column.dictionary_encode().combine_chunks()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, encoded.dictionary
 

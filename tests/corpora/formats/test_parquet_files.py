@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ranker.corpora.formats import parquet_files
+from ranker.corpora.formats import parquet_files, tables
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.shards.streaming import parts_of
 from ranker.errors import DataError
@@ -80,6 +80,13 @@ def test_sound_files_are_read_as_they_were_written(tmp_path: Path) -> None:
         files[name] = read_dataset(path).fingerprint
     assert len({*files.values()}) == 1
     assert [part.fingerprint for part in parts_of(str(tmp_path / "plain" / "c.parquet"), 1000)] == [files["plain"]]
+
+
+def test_texts_stored_as_bytes_are_read_without_a_copy_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_text", None)
+    texts = [f"{row:09}" * 1000 for row in range(200)]
+    pq.write_table(_table(200, text=[text.encode() for text in texts]), tmp_path / "c.parquet")
+    assert read_dataset(tmp_path / "c.parquet").candidates["text"].tolist() == texts
 
 
 def test_a_file_without_rows_is_refused_as_empty(tmp_path: Path) -> None:
