@@ -109,6 +109,7 @@ _WRONG_ANSWER = (
 _WRONG = {
     "there is no item": "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM item)",
     "there are several settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
+    "its seed is negative": "SELECT 0 FROM settings WHERE seed < 0",
     "item {} has an output that is not of its source": "SELECT item.id FROM item, json_each(outputs) AS output, "
     "json_each(output.value) AS member LEFT JOIN candidate ON candidate.id = member.value AND "
     "candidate.source = item.source AND member.type = 'integer' GROUP BY item.id "

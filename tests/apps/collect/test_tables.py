@@ -11,8 +11,8 @@ import pytest
 from ranker.apps.collect import assigning
 from ranker.apps.collect.campaign import settings_of
 from ranker.apps.collect.exporting import dataset_of
+from ranker.apps.collect.figures import figures_of
 from ranker.apps.collect.making import make_campaign
-from ranker.apps.collect.quality import judge_qualities
 from ranker.apps.collect.tables import TABLES, check_rows, check_schema
 from ranker.apps.collect.tasks import KINDS
 from ranker.apps.collect.web.pages import task_page
@@ -76,7 +76,7 @@ def read_all(connection):
     """Read everything that commands and pages read."""
     chosen = settings_of(connection)
     dataset_of(connection, chosen)
-    judge_qualities(connection, chosen, None)
+    figures_of(connection, chosen)
     for row in connection.execute("SELECT max(id) AS id, judge FROM assignment GROUP BY judge").fetchall():
         assert task_page(connection, chosen, row["judge"], row["id"]) is not None
     for (judge,) in connection.execute("SELECT id FROM person").fetchall():
@@ -84,7 +84,7 @@ def read_all(connection):
 
 
 def change(connection, table, column, values, where=""):
-    """Put other values into one row, each in turn; return how many were accepted, after the last of them was read."""
+    """Put other values into one row, each in turn; return how many were accepted, after each of them was read."""
     query = f"UPDATE {table} SET {column} = ? WHERE rowid = (SELECT max(rowid) FROM {table} {where})"
     connection.executescript("PRAGMA foreign_keys = OFF; BEGIN")
     accepted = []
@@ -96,7 +96,7 @@ def change(connection, table, column, values, where=""):
             connection.execute("PRAGMA ignore_check_constraints = OFF")
             accepted += [value] * is_accepted(connection)
         connection.execute("ROLLBACK TO one")
-    for value in accepted[-1:]:
+    for value in accepted:
         connection.execute(query, (value,))
         read_all(connection)
     connection.execute("ROLLBACK")
