@@ -166,6 +166,11 @@ def _searched(rule: Mapping[str, Any]) -> Iterator[str]:
             yield from [value] if isinstance(value, str) else map(str, next(iter(value.values())))
 
 
+def _is_text(label: object) -> bool:
+    """True if a label is a text that UTF-8 can hold: JSON can name halves of surrogate pairs."""
+    return isinstance(label, str) and not any("\ud800" <= character <= "\udfff" for character in label)
+
+
 def _settings(layer: Any) -> dict[str, Any]:
     """Return the settings of a layer that its configuration decides, and its weights do not."""
     return {name: value for name, value in layer.attrs.items() if name != "dropout_rate"}
@@ -196,7 +201,7 @@ def _weight_problems(pipeline: Language, made: Mapping[str, list[dict[str, Any]]
             if upper.maybe_get_dim("nI") != lower.maybe_get_dim("nO"):
                 yield f"{name}: the last layer expects vectors of another width than the one before makes"
         labels = getattr(part, "cfg", {}).get("labels")
-        if name == "tagger" and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
+        if name == "tagger" and not (isinstance(labels, list) and all(map(_is_text, labels))):
             yield f"{name}: has labels that are no texts"
         if isinstance(labels, list) and widths[name] not in (None, len(labels)):
             yield f"{name}: has {len(labels)} labels, but computes {widths[name]}"

@@ -205,6 +205,13 @@ def _beams(directory: Path) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), "beam_width": 10**9}))
 
 
+def _half_label(directory: Path) -> None:
+    """One label has half of a surrogate pair."""
+    file = directory / "tagger" / "cfg"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "labels": ["\ud800", *settings["labels"][1:]]}))
+
+
 def _labels(directory: Path) -> None:
     file = directory / "tagger" / "cfg"
     settings = json.loads(file.read_text())
@@ -235,6 +242,7 @@ def _windows(directory: Path) -> None:
         (_beams, "beam_width is not a number from 1 to 64"),
         (_labels, "tagger: has 3 labels, but computes 17"),
         (_odd_label, "tagger: has labels that are no texts"),
+        (_half_label, "tagger: has labels that are no texts"),
         (_windows, "has other settings than the configuration"),
         (lambda directory: (directory / "parser" / "moves").write_bytes(b"\xdf\xff\xff\xff\xff"), "not a working"),
         (lambda directory: (directory / "vocab" / "strings.json").write_text("[" * 3000), "not a working"),
