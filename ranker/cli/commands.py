@@ -1,13 +1,14 @@
 """Commands: their help, and the options that they have in common.
 
 A parameter that is a record, such as `Input`, becomes one option per field. The
-choices of a parameter `form` are those of ``--format``, and a command with it takes ``--output`` too. Options that all
-commands have, such as ``--quiet``, are options of the program, which may be anywhere in the command line.
+choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
+Options that all commands have, such as ``--quiet``, may be given before the command or after it.
 Data may be given without ``--data``, unless the command has other arguments.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
@@ -23,11 +24,11 @@ from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from ranker.cli.options import OUTPUT, listed_paths
+from ranker.cli.options import OUTPUT, JobsOption, LongSignaturesOption, QuietOption, listed_paths
 from ranker.cli.output import print_note
 from ranker.errors import OptionError
 
-_FORM, _OUTPUT = "form", "output"
+_FORM, _JSON, _OUTPUT = "form", "as_json", "output"
 _DATA, _DATA_ARGUMENT = "data", "named_data"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
@@ -42,9 +43,26 @@ OutputOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+_PROGRAM = "Program"
+"""Heading of the options that all commands have, which the help of ``ranker`` lists."""
+_JsonOption = Annotated[bool, Option("--json", help="Same as --format json.", rich_help_panel=_PROGRAM)]
 _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
-_GENERAL = "Options of all commands, such as --jobs, --quiet and --json: ranker --help"
+
+def _after_command(annotation: Any) -> Any:
+    """Annotation of an option of the program for a command, whose help leaves it out."""
+    kind, option = get_args(annotation)
+    option = copy.copy(option)
+    option.rich_help_panel = _PROGRAM
+    return Annotated[kind, option]
+
+
+_COMMON = {
+    "quiet": _after_command(QuietOption),
+    "jobs": _after_command(JobsOption),
+    "long_signatures": _after_command(LongSignaturesOption),
+}
+_GENERAL = "Options of all commands, such as --jobs and --quiet: ranker --help"
 
 _VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "FILE"}
 """Names of option values in help, by their type."""
@@ -70,7 +88,9 @@ class Command(TyperCommand):
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
-    """Names of a parameter and its text in help; None if the parameter is hidden."""
+    """Names of a parameter and its text in help; None if the parameter is hidden, or one that all commands have."""
+    if getattr(parameter, "rich_help_panel", None) == _PROGRAM:
+        return None
     record: tuple[str, str] | None = parameter.get_help_record(ctx)
     if record is not None and parameter.param_type_name == "argument":
         # typer adds the type to the name, as in "DATA <list[str]>"
@@ -150,11 +170,17 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
     if prints:
         default, choices = parameters[_FORM].default, get_args(parameters[_FORM].annotation)
         parameters[_FORM] = _format_option(choices, default)
+        if "json" in choices:
+            parameters[_JSON] = _option(_JSON, _JsonOption, False)
         if writes:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
+    common = {name: _option(name, annotation, None) for name, annotation in _COMMON.items()}
+    parameters |= common
 
     @functools.wraps(function)
     def command(**values: Any) -> int | None:
+        for name in common:
+            del values[name]
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
         for name, (record, options) in records.items():
@@ -165,7 +191,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
         _refuse_formats(values[_OUTPUT], choices)
         # an option of the command's own may write something else than the result
         target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
-        form = _form(values[_FORM], target, choices) or default
+        form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
         with written_to(values.pop(_OUTPUT) if writes else None, mode):
             return function(**{**values, _FORM: form})
 
@@ -194,7 +220,8 @@ def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
 
 def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
     """Return ``--format``, with None as its default, which tells whether it is given, and the default in its help."""
-    listed = [f"{choice} (the default)" if choice == default else choice for choice in choices]
+    said = {"json": "json (or --json)", default: f"{default} (the default)"}
+    listed = [said.get(choice, choice) for choice in choices]
     about = f"Format of the result: {', '.join(listed)}."
     option = typer.Option("--format", "-f", help=about, metavar="FORMAT", rich_help_panel=OUTPUT)
     return _option(_FORM, Annotated[Literal[choices] | None, option], None)
@@ -209,8 +236,12 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
             )
 
 
-def _form(option: str | None, target: Path | None, choices: tuple[str, ...]) -> str | None:
-    """Return the format of `--format`, or the one that the name of a file says; None for the default."""
+def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
+    """Format of `--format` or `--json`, or the format that belongs to the name of a file; None for the default."""
+    if as_json:
+        if option not in (None, "json"):
+            raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")
+        return "json"
     if option or target is None:
         return option
     suffix = target.suffix.lower()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import functools
-import itertools
 import math
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,8 +42,8 @@ from ranker.cli import (
 )
 from ranker.cli.commands import Commands
 from ranker.cli.messages import usage_message
-from ranker.cli.options import JobsOption
-from ranker.cli.output import be_quiet, begin, shortened, write_long_signatures
+from ranker.cli.options import JobsOption, LongSignaturesOption, QuietOption
+from ranker.cli.output import be_quiet, begin, shortened
 from ranker.errors import MissingError, RankerError
 from ranker.files import display_name
 from ranker.version import VERSION
@@ -102,20 +100,10 @@ def _options(
         bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     jobs: JobsOption = None,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.")] = False,
-    long_signatures: Annotated[
-        bool,
-        Option(
-            "--long-signatures",
-            help="Print full signatures in tables, with all options and sacreBLEU's signature.",
-        ),
-    ] = False,
+    quiet: QuietOption = False,
+    long_signatures: LongSignaturesOption = False,
 ) -> None:
-    """Take the options of all commands, which may be given after the command too; --json means --format json."""
-    if quiet:
-        be_quiet()
-    if long_signatures:
-        write_long_signatures()
+    """Take options that may be given after the command too, where --json is short for --format json."""
     if _address_space() < _LEAST_ADDRESS_SPACE:
         # compilers and linear algebra end the process, or try for ever, where they get none
         _fail(
@@ -141,23 +129,6 @@ def repeat_option(arguments: Sequence[str]) -> list[str]:
     return result
 
 
-def program_first(arguments: Sequence[str]) -> list[str]:
-    """Put the options of the program before the command, where click expects them, and spell out ``--json``."""
-    first: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            rest += [word, *words]
-        elif word in ("-j", "--jobs"):
-            first += [word, *itertools.islice(words, 1)]
-        elif word in ("-q", "--quiet", "--long-signatures") or re.fullmatch(r"--jobs=.*|-j\d+", word):
-            first.append(word)
-        else:
-            rest += ["--format", "json"] if word == "--json" else [word]
-    return first + rest
-
-
 @functools.cache
 def _command_line() -> Any:
     """Return the commands as click knows them, put together once per process."""
@@ -171,7 +142,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         _fail("standard output is closed")
     try:
-        code = _command_line()(program_first(repeat_option(words)), prog_name="ranker", standalone_mode=False)
+        code = _command_line()(repeat_option(words), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
             # typer returns this exit code instead of raising; older versions raise Abort
             raise KeyboardInterrupt

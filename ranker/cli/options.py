@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import typer
 from typer import Option
 
-from ranker.cli.output import color_system, note_with_result, print_note, shows_progress
+from ranker.cli.output import (
+    be_quiet,
+    color_system,
+    note_with_result,
+    print_note,
+    shows_progress,
+    write_long_signatures,
+)
 from ranker.errors import DataError, OptionError
 from ranker.files import exists, printable
 from ranker.progress import listening
@@ -39,6 +46,18 @@ def _use_threads(jobs: int | None) -> int | None:
     return jobs
 
 
+def _be_quiet(quiet: bool) -> bool:
+    if quiet:
+        be_quiet()
+    return quiet
+
+
+def _write_long_signatures(wanted: bool) -> bool:
+    if wanted:
+        write_long_signatures()
+    return wanted
+
+
 def _checked_kind(kind: str) -> str:
     from ranker.corpora.judgements import Kind
 
@@ -55,6 +74,17 @@ SeedOption = Annotated[int, Option("--seed", help="Random seed.", min=0, max=2**
 JobsOption = Annotated[
     int | None,
     Option("--jobs", "-j", help="Number of threads (default: all cores).", metavar="N", callback=_use_threads),
+]
+QuietOption = Annotated[
+    bool, Option("--quiet", "-q", help="Print no notes and no progress, only errors.", callback=_be_quiet)
+]
+LongSignaturesOption = Annotated[
+    bool,
+    Option(
+        "--long-signatures",
+        help="Print full signatures in tables, with all options and sacreBLEU's signature.",
+        callback=_write_long_signatures,
+    ),
 ]
 ResamplesOption = Annotated[
     int, Option(help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0, max=MOST_RESAMPLES)

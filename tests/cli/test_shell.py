@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from ranker.cli.main import app, program_first
+from ranker import threads
+from ranker.cli.main import app
 
 CANDIDATES = [
     {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
@@ -68,11 +69,23 @@ def test_every_result_has_a_format_and_a_file():
             assert {"--format", "-f", "--output", "-o"} <= {*options_of(command)} or name in printed_otherwise, name
 
 
-def test_options_of_the_program_may_be_anywhere():
-    words = ["rank", "-t", "a", "-q", "-j", "2", "--json", "--jobs=3", "--", "-q"]
-    assert program_first(words) == [
-        *("-q", "-j", "2", "--jobs=3", "rank", "-t", "a", "--format", "json", "--", "-q"),
-    ]
+@pytest.mark.parametrize(
+    "line", ["-qj2 rank c.json -m bleu", "rank c.json -m bleu -qj2", "rank -q c.json -m bleu --jobs 2"]
+)
+def test_options_of_the_program_may_be_before_the_command_or_after_it(ranker, line):
+    with threads.using(1):
+        out, err = ranker(f"{line} --json")
+        assert threads.jobs() == 2
+    assert json.loads(out)["signature"]
+    assert err == ""
+
+
+def test_options_of_the_program_are_refused_as_those_of_a_command(refused):
+    refused("rank", "c.json", "--jobs", says="Option '--jobs' requires an argument. See: ranker rank")
+    refused("rank", "c.json", "--jobs", "many", says="Invalid value for '--jobs' / '-j': expected a whole number")
+    refused("rank", "c.json", "--json", "-f", "csv", says="--json means --format json and conflicts with --format csv")
+    refused("align", "apply", "--json", says="No such option: --json")
+    refused("--json", "rank", "c.json", says="No such option: --json")
 
 
 def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
