@@ -54,7 +54,6 @@ class Aligners:
 
     files: Mapping[str, Path] = field(default_factory=dict)
     bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
-    candidates: bool = False
     _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
     _aligners: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
 
@@ -98,9 +97,7 @@ class Aligners:
             if key in self.bitexts:
                 self._aligners[key] = self._learnt(key)
             else:
-                model = learn_aligner(dataset, candidates=self.candidates)
-                what = "sources, references and outputs" if self.candidates else "sources and references"
-                return WordAligner(model, f"{what} of {dataset.name}")
+                return WordAligner(learn_aligner(dataset), f"sources and references of {dataset.name}")
         return self._aligners[key]
 
     def _learnt(self, pair: str) -> WordAligner:
@@ -118,7 +115,7 @@ class Aligners:
             f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
         ]
         if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
-            parts.append("references+candidates" if self.candidates else "references")
+            parts.append("references")
         return ",".join(parts)
 
 

@@ -35,15 +35,17 @@ BETAS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 
 
+ALPHA, BETA, GAMMA = 0.5, 0.6, 0.0
+"""Parameters of the metrics where they are not varied."""
+LEXICAL = "bleu1"
+"""Lexical score of the metrics."""
+
+
 @dataclass(frozen=True)
 class StanojevicSettings:
     """Settings of the experiment besides the data."""
 
-    alpha: float = 0.5
-    beta: float = 0.6
-    gamma: float = 0.0
     alignment: str = "isozaki"
-    lexical: str = "bleu1"
     sweeps: bool = True
 
     @property
@@ -67,9 +69,7 @@ class _Corpus:
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
         """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
-        common = (
-            f"alignment={self.settings.alignment},lexical={self.settings.lexical},tokenizer={self.settings.tokenizer}"
-        )
+        common = f"alignment={self.settings.alignment},lexical={LEXICAL},tokenizer={self.settings.tokenizer}"
         trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
         lexical = self.part(f"kendall[alpha=1.0,{common}]")
         return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
@@ -98,12 +98,12 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
         tasks += _sweeps(corpus)
     parts = {
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
-        "alpha": settings.alpha,
-        "beta": settings.beta,
-        "gamma": settings.gamma,
+        "alpha": ALPHA,
+        "beta": BETA,
+        "gamma": GAMMA,
         "alignment": settings.alignment,
         **alignment_signed(settings.alignment),
-        "lexical": settings.lexical,
+        "lexical": LEXICAL,
         "tokenizer": settings.tokenizer,
         "lowercase": "false",
     }
@@ -111,11 +111,10 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
 
 
 def _comparison(corpus: _Corpus) -> TableTask:
-    settings = corpus.settings
-    title = f"Kendall's tau on {corpus.dataset.name}, alpha {settings.alpha}, beta {settings.beta}"
+    title = f"Kendall's tau on {corpus.dataset.name}, alpha {ALPHA}, beta {BETA}"
 
     def make() -> list[Table]:
-        taus = [corpus.taus(corpus.scores(name, settings.alpha, settings.beta, settings.gamma)) for name in METRICS]
+        taus = [corpus.taus(corpus.scores(name, ALPHA, BETA, GAMMA)) for name in METRICS]
         # 1 is best; equal taus share their mean rank
         ranks = stats.rankdata(-np.stack(taus), axis=0)
         rows = [
@@ -134,8 +133,6 @@ def _comparison(corpus: _Corpus) -> TableTask:
 
 
 def _sweeps(corpus: _Corpus) -> list[TableTask]:
-    settings = corpus.settings
-
     def average(name: str, alpha: float, beta: float, gamma: float) -> float:
         return float(corpus.taus(corpus.scores(name, alpha, beta, gamma)).mean())
 
@@ -145,7 +142,7 @@ def _sweeps(corpus: _Corpus) -> list[TableTask]:
         def make() -> list[Table]:
             rows = []
             for value in values:
-                chosen = {"alpha": settings.alpha, "beta": settings.beta, "gamma": settings.gamma, parameter: value}
+                chosen = {"alpha": ALPHA, "beta": BETA, "gamma": GAMMA, parameter: value}
                 row: dict[str, Any] = {parameter: value}
                 row.update({name: average(name, **chosen) for name in names})
                 rows.append(row)
@@ -159,7 +156,7 @@ def _sweeps(corpus: _Corpus) -> list[TableTask]:
         def make() -> list[Table]:
             rows = []
             for gamma in GAMMAS:
-                taus = corpus.taus(corpus.scores(name, settings.alpha, settings.beta, gamma))
+                taus = corpus.taus(corpus.scores(name, ALPHA, BETA, gamma))
                 values = dict(zip(corpus.dataset.language_pairs, taus, strict=True))
                 rows.append({"gamma": gamma, **values, "average": float(taus.mean())})
             return [Table(title, tuple(rows))]

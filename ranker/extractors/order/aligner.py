@@ -14,8 +14,8 @@ from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
 from ranker.files import display_name
-from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
-from ranker.learning.aligner.training import NULL_PROBABILITY, train
+from ranker.learning.aligner.model import AlignmentModel
+from ranker.learning.aligner.training import train
 from ranker.links import Links
 from ranker.text.tokenizers import SPLITTING, TOKENIZERS
 from ranker.text.tokens import TokenisedTexts, Tokenizer, source_segments, token_batch, tokenise
@@ -30,9 +30,6 @@ def learn_aligner(
     candidates: bool = False,
     tokenizer: Tokenizer = "13a",
     lowercase: bool = True,
-    iterations: tuple[int, int] = (5, 5),
-    agreement: bool = True,
-    null_probability: float = NULL_PROBABILITY,
     files: tuple[str | Path, str | Path] | None = None,
 ) -> AlignmentModel:
     """Learn to align from the sources of a data set and their translations."""
@@ -61,25 +58,20 @@ def learn_aligner(
     return train(
         *sources.take(source),
         *batch.segments.take(translation),
-        iterations=iterations,
-        agreement=agreement,
-        null_probability=null_probability,
         source_vocabulary=sources.vocabulary,
         target_vocabulary=batch.segments.vocabulary,
         text={"tokenizer": tokenizer, "lowercase": lowercase},
     )
 
 
-def align_texts(
-    model: AlignmentModel, sources: Sequence[str], targets: Sequence[str], *, threshold: float = THRESHOLD
-) -> Links:
+def align_texts(model: AlignmentModel, sources: Sequence[str], targets: Sequence[str]) -> Links:
     """Align every source with the target of the same number, tokenised as the model was trained."""
     tokenizer, lowercase = _text(model)
     first, second = (tokenise(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
-    return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)), threshold)
+    return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)))
 
 
-def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float = THRESHOLD) -> Alignments:
+def align_dataset(model: AlignmentModel, dataset: Dataset) -> Alignments:
     """Align every reference and every candidate with its source; each distinct pair of sentences once."""
     tokenizer, lowercase = _text(model)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
@@ -87,7 +79,7 @@ def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float =
     reference_source = dataset.references["source"].to_numpy(np.int64)
     source = np.concatenate([reference_source, dataset.candidate_source])
     pairs, which = _distinct(source, np.concatenate([batch.reference, batch.candidate]))
-    links = _align(model, sources, batch.segments, *pairs, threshold)
+    links = _align(model, sources, batch.segments, *pairs)
     first, second = which[: len(reference_source)], which[len(reference_source) :]
     return Alignments(links.take(first), links.take(second), np.full(len(first), True), np.full(len(second), True))
 
@@ -116,14 +108,12 @@ def _align(
     second: TokenisedTexts,
     source: npt.ArrayLike,
     target: npt.ArrayLike,
-    threshold: float,
 ) -> Links:
     return model.align(
         *first.take(source),
         *second.take(target),
         source_vocabulary=first.vocabulary,
         target_vocabulary=second.vocabulary,
-        threshold=threshold,
     )
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -88,12 +87,3 @@ def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
     learn_aligner(select_language_pairs(preferred, ["aa-en"]), tokenizer="none").save(path)
     with pytest.raises(OptionError, match="was trained with the tokenizer none, but this experiment uses 13a"):
         Aligners.parse([str(path)], []).check([preferred])
-
-
-@thorough
-def test_candidates_teach_the_aligner_on_request(preferred):
-    selected = select_language_pairs(preferred, ["aa-en"])
-    more = Aligners(candidates=True).aligner(selected, "aa-en")
-    assert more.model.pairs > Aligners().aligner(selected, "aa-en").model.pairs
-    assert more.learnt_from == f"sources, references and outputs of {selected.name}"
-    assert dataclasses.replace(Aligners(), candidates=True).signed([selected]) == "references+candidates"

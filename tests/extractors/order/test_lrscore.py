@@ -183,7 +183,7 @@ def test_selecting_candidates_keeps_their_scores(attached):
 
 
 def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
-    aligner = learn_aligner(attached, candidates=True, iterations=(2, 0))
+    aligner = learn_aligner(attached, candidates=True)
     aligner.save(tmp_path / "model.align")
     metric = LRscore(alpha=1.0, aligner=str(tmp_path / "model.align"))
     filled = attach_all(bare, align_dataset(aligner, bare))
