@@ -36,9 +36,11 @@ def train(
     ] = None,
     kind: KindOption = "auto",
     layer: Annotated[int, typer.Option("--layer", help="Layer whose vectors are matched.", min=1)] = 5,
+    epochs: Annotated[int, typer.Option("--epochs", help="Number of times that each source is seen.", min=1)] = 1,
     sources: Annotated[
         int, typer.Option("--sources", help="Number of sources that are drawn to learn from (0: all).", min=0)
     ] = 0,
+    rate: Annotated[float, typer.Option("--rate", help="Highest learning rate.", min=1e-9, max=1.0)] = 5e-5,
     precision: Annotated[
         Literal["float32", "bfloat16"],
         typer.Option("--precision", help="Arithmetic; bfloat16 is faster where the processor or GPU has it."),
@@ -69,7 +71,7 @@ def train(
         tau = "" if check.tau is None else f", tau {check.tau:.3f}"
         say_progress(f"ranker: {check.sources:,} sources seen: loss {check.loss:.3f}{tau}")
 
-    settings = TrainingSettings(layer, sources=sources, seed=seed, precision=precision)
+    settings = TrainingSettings(layer, epochs, rate, sources=sources, seed=seed, precision=precision)
     dataset = corpora.read(kind=kind)
     kept = Corpora(aside, corpora.lp).read(kind=kind) if aside else None
     with working("training"):
