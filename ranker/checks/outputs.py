@@ -24,7 +24,7 @@ from ranker.checks.pairs import PairedTexts
 from ranker.checks.texts import length_without, matches, tables, without_urls
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
-from ranker.corpora.languages import is_language, language_name
+from ranker.corpora.languages import LanguagePair, is_language, language_name
 
 _FINAL = r"[.!?…。！？।؟።:;”“„\"»«)\]'’]\s*$"
 _LONGEST_PERIOD = 20
@@ -74,7 +74,7 @@ def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
         frame[name] = np.isin(np.arange(len(dataset)), failed["candidate"][failed["check"] == name])
     outputs = frame[~dataset.candidates["is_reference"].to_numpy()]
     counts = records(outputs.groupby(["lp", "system"], sort=False).sum().astype(int).reset_index())
-    return [{**row, "lp": None if row["lp"] == "?" else row["lp"]} for row in counts]
+    return [{**row, "lp": LanguagePair(row["lp"]).known} for row in counts]
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def _rows(result: SystemsResult, largest: float) -> list[dict[str, Any]]:
     sign = 1 if result.metrics[0].higher_is_better else -1
     return [
         {
-            "lp": None if comparison.lp == "?" else comparison.lp,
+            "lp": comparison.lp.known,
             "metric": comparison.metric,
             "system": each.system,
             "baseline": comparison.baseline,
@@ -94,7 +94,7 @@ def _print(result: SystemsResult, rows: list[dict[str, Any]], percent: bool, max
                 "gate": "passes" if row["passes"] else "fails",
             }
             for row in rows
-            if (row["lp"] or "?") == comparison.lp
+            if row["lp"] == comparison.lp.known
         ]
         print_table(shown, titled(result, comparison, percent))
         say("")

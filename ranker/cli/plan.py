@@ -66,7 +66,7 @@ def _rows(result: SystemsResult, pairs: bool, difference: float | None, percent:
             needed = float(sources_needed(apart, error, comparison.units, **wanted))
             rows.append(
                 {
-                    "lp": None if comparison.lp == "?" else comparison.lp,
+                    "lp": comparison.lp.known,
                     "metric": f"{comparison.metric} %" if scale > 1 else comparison.metric,
                     "system": system,
                     "other": other,

@@ -103,12 +103,11 @@ def check_percent(percent: bool, form: str, html: Path | None = None) -> None:
 def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:
     """Return the heading of a comparison: metric, data and baseline."""
     metric = result.metric(comparison.metric)
-    lp = "" if comparison.lp == "?" else f" {comparison.lp}"
     lower = "" if metric.higher_is_better else " (lower is better)"
     name = f"{comparison.metric}{' in %' if metric.scale(percent=percent) > 1 else ''}{lower}"
     documents = "" if comparison.documents is None else f" in {counted(comparison.documents, 'document')}"
     sources = f"{counted(comparison.sources, 'source')}{documents}"
-    return f"{name}, {result.data}{lp}, {sources}, baseline {comparison.baseline}"
+    return f"{name}, {comparison.lp.of(result.data)}, {sources}, baseline {comparison.baseline}"
 
 
 def figures(metric: SystemsMetric, percent: bool) -> Callable[..., str]:

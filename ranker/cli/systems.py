@@ -115,7 +115,7 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
     partly = any(each.people for comparison in result.comparisons for each in comparison.systems)
     return [
         {
-            "lp": None if comparison.lp == "?" else comparison.lp,
+            "lp": comparison.lp.known,
             "metric": comparison.metric,
             "system": each.system,
             "sources": comparison.sources,
@@ -143,7 +143,7 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a pair of systems, metric and language pair."""
     return [
         {
-            "lp": None if comparison.lp == "?" else comparison.lp,
+            "lp": comparison.lp.known,
             "metric": comparison.metric,
             "better": pair.better,
             "worse": pair.worse,

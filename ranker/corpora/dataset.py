@@ -36,7 +36,7 @@ import pyarrow as pa
 
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.column_names import canonical, kinds_of
-from ranker.corpora.languages import target_language
+from ranker.corpora.languages import UNKNOWN_PAIR, LanguagePair
 from ranker.corpora.schema import SCHEMA, TEXT
 from ranker.errors import DataError, counted
 
@@ -106,8 +106,8 @@ class Dataset:
         return block_offsets(self.references["source"].to_numpy(np.int64), len(self.sources))
 
     @functools.cached_property
-    def language_pairs(self) -> list[str]:
-        """Language pairs that occur, sorted; sources of unknown languages count as ``?``."""
+    def language_pairs(self) -> list[LanguagePair]:
+        """Language pairs that occur, sorted; an unknown one is written as ``?``."""
         return sorted(set(source_language_pairs(self)))
 
     @functools.cached_property
@@ -232,8 +232,9 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
 
 @view
 def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the language pair of every source, shape (sources,); ``?`` if unknown."""
-    return dataset.sources["lp"].fillna("?").to_numpy(object)
+    """The `LanguagePair` of every source, shape (sources,)."""
+    codes, named = pd.factorize(dataset.sources["lp"])
+    return np.array([*map(LanguagePair, named), UNKNOWN_PAIR], dtype=object)[codes]
 
 
 @view
@@ -245,7 +246,7 @@ def has_texts(dataset: Dataset) -> bool:
 @view
 def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
     """Return the language, without region, that every source is translated into, shape (sources,); empty if unknown."""
-    codes = {pair: target_language(pair) or "" for pair in dataset.language_pairs}
+    codes = {pair: pair.target or "" for pair in dataset.language_pairs}
     return np.array([codes[pair] for pair in source_language_pairs(dataset)], dtype=object)
 
 

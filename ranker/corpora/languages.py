@@ -185,7 +185,34 @@ def names_two_languages(pair: str) -> bool:
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 
-def target_language(pair: str) -> str | None:
-    """Return the two-letter code of the target language of a pair such as ``en-zh``, or None."""
-    code = language_code(language_pair(pair).partition("-")[2])
-    return code.partition("_")[0] if code else None
+class LanguagePair(str):
+    """Language pair of sources, such as ``en-zh``; written as ``?`` where data do not name it."""
+
+    __slots__ = ()
+
+    @property
+    def known(self) -> str | None:
+        """The pair as text, None if unknown."""
+        return None if self == _UNKNOWN else str(self)
+
+    @property
+    def source(self) -> str | None:
+        """Two-letter code of the source language, None if unknown."""
+        return self._side(0)
+
+    @property
+    def target(self) -> str | None:
+        """Two-letter code of the target language, None if unknown."""
+        return self._side(2)
+
+    def of(self, data: str) -> str:
+        """Name the part of `data` that is of this pair, for messages: ``wmt en-zh``."""
+        return f"{data} {self}" if self.known else data
+
+    def _side(self, place: int) -> str | None:
+        code = language_code(language_pair(self).partition("-")[place])
+        return code.partition("_")[0] if code else None
+
+
+UNKNOWN_PAIR = LanguagePair(_UNKNOWN)
+"""The pair of sources whose languages data do not name."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages, view
-from ranker.corpora.languages import is_language
+from ranker.corpora.languages import LanguagePair, is_language
 
 HAN, KANA, HANGUL = "zh", "ja", "ko"
 # first and last character of blocks, by the language that they tell
@@ -71,7 +71,7 @@ def sampled(references: Int64Array) -> Int64Array:
 
 
 @view
-def reference_scripts(dataset: Dataset) -> dict[str, str | None]:
+def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
     """Return `language_of` the references of every language pair; without references, of its candidates."""
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import counted
 from ranker.evaluation.systems.result import ComparedSystem, SystemsResult
 from ranker.files import printable
@@ -34,7 +35,7 @@ def markdown(result: SystemsResult, *, percent: bool = False) -> str:
     return "\n".join(_markdown_table(result, lp, percent) for lp in result.language_pairs)
 
 
-def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
+def _latex_table(result: SystemsResult, lp: LanguagePair, percent: bool) -> str:
     head = ["Rank", "System", *(_tex(name) + r" $\downarrow$" * falls for name, falls in _heads(result, lp, percent))]
     head += ["People"] * bool(result.people(lp))
     lines = []
@@ -60,14 +61,14 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
             r"\bottomrule",
             r"\end{tabular}",
             rf"\caption{{{caption} {{\scriptsize {signatures}}}}}",
-            rf"\label{{tab:systems{re.sub('[^A-Za-z0-9-]+', '', '' if lp == '?' else f'-{lp}')}}}",
+            rf"\label{{tab:systems{re.sub('[^A-Za-z0-9-]+', '', f'-{lp}' if lp.known else '')}}}",
             r"\end{table}",
             "",
         ]
     )
 
 
-def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
+def _markdown_table(result: SystemsResult, lp: LanguagePair, percent: bool) -> str:
     head = ["Rank", "System", *(_md(name) + " ↓" * falls for name, falls in _heads(result, lp, percent))]
     head += ["People"] * bool(result.people(lp))
     lines = [head, [":--"] * 2 + ["--:"] * (len(head) - 2)]
@@ -81,7 +82,7 @@ def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
     return f"{table}\n\n{_md(_caption(result, lp))}\n\n{signatures}\n"
 
 
-def _heads(result: SystemsResult, lp: str, percent: bool) -> Iterator[tuple[str, bool]]:
+def _heads(result: SystemsResult, lp: LanguagePair, percent: bool) -> Iterator[tuple[str, bool]]:
     """Yield the heading of every metric, and True if lower is better."""
     for comparison in result.of_language_pair(lp):
         metric = result.metric(comparison.metric)
@@ -89,7 +90,7 @@ def _heads(result: SystemsResult, lp: str, percent: bool) -> Iterator[tuple[str,
 
 
 def _rows(
-    result: SystemsResult, lp: str, percent: bool
+    result: SystemsResult, lp: LanguagePair, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
     """Yield new cluster, ranks, name, (value, is best, mark, interval) of scores, and human score of every system."""
     comparisons, people = result.of_language_pair(lp), result.people(lp)
@@ -116,11 +117,11 @@ def _mark(each: ComparedSystem) -> str:
     return "" if p is None else next((mark for limit, mark in _MARKS if p < limit), "")
 
 
-def _caption(result: SystemsResult, lp: str) -> str:
+def _caption(result: SystemsResult, lp: LanguagePair) -> str:
     """Return the caption without the signatures, as plain text."""
     comparisons, settings = result.of_language_pair(lp), result.settings
     first = comparisons[0]
-    where = printable(result.data if lp == "?" else f"{result.data} {lp}")
+    where = printable(lp.of(result.data))
     pairs = counted(len(first.pairs), "pair")
     people = result.people(lp)
     agreement = "; ".join(

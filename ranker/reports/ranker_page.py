@@ -88,7 +88,7 @@ def compared_systems(findings: RankerFindings) -> list[Section]:
     ]
     sections = []
     for number, (result, comparison) in enumerate(pairs, 1):
-        where = result.data if comparison.lp == "?" else f"{result.data} {comparison.lp}"
+        where = comparison.lp.of(result.data)
         link = f"Mean scores, {where}" if len(pairs) > 1 else "Mean scores"
         sections.append(compared(result, comparison, number, title=f"Mean scores, {where}", link=link))
     return sections

@@ -114,7 +114,7 @@ def compared(
 
 
 def _titled(what: str, comparison: SystemComparison) -> str:
-    return f"{what}{'' if comparison.lp == '?' else f', {comparison.lp}'}"
+    return ", ".join(filter(None, (what, comparison.lp.known)))
 
 
 def _scores(comparison: SystemComparison, number: int, scale: float, digits: int, axis: str) -> Plot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.languages import is_language, language_name, target_language
+from ranker.corpora.languages import is_language, language_name
 from ranker.corpora.scripts import HAN, HANGUL, KANA, reference_scripts
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
@@ -31,14 +31,14 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | No
             continue
         first = int(np.argmax(source_language_pairs(dataset) == pair))
         used = names[source_language[first]] if tokenizer == "auto" else tokenizer
-        of_pair = "" if pair == "?" else f" of {pair}"
+        of_pair = f" of {pair}" if pair.known else ""
         if used in _JOINING.get(language, _JOINING_OTHERS):
             better = (language in _BETTER and asian) or _BETTER.get(language, _BETTER_FOR_OTHERS)
             return (
                 f"the references{of_pair} are {language_name(language)}, written without spaces, so tokenizer={used} "
                 f"treats each clause as one word; better use tokenizer={better}"
             )
-        if tokenizer == "auto" and not is_language(target_language(pair) or ""):
+        if tokenizer == "auto" and not is_language(pair.target or ""):
             return (
                 f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
                 "state their language with --lp if it is another"

@@ -9,7 +9,7 @@ from ranker import from_frame, from_records
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.formats.shards import Shards
-from ranker.corpora.languages import language_pair, names_two_languages, target_language
+from ranker.corpora.languages import UNKNOWN_PAIR, LanguagePair, language_pair, names_two_languages
 from ranker.corpora.selection import of_language_pairs
 from ranker.corpora.shards.making import make_shards
 from ranker.errors import DataError
@@ -33,7 +33,7 @@ SPELLINGS = {
 def test_a_language_pair_has_one_form(name: str, pair: str) -> None:
     assert language_pair(name) == pair
     assert language_pair(pair) == pair
-    assert target_language(name) == pair.split("-")[1].split("_")[0]
+    assert [LanguagePair(name).source, LanguagePair(name).target] == [side.split("_")[0] for side in pair.split("-")]
 
 
 @pytest.mark.parametrize("name", ["?", "-", "", "news", "a-b", "de-en.x", "en-de-fr", "english_to_german", "any-en"])
@@ -118,3 +118,17 @@ def test_scores_and_preferences_may_spell_a_language_pair_otherwise(tmp_path) ->
 def test_one_language_with_its_region_is_no_pair(name) -> None:
     with pytest.raises(DataError, match=f"records: --lp {name} is one language with its region; expected two"):
         of_language_pairs(from_records([ROW]), [name])
+
+
+def test_an_unknown_language_pair_says_so() -> None:
+    known, unknown = LanguagePair("en-zh_Hans"), UNKNOWN_PAIR
+    assert [known.known, known.of("wmt")] == ["en-zh_Hans", "wmt en-zh_Hans"]
+    assert [str(unknown), unknown.known, unknown.of("wmt"), unknown.source, unknown.target] == [
+        "?",
+        None,
+        "wmt",
+        None,
+        None,
+    ]
+    assert LanguagePair("?-en").known == "?-en"
+    assert [LanguagePair("?-en").source, LanguagePair("?-en").target] == [None, "en"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ranker.corpora.languages import target_language
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError
 
 KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score"]
@@ -153,5 +153,4 @@ def languages(pair: str | None) -> tuple[str | None, str | None]:
     """Return the codes of source and target language of a pair, None for an unknown language."""
     if not pair:
         return None, None
-    source, _, _ = pair.partition("-")
-    return target_language(f"-{source}"), target_language(pair)
+    return LanguagePair(pair).source, LanguagePair(pair).target

@@ -19,7 +19,7 @@ from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.source_keys import same_source
@@ -393,11 +393,11 @@ def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArr
 
 def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArray) -> Correlations:
     """Spearman's rho of systems by mean score and by mean human score, for every document."""
-    sources = dataset.sources.iloc[dataset.candidate_source]
+    source = dataset.candidate_source
     frame = pd.DataFrame(
         {
-            "lp": sources["lp"].fillna("?").to_numpy(object),
-            "doc": sources["doc"].to_numpy(object),
+            "lp": source_language_pairs(dataset)[source],
+            "doc": dataset.sources["doc"].to_numpy(object)[source],
             "system": dataset.candidates["system"].to_numpy(object),
             "score": scores,
             "human": human,

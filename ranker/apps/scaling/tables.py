@@ -18,6 +18,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import fault_note, faults, without_votes
 from ranker.corpora.dataset import Dataset, concatenate, source_place, target_languages
 from ranker.corpora.formats.shards import Shards
+from ranker.corpora.languages import UNKNOWN_PAIR
 from ranker.corpora.own_references import without_only_references
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import without_references
@@ -163,7 +164,7 @@ def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level)
     """Add up the tables of `unit_sums` of all shards; the statistics of the units are by the names of the scorers."""
     table = pa.concat_tables([part.table() for part in parts])
     keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
-    segments, pairs = keys.pop("segments"), table["lp"].fill_null("?").to_numpy()
+    segments, pairs = keys.pop("segments"), table["lp"].fill_null(UNKNOWN_PAIR).to_numpy()
     order = [pairs, keys["system"]]
     if level == "document":
         # as they come

@@ -24,7 +24,7 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.formats.tables import table_rows
-from ranker.corpora.languages import language_code
+from ranker.corpora.languages import UNKNOWN_PAIR, language_code
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import SCHEMA, table
 from ranker.errors import DataError, nearest, note_logger
@@ -189,7 +189,7 @@ class _Places:
     def source(self, ranking: Ranking, file: str) -> int | None:
         """Return the source of a row, None if the row is of another language pair."""
         pair = ranking.pair
-        if self.pairs == {"?"}:
+        if self.pairs == {UNKNOWN_PAIR}:
             # a corpus that does not say its languages can be of one pair only
             self.only = self.only or ranking.pair
             if ranking.pair != self.only:
@@ -198,7 +198,7 @@ class _Places:
                     f"{self.only} and"
                 )
                 raise DataError(f"{what} {ranking.pair}", file=file, line=ranking.line)
-            pair = "?"
+            pair = UNKNOWN_PAIR
         elif pair not in self.pairs:
             return None
         for seg_id in (ranking.index, f"{ranking.document}:{ranking.segment}"):

@@ -10,6 +10,7 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PreferencePairs
+from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.choices import LEVELS, Level
 from ranker.ranking.scorers import Scorer
 from ranker.ranks import merge_ties
@@ -83,7 +84,7 @@ def standardised(scores: FloatArray) -> FloatArray:
 class LanguagePairData:
     """The judged sources of one language pair."""
 
-    lp: str
+    lp: LanguagePair
     sources: int
     rows: Int64Array
     source: Int64Array
@@ -97,7 +98,7 @@ class LanguagePairData:
     @property
     def where(self) -> str:
         """The data set and the language pair, as messages call them."""
-        return self.data if self.lp == "?" else f"{self.data} {self.lp}"
+        return self.lp.of(self.data)
 
     @property
     def judged(self) -> BoolArray:

@@ -177,7 +177,7 @@ def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
         yield rows[start : start + size]
 
 
-def few_sources(sources: int, where: str = "", unit: str = "source") -> str | None:
+def few_sources(sources: int, where: str | None = None, unit: str = "source") -> str | None:
     """Note on the effect of few sources on intervals, in one line, or None if there are enough."""
     if sources >= FEW_SOURCES:
         return None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError
 from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.resampling.bootstrap import draws, resampled_sums, stream
@@ -43,7 +44,7 @@ class RankedSystem:
 class HumanRanking:
     """The systems of one language pair, best first."""
 
-    lp: str
+    lp: LanguagePair
     method: str
     systems: tuple[RankedSystem, ...]
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
 from ranker.files import printable
@@ -95,4 +96,4 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
 
 def _known(pairs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Replace unknown language pairs by None."""
-    return np.array([None if pair == "?" else pair for pair in pairs], dtype=object)
+    return np.array([LanguagePair(pair).known for pair in pairs], dtype=object)

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
+from ranker.corpora.languages import LanguagePair
 from ranker.errors import counted, joined
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
 from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
@@ -140,7 +141,7 @@ class SystemPair:
 class SystemComparison:
     """The systems of one language pair, by one metric."""
 
-    lp: str
+    lp: LanguagePair
     """``?`` if unknown."""
     metric: str
     sources: int
@@ -233,7 +234,7 @@ class SystemsResult(TableResult):
         return " and ".join(_TITLES[test] for test in tests)
 
     @property
-    def language_pairs(self) -> tuple[str, ...]:
+    def language_pairs(self) -> tuple[LanguagePair, ...]:
         """The language pairs, in the order of the comparisons."""
         return tuple(dict.fromkeys(comparison.lp for comparison in self.comparisons))
 

@@ -16,6 +16,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, rating_names, resolve_kind
+from ranker.corpora.languages import LanguagePair
 from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.corpora.sanity import nearly_identical
@@ -193,7 +194,7 @@ def scorers_by_name(
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
     """Note on the effect of few sources on a comparison, in one line, or None if there are enough."""
-    note = few_sources(comparison.units, "" if comparison.lp == "?" else comparison.lp, settings.unit)
+    note = few_sources(comparison.units, comparison.lp.known, settings.unit)
     if note is None:
         return None
     if settings.parity:
@@ -221,9 +222,9 @@ class _SystemTable:
     Systems are sorted by name, so that the order in which they are given changes nothing but the default baseline.
     """
 
-    def __init__(self, dataset: Dataset, lp: str) -> None:
+    def __init__(self, dataset: Dataset, lp: LanguagePair) -> None:
         self.lp, self.target = lp, target_of(dataset, lp)
-        self.where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        self.where = lp.of(dataset.name)
         rows = np.flatnonzero(source_language_pairs(dataset)[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
         row_systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
@@ -308,7 +309,7 @@ def _compare(
 
 
 def _comparison(
-    lp: str,
+    lp: LanguagePair,
     name: str,
     sources: int,
     names: list[str],
@@ -386,7 +387,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     compared = []
     for lp in dict.fromkeys(pairs[dataset.candidate_source]):
         first, second, outcome = comparisons(dataset, pairs == lp)
-        where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        where = lp.of(dataset.name)
         names, codes = np.unique(systems[np.concatenate([first, second])].astype(str), return_inverse=True)
         if all(re.fullmatch("candidate[0-9]+", name) for name in names):
             what = "the preferences name no systems: expected columns such as model_a and model_b, or chosen_system"
@@ -414,7 +415,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
         units = int(source.max()) + 1
         compared.append(_comparison(lp, PREFERENCES, units, names.tolist(), tests, 1.0, base, settings, details))
     signature = _signature(dataset, settings, baseline, ())
-    notes = [few_sources(each.sources, "" if each.lp == "?" else each.lp) for each in compared]
+    notes = [few_sources(each.sources, each.lp.known) for each in compared]
     metric = SystemsMetric(PREFERENCES, PREFERENCES, "davidson", True, False)
     return SystemsResult(
         dataset.name, signature, settings, (metric,), tuple(compared), notes=tuple(dict.fromkeys(filter(None, notes)))

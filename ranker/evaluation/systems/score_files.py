@@ -28,7 +28,7 @@ def write_score_files(
     files: dict[Path, str] = {}
     scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
     for pair in dataset.language_pairs:
-        places = [] if pair == "?" else [pair]
+        places = [pair] if pair.known else []
         stems = [stem(name, _references(dataset, pair, scorer)) for name, scorer in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:

@@ -196,7 +196,7 @@ class Consensus(FittedExtractor):
         crowds = {lp: learnt.majority(lp) for lp in enough if lp in learnt.language_pairs}
         consequence = "agree with each other, right or wrong: if they are versions of one, give only one"
         return [
-            f"{'' if lp == '?' else f'{lp}: '}{len(names)} of {size} systems are related ({', '.join(names[:2])}, ...) "
+            f"{f'{lp}: ' if lp.known else ''}{len(names)} of {size} systems are related ({', '.join(names[:2])}, ...) "
             f"and {consequence}"
             for lp, (names, size) in crowds.items()
             if 2 < len(names) < size < 2 * len(names)

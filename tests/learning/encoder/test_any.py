@@ -11,7 +11,7 @@ import pytest
 
 from bench.encoder_any import LANGUAGES, SPECIAL, Source, kept_pieces, make, weights
 from ranker import share
-from ranker.corpora.languages import target_language
+from ranker.corpora.languages import LanguagePair
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder.encoder import load
 from ranker.learning.encoder.files import MULTILINGUAL
@@ -72,7 +72,7 @@ def test_no_letter_of_a_language_it_was_made_for_is_unknown(included):
     encoder = load(MULTILINGUAL)
     assert included.english_options == ()
     assert set(encoder.files.languages) == set(LANGUAGES)
-    assert [target_language(f"en-{code}") for code in LANGUAGES] == LANGUAGES
+    assert [LanguagePair(f"en-{code}").target for code in LANGUAGES] == LANGUAGES
     letters = [
         *"aäčđęğħıłñøþžαωабвђіўаԱաაאبپچڈہअआকਕકଓகఅಅമසกກကកሀ가ひカ漢汉。،؟।«»“”„…–€",
         *map(chr, [*range(0x20, 0x7F), *range(0xC0, 0x100), *range(0x391, 0x3A2), *range(0x410, 0x450)]),

@@ -175,7 +175,7 @@ def _groups(pair: ContrastedSystems, lengths: FloatArray) -> list[tuple[Subject,
     ]
     if len(dataset.language_pairs) > 1:
         group = np.searchsorted(dataset.language_pairs, source_language_pairs(dataset).astype(str))
-        groups.append(("language pair", group.astype(np.int64), dataset.language_pairs))
+        groups.append(("language pair", group.astype(np.int64), [*dataset.language_pairs]))
     if dataset.sources["doc"].notna().all():
         document, names = documents(dataset)
         if len(names) > 1:
