@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import Corpora, KindOption, OutputForm, SeedOption, working
 from ranker.cli.output import emit, print_table, say, say_progress
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
 
 app = Commands("Train sentence encoders.")
 
@@ -45,6 +48,25 @@ def train(
         Literal["float32", "bfloat16"],
         typer.Option("--precision", help="Arithmetic; bfloat16 is faster where the processor or GPU has it."),
     ] = "float32",
+    balanced: Annotated[
+        bool,
+        typer.Option(
+            "--balanced",
+            help="Learn from each corpus by its own kind of judgement, and give every corpus, and within it every "
+            "language pair, the same weight.",
+        ),
+    ] = False,
+    against_source: Annotated[
+        bool,
+        typer.Option("--against-source", help="Learn to compare with the source too, for a multilingual encoder."),
+    ] = False,
+    freeze: Annotated[
+        bool, typer.Option("--freeze", help="Leave the vectors of sub-words before the first layer unchanged.")
+    ] = False,
+    keep: Annotated[
+        float,
+        typer.Option("--keep", help="Share of the weights before training in the mean that is written.", min=0, max=1),
+    ] = 0.0,
     seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
@@ -71,11 +93,26 @@ def train(
         tau = "" if check.tau is None else f", tau {check.tau:.3f}"
         say_progress(f"ranker: {check.sources:,} sources seen: loss {check.loss:.3f}{tau}")
 
-    settings = TrainingSettings(layer, epochs, rate, sources=sources, seed=seed, precision=precision)
-    dataset = corpora.read(kind=kind)
-    kept = Corpora(aside, corpora.lp).read(kind=kind) if aside else None
+    settings = TrainingSettings(
+        layer,
+        epochs,
+        rate,
+        sources=sources,
+        seed=seed,
+        precision=precision,
+        balanced=balanced,
+        against_source=against_source,
+        freeze=freeze,
+        keep=keep,
+    )
+
+    def read(options: Corpora) -> list[Dataset]:
+        return [each.read(kind=kind) for each in (options.each() if balanced else [options])]
+
+    data = read(corpora)
+    kept = read(Corpora(aside, corpora.lp)) if aside else []
     with working("training"):
-        checks = train_encoder(dataset, start, output, kind=kind, aside=kept, settings=settings, report=tell)
+        checks = train_encoder(data, start, output, kind=kind, aside=kept, settings=settings, report=tell)
     rows = [row(check) for check in checks]
 
     def show() -> None:

@@ -11,7 +11,8 @@ from tests.learning.encoder.test_training import start  # noqa: F401
 def test_training_prints_what_it_measured_and_the_encoder_ranks(command, start, tmp_path):  # noqa: F811
     output = tmp_path / "made"
     words = ["--data", "sample", "--kind", "fluency", "--layer", "1", "--stop-by", "sample", "-f", "csv"]
-    printed = command("encoder", "train", *words, "--from", start, "-o", str(output)).out
+    mixed = ["--balanced", "--against-source", "--freeze", "--keep", "0.5"]
+    printed = command("encoder", "train", *words, *mixed, "--from", start, "-o", str(output)).out
     assert printed.splitlines()[0] == "sources,loss,tau"
     assert printed.splitlines()[1].startswith("120,0.")
     data = json.dumps([{"source": "s", "references": ["a b"], "candidates": {"A": "c", "B": "a b"}}])

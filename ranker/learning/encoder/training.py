@@ -2,18 +2,21 @@
 
 The score is a learnt sum of what `semantic` computes: precision, recall and F of the words matched in one layer, and
 the cosine of the sentence vectors. The loss is the logistic one of Bradley and Terry (1952) on the difference of two
-scores, weighted by the judgements of the pair; its gradient changes all layers.
+scores, weighted by the judgements of the pair; its gradient changes all layers. Candidates are compared with a
+reference or, for two more scores that are learnt at the same time, with the source and with both.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
+import math
 import random
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +26,7 @@ import pandas as pd
 
 from ranker import progress
 from ranker.arrays import Float32Array, FloatArray, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
 from ranker.corpora.judgements import (
     PREFERENCES,
     PreferencePairs,
@@ -56,7 +59,9 @@ class TrainingSettings:
     """Settings of the training of an encoder.
 
     `batch` counts sub-words, `candidates` is the most that is taken of a source, and `sources` is about how many are
-    drawn, 0 for all.
+    drawn, 0 for all. `balanced` gives every corpus, and within it every language pair, the same weight;
+    `against_source` compares with the source too; `freeze` leaves the embedding of sub-words as it is; and `keep` is
+    the share of the weights before training in the mean that is written.
     """
 
     layer: int = 5
@@ -68,6 +73,10 @@ class TrainingSettings:
     sources: int = 0
     seed: int = 0
     precision: Precision = "float32"
+    balanced: bool = False
+    against_source: bool = False
+    freeze: bool = False
+    keep: float = 0.0
     check_every: int = 2000
     patience: int = 3
 
@@ -83,12 +92,20 @@ class Check:
 
 @dataclass(frozen=True)
 class Example:
-    """A source: sub-words of one reference and of the candidates, and the pairs of them with a human preference."""
+    """A source: sub-words of its texts, and the pairs of candidates with a human preference.
+
+    The texts are what candidates are compared with, a reference and perhaps the source itself, and the candidates.
+    """
 
     texts: list[list[int]]
     better: Int64Array
     worse: Int64Array
     weight: FloatArray
+
+    @property
+    def share(self) -> FloatArray:
+        """Weights of the pairs in the loss: a source with many pairs counts more, but not as many times more."""
+        return self.weight / math.sqrt(len(self.weight))
 
     @property
     def size(self) -> int:
@@ -115,7 +132,10 @@ def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
 
 
 def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSettings) -> list[Example]:
-    """Return the sources with ordered pairs, of which one reference and some candidates are drawn."""
+    """Return the sources with ordered pairs, of which one reference and some candidates are drawn.
+
+    If `balanced`, pairs of a source count by their margin, and sources by their number of pairs alone.
+    """
     kind = resolve_kind(dataset, kind)
     dataset = dataset.select_candidates(judged(dataset, kind))
     pairs, generator = _pairs(dataset, kind), random.Random(settings.seed)
@@ -135,7 +155,8 @@ def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSe
         place = {row: number for number, row in enumerate(kept)}
         chosen = [pair for pair in range(here.start, here.stop) if better[pair] in place and worse[pair] in place]
         reference = references[generator.randrange(offsets[source], offsets[source + 1])]
-        pieces = encoder.split([reference, *(texts[row] for row in kept)])
+        source_text = [dataset.sources["text"].iloc[source]] if settings.against_source else []
+        pieces = encoder.split([reference, *source_text, *(texts[row] for row in kept)])
         ids = [
             pieces.ids[pieces.offsets[text] : pieces.offsets[text + 1]][
                 pieces.word[pieces.offsets[text] : pieces.offsets[text + 1]] >= 0
@@ -144,12 +165,38 @@ def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSe
         ]
         if chosen and all(ids):
             first_side, second_side = ([place[int(side[pair])] for pair in chosen] for side in (better, worse))
-            result.append(Example(ids, np.array(first_side), np.array(second_side), weight[chosen]))
+            share = weight[chosen] / (weight[chosen].mean() if settings.balanced else 1.0)
+            result.append(Example(ids, np.array(first_side), np.array(second_side), share))
     if not result:
         raise DataError(
             "no source has a reference and two candidates that people ordered; nothing can be learnt", file=dataset.name
         )
     return result
+
+
+def mixture(
+    corpora: Sequence[Dataset], encoder: Encoder, kind: str, settings: TrainingSettings, number: int = 0
+) -> tuple[list[Example], UInt32Array]:
+    """Return what is learnt from corpora, about `number` sources that are drawn, 0 for all, and keys of the sources."""
+    result, keys = [], []
+    for corpus in corpora if settings.balanced else [concatenate(corpora)]:
+        own = resolve_kind(corpus, kind)
+        if number or settings.balanced:
+            several = np.bincount(corpus.candidate_source[judged(corpus, own)], minlength=len(corpus.sources)) > 1
+            corpus = corpus.select_sources(several & (np.diff(corpus.reference_offsets) > 0))
+        lp = source_language_pairs(corpus)
+        masks = [lp == each for each in np.unique(lp)] if settings.balanced else [np.ones(len(lp), dtype=bool)]
+        share = 1 / (len(masks) * (len(corpora) if settings.balanced else 1))
+        for mask in masks:
+            part = corpus.select_sources(mask)
+            part = draw(part, math.ceil(number * share), settings.seed) if number else part
+            items = examples(part, encoder, own, settings)
+            if settings.balanced:
+                factor = share / sum(float(item.share.sum()) for item in items)
+                items = [dataclasses.replace(item, weight=factor * item.weight) for item in items]
+            result += items
+            keys.append(short_keys(part))
+    return result, np.unique(np.concatenate(keys))
 
 
 def batches(items: Sequence[Example], size: int, generator: random.Random | None = None) -> list[list[Example]]:
@@ -191,16 +238,30 @@ class Trainer:
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
         self.model.train()
-        self.head = torch.nn.Parameter(torch.tensor(_START, device=self.device))
-        self.named = [*self.model.named_parameters(), (_HEAD, self.head)]
+        if settings.freeze:
+            self.model.get_input_embeddings().requires_grad_(False)
+        # a column for each score: of the reference, of the source, and of both, which begins as that of the reference
+        own, none = torch.tensor(_START, device=self.device), torch.zeros(len(_START), device=self.device)
+        blocks = [[own, none, own], [none, own, none]] if settings.against_source else [[own]]
+        start = torch.cat([torch.stack(row, dim=1) for row in blocks])
+        self.used = torch.ones_like(start)
+        if settings.against_source:
+            self.used[len(_START) :, 0] = self.used[: len(_START), 1] = 0.0
+        self.head = torch.nn.Parameter(start)
+        changing = [each for each in self.model.named_parameters() if each[1].requires_grad]
+        self.before = {name: value.detach().cpu().clone() for name, value in changing if settings.keep}
+        self.named = [*changing, (_HEAD, self.head)]
         groups = [
-            {"params": list(self.model.parameters()), "lr": settings.rate, "weight_decay": 0.01},
+            {"params": [value for _, value in changing], "lr": settings.rate, "weight_decay": 0.01},
             {"params": [self.head], "lr": settings.head_rate, "weight_decay": 0.0},
         ]
         self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
 
     def columns(self, batch: Sequence[Example]) -> Any:
-        """Return precision, recall, F and cosine of every candidate of a batch, shape (candidates, 4)."""
+        """Return precision, recall, F and cosine of every candidate of a batch, shape (candidates, 4).
+
+        With the source, four columns of the comparison with it follow.
+        """
         import torch
         from torch.nn import functional
 
@@ -215,16 +276,32 @@ class Trainer:
             output = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True)
         vectors = functional.normalize(output.hidden_states[self.settings.layer].float(), dim=-1)
         sentence = functional.normalize((output.last_hidden_state.float() * mask[:, :, None]).sum(1), dim=-1)
-        first = offsets_of(np.array([len(item.texts) for item in batch]))
-        reference = torch.tensor(np.repeat(first[:-1], np.diff(first) - 1), device=self.device)
-        candidate = torch.tensor(np.setdiff1d(np.arange(first[-1]), first[:-1]), device=self.device)
-        cosines = torch.bmm(vectors[candidate], vectors[reference].transpose(1, 2))
-        left, right = word[candidate], word[reference]
-        cosines = cosines.masked_fill(~(left[:, :, None] & right[:, None, :]), -2.0)
-        precision = (cosines.amax(2) * left).sum(1) / left.sum(1)
-        recall = (cosines.amax(1) * right).sum(1) / right.sum(1)
-        f = 2 * precision * recall / (precision + recall)
-        return torch.stack([precision, recall, f, (sentence[candidate] * sentence[reference]).sum(1)], dim=1)
+        first, compared = offsets_of(np.array([len(item.texts) for item in batch])), self._compared
+        rows = [np.arange(start + compared, stop) for start, stop in itertools.pairwise(first.tolist())]
+        candidate, columns = torch.tensor(np.concatenate(rows), device=self.device), []
+        for at in range(compared):
+            text = torch.tensor(np.repeat(first[:-1] + at, np.diff(first) - compared), device=self.device)
+            cosines = torch.bmm(vectors[candidate], vectors[text].transpose(1, 2))
+            left, right = word[candidate], word[text]
+            cosines = cosines.masked_fill(~(left[:, :, None] & right[:, None, :]), -2.0)
+            precision = (cosines.amax(2) * left).sum(1) / left.sum(1)
+            recall = (cosines.amax(1) * right).sum(1) / right.sum(1)
+            f = 2 * precision * recall / (precision + recall)
+            columns += [precision, recall, f, (sentence[candidate] * sentence[text]).sum(1)]
+        return torch.stack(columns, dim=1)
+
+    @property
+    def _compared(self) -> int:
+        """Number of texts that candidates are compared with."""
+        return 1 + self.settings.against_source
+
+    def _scores(self, batch: Sequence[Example]) -> Iterator[tuple[Example, Any]]:
+        """Yield every source with the scores of its candidates, one column for each score."""
+        scores, start = self.columns(batch) @ (self.head * self.used), 0
+        for item in batch:
+            stop = start + len(item.texts) - self._compared
+            yield item, scores[start:stop]
+            start = stop
 
     def step(self, batch: Sequence[Example]) -> float:
         """Learn from a batch, and return the loss."""
@@ -234,36 +311,29 @@ class Trainer:
         rate = min(1.0, share / _WARM_UP) * max(_LEAST_RATE, 1 - share)
         for group, full in zip(self.optimizer.param_groups, (self.settings.rate, self.settings.head_rate), strict=True):
             group["lr"] = full * rate
-        scores, start = self.columns(batch) @ self.head, 0
         losses, total = [], 0.0
-        for item in batch:
-            own = scores[start : start + len(item.texts) - 1]
-            start += len(item.texts) - 1
-            # a source with many pairs counts more, but not as many times more
-            weight = item.weight / len(item.weight) ** 0.5
+        for item, own in self._scores(batch):
             margin = own[torch.from_numpy(item.better)] - own[torch.from_numpy(item.worse)]
-            weights = torch.tensor(weight, dtype=torch.float32, device=self.device)
-            losses.append((torch.nn.functional.softplus(-margin) * weights).sum())
-            total += float(weight.sum())
+            weights = torch.tensor(item.share, dtype=torch.float32, device=self.device)
+            losses.append((torch.nn.functional.softplus(-margin).mean(1) * weights).sum())
+            total += float(item.share.sum())
         loss = torch.stack(losses).sum() / total
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_([value for value in self.model.parameters() if value.requires_grad], 1.0)
         self.optimizer.step()
         self.done += 1
         return float(loss.detach())
 
     def tau(self, items: Sequence[Example]) -> float:
-        """Return Kendall's tau of the scores with the weighted pairs of sources."""
+        """Return Kendall's tau of the scores by the reference with the weighted pairs of sources."""
         import torch
 
         agreed = total = 0.0
         with torch.inference_mode():
             for batch in batches(items, 2 * self.settings.batch):
-                scores, start = (self.columns(batch) @ self.head).cpu().numpy(), 0
-                for item in batch:
-                    own = scores[start : start + len(item.texts) - 1]
-                    start += len(item.texts) - 1
+                for item, scores in self._scores(batch):
+                    own = scores[:, 0].cpu().numpy()
                     agreed += float(np.sign(own[item.better] - own[item.worse]) @ item.weight)
                     total += float(item.weight.sum())
         return agreed / total
@@ -271,6 +341,12 @@ class Trainer:
     def weights(self) -> dict[str, Any]:
         """Return copies of the learnt weights."""
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
+
+    def result(self, learnt: dict[str, Any]) -> dict[str, Float32Array]:
+        """Return all weights: the learnt ones in a mean with those before, and those that did not change."""
+        whole = dict(self.model.named_parameters()) | learnt
+        mean = {name: before.lerp(learnt[name], 1 - self.settings.keep) for name, before in self.before.items()}
+        return {name: each.detach().cpu().float().numpy() for name, each in (whole | mean).items()}
 
     def state(self) -> dict[str, Any]:
         """Return the weights and the state of the optimiser."""
@@ -298,12 +374,12 @@ class Trainer:
 
 
 def train(
-    dataset: Dataset,
+    corpora: Sequence[Dataset],
     start: str,
     folder: Path,
     *,
     kind: str = "auto",
-    aside: Dataset | None = None,
+    aside: Sequence[Dataset] = (),
     settings: TrainingSettings | None = None,
     minutes: float = 5.0,
     report: Callable[[Check], None] = lambda check: None,
@@ -319,15 +395,8 @@ def train(
         raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
     check_output(folder)
     encoder = load(start)
-    if settings.sources:
-        kind = resolve_kind(dataset, kind)
-        rows = judged(dataset, kind)
-        used = np.bincount(dataset.candidate_source[rows], minlength=len(dataset.sources)) > 1
-        dataset = draw(
-            dataset.select_sources(used & (np.diff(dataset.reference_offsets) > 0)), settings.sources, settings.seed
-        )
-    items = examples(dataset, encoder, kind, settings)
-    kept = examples(aside, encoder, kind, settings) if aside is not None else []
+    items, sources = mixture(corpora, encoder, kind, settings, settings.sources)
+    kept = mixture(aside, encoder, kind, settings)[0] if aside else []
     generator = random.Random(settings.seed)
     plan = [batch for _ in range(settings.epochs) for batch in batches(items, settings.batch, generator)]
     # weights and optimiser are new: another training in this process must not go on from these
@@ -361,7 +430,7 @@ def train(
             facts = {"done": trainer.done, "losses": losses, "checks": [dataclasses.asdict(each) for each in checks]}
             _write_state(folder / _STATE, digest, trainer.state(), best, facts)
             saved = time.monotonic()
-    _write(folder, encoder, settings, {name: each.float().numpy() for name, each in best.items()}, short_keys(dataset))
+    _write(folder, encoder, settings, trainer.result(best), sources)
     (folder / _STATE).unlink(missing_ok=True)
     return checks
 
@@ -423,7 +492,7 @@ def _write(
     config = json.loads((encoder.files.directory / "config.json").read_text(encoding="utf-8"))
     heads, epsilon = int(config["num_attention_heads"]), float(config.get("layer_norm_eps", 1e-12))
     raw = bert_graph(weights, encoder.layers, heads, epsilon)
-    named = dict(zip(("precision", "recall", "f", "cosine"), weights[_HEAD].tolist(), strict=True))
+    named = dict(zip(("precision", "recall", "f", "cosine"), weights[_HEAD][: len(_START), 0].tolist(), strict=True))
     config |= {"matched_layer": settings.layer, "learnt_weights": named}
     with replacing_together(folder) as made:
         (made / "model.onnx").write_bytes(raw)

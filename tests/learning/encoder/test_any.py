@@ -182,11 +182,11 @@ def test_the_script_reads_what_the_wheel_has_and_writes_the_same_encoder_each_ti
     np.testing.assert_array_equal(embedding[7, 32:48], wanted)
     assert four_bits(embedding) is not None
     for folder in ("one", "two"):
-        make(source, tmp_path / folder, 1, 2)
+        make(source, tmp_path / folder, 1, 2, onnx=True)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["config.json", "model.onnx", "tokenizer.json"]
     assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
-    assert "1 layers, 9 of 11 pieces" in capsys.readouterr().out
+    assert "1 layers, 9 of 11 pieces" in capsys.readouterr().err
     encoder = load(str(tmp_path / "one"))
     pieces = encoder.split(["ab abab", "x"])
     assert pieces.ids.tolist() == [0, 7, 7, 5, 6, 2, 0, 4, 3, 2]
