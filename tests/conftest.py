@@ -19,7 +19,7 @@ import pytest
 from ranker import Dataset, load_dataset
 from ranker.text.lexical.function_words import ENGLISH
 from tests.command_line import Command, Printed
-from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples
+from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples, spread
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 
@@ -47,11 +47,16 @@ SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless everything is to be tried."""
-    left_out = [] if THOROUGH else [item for item in items if item.get_closest_marker("thorough")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    """Leave out what takes long, and most of very many cases of one test, unless everything is to be tried."""
+    if THOROUGH:
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not item.get_closest_marker("thorough"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {item for group in cases.values() for item in spread(group)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,12 +14,26 @@ thorough = pytest.mark.thorough
 
 
 SLOW_TO_COMPILE = (
+    "ranker.extractors.edit.",
     "ranker.extractors.meteor.",
+    "ranker.extractors.ngram.",
+    "ranker.extractors.order.",
     "ranker.extractors.paraphrase.matching",
     "ranker.extractors.terp.",
     "ranker.learning.aligner.",
 )
 """Modules whose kernels take 3 to 20 s each to compile, and little as plain Python on what most tests have."""
+
+
+CASES = 16
+"""Most cases of one test that are tried if not everything is."""
+
+
+def spread(cases: list[Any]) -> list[Any]:
+    """Return `CASES` of more cases than that, from the first to the last at equal distances."""
+    if len(cases) <= CASES:
+        return cases
+    return [cases[place * (len(cases) - 1) // (CASES - 1)] for place in range(CASES)]
 
 
 def further(*case: object) -> Any:

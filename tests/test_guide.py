@@ -84,7 +84,14 @@ def test_a_command_prints_what_is_shown(page, command, output, tmp_path, monkeyp
         assert printed == output
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in (README, *STORIES) if page.is_file()])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[thorough] if page.stem > "04" and page != README else [])
+        for page in (README, *STORIES)
+        if page.is_file()
+    ],
+)
 def test_a_page_prints_what_it_shows(page, pages):
     assert pages.play(page) == page.read_text(encoding="utf-8"), "run: python docs/pages.py"
 

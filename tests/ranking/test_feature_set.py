@@ -127,6 +127,7 @@ def test_references_are_scored_as_candidates(few):
     np.testing.assert_array_equal(features.transform_references(dataset), features.transform(unmarked)[rows])
 
 
+@thorough
 def test_equal_tables_give_equal_scores_however_they_were_selected() -> None:
     """What learns from whatever is ranked learns from the data set that it is given, and from no other."""
     whole = load_dataset("sample")

@@ -25,7 +25,7 @@ from ranker.reports.pages import write_plots
 from ranker.reports.plots import Series, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
-from tests.effort import thorough
+from tests.effort import further, thorough
 from tests.reports.conftest import FINDINGS, page_of
 
 VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
@@ -62,7 +62,7 @@ class Page(HTMLParser):
         return [element for element in self.elements if element[0] in tags]
 
 
-@pytest.fixture(scope="module", params=FINDINGS)
+@pytest.fixture(scope="module", params=[further(name) if name != "contrasted" else name for name in FINDINGS])
 def written(request, pages):
     return pages(request.param)
 

@@ -45,6 +45,7 @@ def rows_of(text: str, section: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("percent", [True, False])
+@thorough
 def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percent):
     text, plots = systems_report(sample_systems, percent=True) if percent else report
     (sentence,) = sample_systems.result.conclusions
@@ -85,6 +86,7 @@ def report(sample_systems):
     return systems_report(sample_systems)
 
 
+@thorough
 def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, report, sample):
     data = unpacked(report[0])
     assert (data["parts"], data["title"], data["signed"]) == (["bleu", "ter"], "Scores by all metrics", False)

@@ -18,6 +18,7 @@ from ranker.apps.collect.web.pages import task_page
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.apps.collect.conftest import settings, small
 from tests.apps.collect.test_quality import judge_in_file
+from tests.effort import further
 
 OTHER = (
     None,
@@ -41,7 +42,7 @@ OTHER = (
 PARTS = (None, 7, -1, 1.5, True, "x", "a\0b", "\ud800", [], [7], ["a"], {}, {"a": 1})
 
 
-@pytest.fixture(scope="module", params=["ranking", "score"])
+@pytest.fixture(scope="module", params=["ranking", further("score")])
 def judged(request, tmp_path_factory):
     """A judged campaign with items of every role."""
     kind = request.param

@@ -39,6 +39,7 @@ def test_isozaki10(here, command):
     assert json.loads(Path("out.json").read_text(encoding="utf-8"))["tables"][0]["title"] == "what was judged"
 
 
+@thorough
 def test_cer10_prints_marks_and_writes_numbers(here, command):
     words = ["--data", "sample", "-F", "words,systems", "--runs", "1", "--restarts", "1", "--times"]
     printed = command("experiment", "cer10", *words, "-m", "BLEU:4", "-m", "TER", "--output", "out.json").out

@@ -147,6 +147,7 @@ formulas = st.builds("".join, st.tuples(st.sampled_from(["", "'", "''"]), st.sam
 @pytest.mark.parametrize("raw", ["0", "1"])
 @settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(st.tuples(formulas, formulas, formulas), min_size=1, max_size=4))
+@thorough
 def test_texts_like_formulas_survive_csv(
     tmp_path_factory: pytest.TempPathFactory, raw: str, rows: list[tuple[str, str, str]]
 ) -> None:

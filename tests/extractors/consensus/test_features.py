@@ -269,6 +269,7 @@ def test_variants_of_one_system_are_a_majority_among_few_systems_too():
 
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu[smoothing=add-one]"])
+@thorough
 def test_candidates_of_like_wording_share_a_vote(metric):
     texts = ["the cat sat on the mat", "the cat sat on the mats", "a cat was on the rug", "dogs bark", "a cat was here"]
     chrf, gain = make_metric("chrf"), make_metric(metric)

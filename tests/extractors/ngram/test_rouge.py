@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranker.extractors.registry import make
 from tests.datasets import dataset_of
-from tests.effort import examples
+from tests.effort import examples, thorough
 
 
 def test_gtm_rewards_long_runs():
@@ -50,6 +50,7 @@ def test_kernels_equal_plain_python(candidate, reference, distance):
     assert columns == pytest.approx(common / len(candidate) if candidate else 0)
 
 
+@thorough
 def test_the_largest_exponent_overflows_nothing():
     text = "a " * 2000
     assert make("gtm[exponent=50]")([text], [text]).corpus == pytest.approx(1)

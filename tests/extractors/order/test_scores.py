@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ranker import threads
 from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.order.scores import NAMES, permutation_scores
+from tests.effort import thorough
 
 Batch = tuple[Int64Array, Int64Array]
 RECURSIVE = ("pet", "pet_flat", "pet_viterbi", "pef")
@@ -161,6 +162,7 @@ def test_a_batch_is_its_items_one_by_one_whatever_the_type_and_threads(name):
         np.testing.assert_array_equal(permutation_scores(name, values, offsets), scores)
 
 
+@thorough
 def test_many_permutations_are_scored_in_threads_as_one_by_one():
     rng = np.random.default_rng(4)
     items = [rng.permutation(length).tolist() for length in rng.integers(0, 30, 5_000)]

@@ -14,6 +14,7 @@ import pytest
 
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.tree_scores import FOREST, make_tables
+from tests.effort import thorough
 
 # a tree is a value or (operator, children)
 Tree = Any
@@ -174,6 +175,7 @@ def test_mean_depth_weights_follow_the_recursion_over_splits(beta):
             assert result == pytest.approx(float(mean[k][leaf]), rel=1e-13)
 
 
+@thorough
 def test_long_permutations():
     length = 3000
     swaps = np.arange(length).reshape(-1, 2)[:, ::-1].ravel()
