@@ -53,6 +53,10 @@ def test_the_faulty_have_no_vote():
     # two are too few to be compared
     two = ranker.rank([record(SOURCE, *GOOD[:2], lp="de-en")])
     assert two["rank"].tolist() == [1, 1, 3]
+    # neither has a candidate that is a reference
+    own = {"system": "ref", "text": GOOD[2], "is_reference": True}
+    listed = [{"system": name, "text": text} for name, text in zip("ABC", [SOURCE, *GOOD[:2]], strict=True)]
+    assert ranker.rank([{**record(lp="de-en"), "candidates": [*listed, own]}])["rank"].tolist() == [1, 1, 1, 4]
 
 
 def test_what_learns_from_all_that_is_ranked_does_not_learn_from_the_sources_with_a_fault_alone():

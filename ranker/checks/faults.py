@@ -66,7 +66,8 @@ def without_votes(
         return values
     source = dataset.candidate_source
     affected = np.bincount(source[out], minlength=len(dataset.sources)) > 0
-    few = np.bincount(source[~out], minlength=len(dataset.sources)) < _FEWEST
+    voting = ~out & ~dataset.candidates["is_reference"].to_numpy(bool)
+    few = np.bincount(source[voting], minlength=len(dataset.sources)) < _FEWEST
     few &= np.diff(dataset.reference_offsets) == 0
     values = values.copy()
     values[~out & (affected & few)[source]] = 0.0
