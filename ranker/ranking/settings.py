@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from ranker.errors import OptionError
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
@@ -50,6 +50,9 @@ class Settings:
             raise OptionError(
                 f"features {self.features!r}: a ranker adapted from {self.base} has its features; remove this option"
             )
+        for name, value, choices in (("loss", self.loss, Loss), ("pairs", self.pairs, PairCounting)):
+            if value not in get_args(choices):
+                raise OptionError(f"{name}={value!r}: expected one of {', '.join(get_args(choices))}")
         if self.exclude_self and not self.references_as_candidates:
             raise OptionError(
                 "exclude_self=True: applies to references as candidates; set references_as_candidates too"

@@ -256,6 +256,14 @@ def test_C_out_of_range(C):
         Ranker("bleu", C=C)
 
 
+@pytest.mark.parametrize(
+    ("option", "known"), [("loss", "hinge, squared_hinge"), ("pairs", "judgements, aggregated, balanced")]
+)
+def test_choices_are_checked(option, known):
+    with pytest.raises(OptionError, match=f"^{option}='balance': expected one of {known}$"):
+        Ranker("bleu", **{option: "balance"})
+
+
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5])
 def test_seed_out_of_range(seed):
     with pytest.raises(OptionError, match="expected a whole number from 0 to 4294967295"):
