@@ -224,7 +224,8 @@ class Ranker:
     def calibrate(self, *judged_data: Candidates) -> Ranker:
         """Learn the probability of human preference by margin, from judgements of other sources.
 
-        Afterwards `rank` has the columns ``confidence`` and ``likely_tie``. Scores stay as they are.
+        Afterwards `rank` has the columns ``confidence`` and ``likely_tie``, if people ordered at least 100 pairs.
+        Scores stay as they are.
 
         Parameters
         ----------
@@ -241,7 +242,11 @@ class Ranker:
         ------
         DataError
             If there are no judgements, or nothing but sources of the training.
+        OptionError
+            Without `judged_data`.
         """
+        if not judged_data:
+            raise OptionError("nothing to calibrate on: expected judged data")
         parts = [self.judged_margins(candidate_rows(each).dataset) for each in judged_data]
         return self.with_confidence(
             [fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*parts, strict=True)]
@@ -254,8 +259,8 @@ class Ranker:
         """
         training = self._trained()
         known = among(dataset, self._sources)
-        if known.all():
-            raise DataError("the ranker was trained on all of its sources", file=dataset.name)
+        if known.any() and known.all():
+            raise DataError("the ranker was trained on all of its sources: calibrate it on others", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
         kind = resolve_kind(dataset, learnt=[training.kind])
         rows = judged(dataset, kind)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
 from ranker.ranking.confidence import JudgedPairs, fit_confidence, probability, tie_threshold
@@ -69,8 +69,12 @@ def test_a_calibrated_ranker_ranks_as_before_and_says_how_sure_it_is(learnt, sam
     learnt.save(tmp_path / "x.model")
     assert Ranker.load(tmp_path / "x.model").rank(sample).equals(after)
     assert Ranker.load(tmp_path / "x.model").digest == learnt.digest == plain.digest
-    with pytest.raises(DataError, match="was trained on all of its sources"):
+    with pytest.raises(DataError, match="was trained on all of its sources: calibrate it on others"):
         plain.calibrate(sample.select_sources(np.arange(120) < 60))
+    with pytest.raises(DataError, match="contains no human judgements"):
+        plain.calibrate(sample.select_sources(np.zeros(120, dtype=bool)))
+    with pytest.raises(OptionError, match="nothing to calibrate on: expected judged data"):
+        plain.calibrate()
 
 
 def test_reliability_is_what_counting_gives(learnt, sample):
