@@ -122,11 +122,10 @@ def train(
     >>> train("sample", Ranker("bleu", C=0.01)).to_frame()["name"].tolist()
     ['this model', 'chrf', 'full']
     """
-    ranker = Ranker(ranker) if isinstance(ranker, str) else ranker
+    ranker, rivals = Ranker(ranker) if isinstance(ranker, str) else ranker, scorers_by_name(compare)
     table = ranker.fit_table(drop_sole_references(candidate_rows(candidates).dataset))
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
-    rivals = scorers_by_name(compare)
     return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed))
 
 

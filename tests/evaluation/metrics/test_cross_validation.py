@@ -18,6 +18,7 @@ from ranker.evaluation.metrics.cross_validation import (
     cross_validate,
     fold_of_sources,
     held_out_scores,
+    train,
 )
 from ranker.evaluation.metrics.evaluation import evaluate
 from ranker.extractors.needs import Needs
@@ -142,6 +143,13 @@ def test_a_difference_that_may_be_chance_is_called_so():
     assert all(
         verdict.startswith("the new model is not significantly different from ") for verdict in validation.verdicts
     )
+
+
+def test_nothing_is_trained_if_what_to_compare_with_is_unknown(sample):
+    ranker = Ranker("bleu", C=0.003)
+    with pytest.raises(OptionError, match="unknown metric or feature 'bleuu'"):
+        train(sample, ranker, compare=["bleuu"])
+    assert ranker.training is None
 
 
 def test_few_sources_give_no_verdict():
