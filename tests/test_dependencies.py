@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -30,6 +31,14 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
         item.name: Version(bound.version) for item in declared for bound in item.specifier if bound.operator == ">="
     }
     assert oldest == lowest
+
+
+@pytest.mark.skipif(not (ROOT / "CONTRIBUTING.md").is_file(), reason="only in a checkout")
+def test_each_dependency_has_a_purpose():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    first_column = " ".join(re.findall(r"^\| (.*?) \| \d+ MB \|", text, re.MULTILINE))
+    assert {Requirement(line).name for line in project["dependencies"]} <= {*re.split(r"[ ,]+", first_column)}
 
 
 @thorough
