@@ -50,8 +50,8 @@ def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None
 
     Raises
     ------
-    ModelError
-        Saying what was expected.
+    ModelError, OptionError
+        Naming the broken promise: a wrong declaration or dependence, or columns that are no numbers of the right shape.
 
     Examples
     --------
