@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from pathlib import Path
@@ -161,9 +162,13 @@ def test_explain_says_what_was_ranked_last_for_a_fault(command, tmp_path, monkey
     assert [each.get("fault") for each in explained["candidates"]] == ["copy", None, None, None]
     pair = command("explain", "data.json", "--pair", "B", "A")
     assert f"  A: {SOURCE}\n  fault: copy\n" in pair.out
-    assert json.loads(command("explain", "data.json", "--pair", "B", "A", "-f", "json").out)["sources"][0][
-        "faults"
-    ] == [
-        None,
-        "copy",
-    ]
+    words = ("explain", "data.json", "--pair", "B", "A", "--format")
+    assert json.loads(command(*words, "json").out)["sources"][0]["faults"] == [None, "copy"]
+    first, *_ = csv.DictReader(command(*words, "csv").out.splitlines())
+    assert (first["first_fault"], first["second_fault"]) == ("", "copy")
+    of_python = ranker.explain("data.json")
+    assert dict(zip(of_python["system"], of_python["score"], strict=True)) == pytest.approx(scores)
+    assert of_python["fault"].tolist() == ["copy", *[None] * 6]
+    with_votes = ranker.explain("data.json", checks=False)
+    assert "fault" not in with_votes
+    assert with_votes["score"].tolist() == ranker.score("data.json")["score"].tolist()

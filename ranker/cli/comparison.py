@@ -16,8 +16,6 @@ from ranker.evaluation.choices import LEVELS, Level
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ranker.arrays import BoolArray
-    from ranker.corpora.dataset import Dataset
     from ranker.evaluation.metrics.result import Comparison, Scope, Statistic
     from ranker.ranking.scorers import Scorer
 
@@ -37,10 +35,9 @@ def compare(
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
     if not (metrics or models):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
-    from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics import run
-    from ranker.evaluation.metrics.candidates import CandidateScores
+    from ranker.evaluation.metrics.evaluation import scored_by
     from ranker.ranking.ranker_scorer import make_scorer
 
     scorers = _metrics(metrics)
@@ -49,25 +46,15 @@ def compare(
     members = [part for scorer in scorers.values() for part in scorer.members]
     datasets = [each.read(members) for each in inputs.each()]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
-    segments = [*levels] == ["segment"]
-    # the last of them is what documents and systems are scored by
-    scorers_used = {name: [scorer, *([] if segments else [scorer.for_systems()])] for name, scorer in scorers.items()}
-    signatures = {name: _signature(used[-1], datasets, levels) for name, used in scorers_used.items()}
     scored = []
     for dataset in datasets:
-        used = resolve_kind(dataset, kind, learnt=learnt)
-        rows = judged(dataset, used) if segments else None
         if direction := judgements_note(dataset, kind, learnt):
             print_note(direction)
-        notes = {name: _notes(name, each, dataset, rows) for name, each in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
-            candidate_scores = [
-                CandidateScores.of(
-                    scorer, dataset, rows=rows, name=name, signature=signatures[name], notes=notes[name], levels=levels
-                )
-                for name, scorer in scorers.items()
-            ]
-            scored.append((dataset if rows is None else dataset.select_candidates(rows), candidate_scores))
+            scored.append(scored_by(dataset, scorers, kind=kind, levels=levels))
+        for each in scored[-1][1]:
+            for note in each.notes:
+                print_note(f"{each.name}: {note}")
     with working("comparing"):
         comparison = run.compare(scored, kind=kind, levels=levels, learnt=learnt, **settings)
     statistic = _wins_statistic(comparison, wins)
@@ -93,23 +80,6 @@ def _named(models: list[Path]) -> dict[str, Path]:
     """Return models by the names of their files, or by their paths where names are the same."""
     names = [path.name for path in models]
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
-
-
-def _notes(name: str, scorers: list[Scorer], dataset: Dataset, rows: BoolArray | None) -> tuple[str, ...]:
-    notes = []
-    if trained := scorers[0].trained_on(dataset):
-        notes.append(trained)
-    for note in dict.fromkeys(filter(None, [scorer.note(dataset, rows) for scorer in scorers])):
-        notes.append(f"{dataset.name}: {note}")
-    for text in notes:
-        print_note(f"{name}: {text}")
-    return tuple(notes)
-
-
-def _signature(scorer: Scorer, datasets: list[Dataset], levels: Sequence[str]) -> str:
-    """Return the signature of a metric or ranker; where data sets make it differ, one for each."""
-    signatures = [scorer.signature(dataset) + scorer.sacrebleu(dataset, levels) for dataset in datasets]
-    return "; ".join(dict.fromkeys(signatures))
 
 
 def _wins_statistic(comparison: Comparison, wanted: str | None) -> str:

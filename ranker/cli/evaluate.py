@@ -118,7 +118,7 @@ def command(
         return
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.direction import judgements_note
-    from ranker.evaluation.metrics.evaluation import evaluate
+    from ranker.evaluation.metrics.evaluation import agreement
     from ranker.evaluation.reliability import Reliability
 
     of_model = Path(models[0]) if models else None
@@ -151,7 +151,7 @@ def command(
             if shards is None:
                 print_tied(scorer, outputs, own)
                 reliability = Reliability.of(scorer, dataset, rows, own, kind)
-            comparisons = {"": evaluate(outputs, own, kind=kind, resamples=resamples, seed=seed)}
+            comparisons = {"": agreement(outputs, own, kind=kind, resamples=resamples, seed=seed)}
     about = {
         "against": kind,
         "resamples": resamples,
@@ -195,15 +195,15 @@ def _with_references(
 ) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
-    from ranker.evaluation.metrics.evaluation import evaluate
+    from ranker.evaluation.metrics.evaluation import agreement
     from ranker.ranking.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
     scores, human = scorer.candidate_scores(added.whole, added.rows), human_scores(added.outputs, kind)
     merged = added.merge(scores, scorer.score_references(added.whole, exclude_self=exclude_self))
     return {
-        "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
-        "outputs and references": evaluate(
+        "outputs": agreement(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
+        "outputs and references": agreement(
             added.together, merged, kind=kind, human=added.human(human), resamples=resamples, seed=seed
         ),
     }

@@ -84,6 +84,7 @@ def command(
         notes = ranker.note(dataset), fault_note(dataset.select_sources(np.isin(range(len(dataset.sources)), chosen)))
         matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)
         wrong = faults(dataset).tolist()
+        any_wrong = any(wrong)
     for note in filter(None, notes):
         print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
@@ -113,7 +114,7 @@ def command(
             "seg_id": group.get("seg_id"),
             "system": candidate["system"],
             "score": candidate["score"],
-            **({"fault": candidate.get("fault")} if any(wrong) else {}),
+            **({"fault": candidate.get("fault")} if any_wrong else {}),
             **candidate["contributions"],
         }
         for group in groups
@@ -189,6 +190,11 @@ def _print_pairs(
     keys = ("lp", "doc", "seg_id", "first", "second", "first_score", "second_score", "difference")
     flat = [
         {key: group.get(key) for key in keys}
+        | (
+            dict(zip(("first_fault", "second_fault"), group.get("faults", (None, None)), strict=True))
+            if any(faulty)
+            else {}
+        )
         | {f"family.{name}": value for name, value in group["families"].items()}
         | group["features"]
         for group in groups

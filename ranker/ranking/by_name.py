@@ -96,7 +96,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
     return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
 
-def explain(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
+def explain(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
     """Contributions of the features to the scores of candidates, by an included ranker or a model file.
 
     Parameters
@@ -104,6 +104,7 @@ def explain(candidates: Candidates, *, model: str | Path | None = None) -> pd.Da
     candidates : Dataset, DataFrame, list of dict, str or Path
         As of `Ranker.score`.
     model : str or Path, optional
+    checks : bool, default True
         As of `rank`.
 
     Returns
@@ -126,4 +127,4 @@ def explain(candidates: Candidates, *, model: str | Path | None = None) -> pd.Da
     """
     rows = candidate_rows(candidates)
     chosen = default_model(rows.dataset) if model is None else model
-    return rows.frame_by_row(Ranker.load(chosen).explain(rows.dataset))
+    return rows.frame_by_row(Ranker.load(chosen).explain(rows.dataset, checks=checks))

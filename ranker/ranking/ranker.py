@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import html
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -355,7 +355,7 @@ class Ranker:
         """
         rows = self._read(candidates)
         ranked = ~only_references(rows.dataset)
-        scores = self._rank_scores(rows.dataset) if checks else self.candidate_scores(rows.dataset)
+        scores = self._checked(rows.dataset, self.candidate_scores, checks=checks)
         wrong = faults(rows.dataset)[ranked] if checks else None
         ranking = rank_by(rows.dataset.select_candidates(ranked), scores[ranked], wrong)
         ranking = ranking.assign(**self.certainty(rows.dataset, ranking["source"], ranking["margin"]))
@@ -364,25 +364,35 @@ class Ranker:
         figures = ranking.columns.drop(["source", "candidate", "system"])
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
-    def _rank_scores(self, dataset: Dataset) -> FloatArray:
-        """Scores in which faulty outputs have no vote; log the faults."""
+    def _checked(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray], *, checks: bool) -> FloatArray:
+        """Values of candidates; with checks, faulty outputs have no vote in them, and the faults are logged."""
+        if not checks:
+            return compute(dataset)
         if note := fault_note(dataset):
             _LOG.warning("ranker: note: %s; rank them by score with checks=False", note)
-        return without_votes(dataset, self.feature_set.extractors, self.candidate_scores)
+        return without_votes(dataset, self.feature_set.extractors, compute)
 
-    def explain(self, candidates: Candidates) -> pd.DataFrame:
-        """Contributions of the features to the scores, which are exactly their sums.
+    def explain(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
+        """Contributions of the features to the scores by which `rank` ranks, which are exactly their sums.
 
         Candidates and errors are those of `score`.
+
+        Parameters
+        ----------
+        candidates : Dataset, DataFrame, list of dict, str or Path
+        checks : bool, default True
+            As of `rank`.
 
         Returns
         -------
         DataFrame
-            The columns of `score`, then one for every feature, in the unit of the score.
+            The columns of `score`, ``fault`` where `rank` has it, then one for every feature, in the unit of the score.
         """
         rows = self._read(candidates)
-        parts = self.contributions(rows.dataset)
+        parts = self._checked(rows.dataset, self.contributions, checks=checks)
         frame = labelled(rows.dataset).assign(score=parts.sum(axis=1))
+        if checks and (wrong := faults(rows.dataset)).any():
+            frame["fault"] = pd.Series([fault or None for fault in wrong], frame.index, dtype=object)
         features = pd.DataFrame(parts, columns=[*self.feature_set.columns])
         return rows.frame_by_row(pd.concat([frame, features], axis=1))
 

@@ -22,7 +22,7 @@ from ranker.corpora.judgements import (
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.explanations.pairs import explain_pair
-from ranker.evaluation.metrics.evaluation import evaluate, main_scope, named_scopes
+from ranker.evaluation.metrics.evaluation import agreement, main_scope, named_scopes
 from ranker.evaluation.metrics.result import Cell, Comparison, Scope
 from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
@@ -76,7 +76,7 @@ class Agreement:
             pairs = ordered_pairs(merge_ties(human, dataset.candidate_offsets), dataset.candidate_offsets)
         return cls(
             kind,
-            evaluate(dataset, scores, kind=kind, resamples=resamples, seed=seed),
+            agreement(dataset, scores, kind=kind, resamples=resamples, seed=seed),
             source_spearman(dataset, scores, human),
             np.bincount(dataset.candidate_source[pairs.better], minlength=len(dataset.sources)),
         )

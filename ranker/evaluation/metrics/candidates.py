@@ -38,15 +38,17 @@ class CandidateScores:
         *,
         rows: BoolArray | None = None,
         name: str | None = None,
-        signature: str = "",
-        notes: tuple[str, ...] = (),
         levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
         """Score the candidates of a data set, or the candidates in the mask `rows`, for `levels`.
 
-        They are under the name of the scorer, unless it is given another.
+        They are under the name of the scorer, unless it is given another. The signature is that of the scorer that
+        documents and systems are scored by.
         """
         of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
+        used = dict.fromkeys([scorer, of_systems])
+        notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset, rows))]
+        trained = scorer.trained_on(dataset)
         statistics = scorer.statistics(dataset, rows)
         scores = scorer.scores_of(dataset, statistics, rows)
         return cls(
@@ -56,8 +58,8 @@ class CandidateScores:
             (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
             None if of_systems is scorer else of_systems.candidate_scores(dataset, rows),
             scorer.kind,
-            signature,
-            notes,
+            of_systems.signature(dataset) + of_systems.sacrebleu(dataset, levels),
+            (*([trained] if trained else []), *dict.fromkeys(notes)),
         )
 
     def standardise(self) -> CandidateScores:

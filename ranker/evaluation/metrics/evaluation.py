@@ -12,20 +12,23 @@ import pandas as pd
 
 from ranker.arrays import FloatArray
 from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, candidate_rows
-from ranker.corpora.judgements import AUTO
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, judged, resolve_kind
 from ranker.corpora.own_references import only_references
-from ranker.errors import DataError, counted
+from ranker.errors import DataError, counted, note_logger
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
+from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison, Scope
 from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
-from ranker.evaluation.metrics.statistics import DEFAULT, TAUS
+from ranker.evaluation.metrics.statistics import TAUS
 from ranker.evaluation.systems.run import scorers_by_name
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import scorer_of
 from ranker.ranking.scorers import Scorer
 
+_LOG = note_logger(__name__)
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
 KENDALL = {"b": "segment.kendall-b", "c": "segment.kendall-c"}
@@ -47,7 +50,7 @@ def evaluate(
     *,
     kind: str = AUTO,
     human: FloatArray | None = None,
-    levels: Sequence[Level] = LEVELS,
+    levels: Sequence[Level] | None = None,
     resamples: int = 1000,
     test: Test = "bootstrap",
     correction: Correction = "westfall-young",
@@ -68,8 +71,9 @@ def evaluate(
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
         Human scores, of a frame one per row; by default those of `kind`.
-    levels : sequence of {"segment", "document", "system"}
-        Levels at which several are compared.
+    levels : sequence of {"segment", "document", "system"}, optional
+        Levels at which scorers are compared, by default all of several. One scorer is evaluated for segments, and
+        compared as several are if levels are given.
     resamples : int, default 1000
         Bootstrap samples of sources, for 95% intervals; 0 gives none.
     test : {"bootstrap", "randomisation", "perm-both", "williams"}
@@ -82,12 +86,14 @@ def evaluate(
     -------
     Comparison
         Of one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
-        pairs of the mean rho of their sources. Of several, with the statistics of ``ranker evaluate -m A,B``.
+        pairs of the mean rho of their sources. Of several, with the statistics of ``ranker evaluate -m A,B``, the
+        signatures and the notes, which are logged too.
 
     Raises
     ------
     DataError
-        If nothing was judged so, a judged candidate has no score, or the scores are not one number per candidate.
+        If nothing was judged so, a judged candidate has no score, the scores are not one number per candidate, or
+        the ratings seem to be read in the wrong direction and `kind` does not state it.
 
     Examples
     --------
@@ -105,44 +111,104 @@ def evaluate(
     several = scores if isinstance(scores, Mapping) else None
     if isinstance(scores, list | tuple) and scores and all(isinstance(each, _AnyScorer) for each in scores):
         several = scorers_by_name(scores)
+    elif several is None and levels is not None:
+        several = scorers_by_name([scores]) if isinstance(scores, _AnyScorer) else {"scores": scores}
     # nothing scores a candidate that is the only reference of its source
     alone = only_references(rows.dataset)
-    learnt: list[str] = []
     dataset = rows.dataset.select_candidates(~alone) if alone.any() else rows.dataset
-    if several is not None:
-        scored = ~alone
-        compared = []
-        for name, each in several.items():
-            if not isinstance(each, _AnyScorer):
-                compared.append(CandidateScores(name, _in_order(each, rows, name)[scored]))
-                continue
-            scorer = scorer_of(each)
-            learnt += scorer.learnt
-            used = scorer if [*levels] == ["segment"] else scorer.for_systems()
-            signature = used.signature(dataset) + used.sacrebleu(dataset, levels)
-            compared.append(CandidateScores.of(scorer, dataset, name=name, signature=signature, levels=levels))
-    else:
-        if isinstance(scores, _AnyScorer):
-            scorer = scorer_of(scores)
-            name, values = scorer.name, np.full(len(rows.dataset), np.nan)
-            values[~alone] = scorer.candidate_scores(dataset)
+    if several is None:
+        scorer = scorer_of(scores) if isinstance(scores, _AnyScorer) else None
+        if scorer is None:
+            values = _in_order(scores, rows, "scores")
         else:
-            name, values = "scores", _in_order(scores, rows, "scores")
+            values = np.full(len(rows.dataset), np.nan)
+            values[~alone] = scorer.candidate_scores(dataset)
+        if human is None:
+            _check_direction(dataset, kind, scorer.learnt if scorer else ())
         scored = ~(alone & np.isnan(values))
-        dataset = rows.dataset if scored.all() else rows.dataset.select_candidates(scored)
-        compared = [CandidateScores(name, values[scored])]
+        return agreement(
+            rows.dataset if scored.all() else rows.dataset.select_candidates(scored),
+            values[scored],
+            name=scorer.name if scorer else "scores",
+            kind=kind,
+            human=None if human is None else _in_order(human, rows, "human")[scored],
+            resamples=resamples,
+            seed=seed,
+            learnt=scorer.learnt if scorer else (),
+        )
+    compared = {
+        name: scorer_of(each) if isinstance(each, _AnyScorer) else _in_order(each, rows, name)[~alone]
+        for name, each in several.items()
+    }
+    learnt = _learnt(compared)
+    if human is None:
+        _check_direction(dataset, kind, learnt)
+    levels = LEVELS if levels is None else levels
+    data = scored_by(dataset, compared, kind=None if human is not None else kind, levels=levels)
+    for each in data[1]:
+        for note in each.notes:
+            _LOG.warning("ranker: note: %s: %s", each.name, note)
     return compare(
-        [(dataset, compared)],
+        [data],
         kind=kind,
-        levels=("segment",) if several is None else levels,
+        levels=levels,
         resamples=resamples,
         seed=seed,
         test=test,
         correction=correction,
         learnt=learnt,
-        statistics=EVALUATED if several is None else DEFAULT,
-        human=[None if human is None else _in_order(human, rows, "human")[scored]],
+        human=[None if human is None else _in_order(human, rows, "human")[~alone]],
     )
+
+
+def agreement(
+    dataset: Dataset,
+    scores: FloatArray,
+    *,
+    kind: str,
+    name: str = "scores",
+    human: FloatArray | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    learnt: Sequence[str] = (),
+) -> Comparison:
+    """Agreement of one score per candidate with people for segments, with the statistics `EVALUATED`."""
+    return compare(
+        [(dataset, [CandidateScores(name, scores)])],
+        kind=kind,
+        levels=("segment",),
+        resamples=resamples,
+        seed=seed,
+        learnt=learnt,
+        statistics=EVALUATED,
+        human=[human],
+    )
+
+
+def scored_by(
+    dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
+) -> tuple[Dataset, list[CandidateScores]]:
+    """Score candidates for a comparison: for segments alone those with a judgement of `kind`, else all."""
+    rows = None
+    if [*levels] == ["segment"] and kind is not None:
+        rows = judged(dataset, resolve_kind(dataset, kind, learnt=_learnt(scorers)))
+    scored = [
+        CandidateScores.of(each, dataset, rows=rows, name=name, levels=levels)
+        if isinstance(each, Scorer)
+        else CandidateScores(name, each if rows is None else each[rows])
+        for name, each in scorers.items()
+    ]
+    return (dataset if rows is None else dataset.select_candidates(rows)), scored
+
+
+def _learnt(scorers: Mapping[str, Any]) -> list[str]:
+    return [kind for scorer in scorers.values() if isinstance(scorer, Scorer) for kind in scorer.learnt]
+
+
+def _check_direction(dataset: Dataset, kind: str, learnt: Sequence[str]) -> None:
+    """Log a note on judgements that are opposed to chrF, or refuse them."""
+    if note := judgements_note(dataset, kind, learnt):
+        _LOG.warning("ranker: note: %s", note)
 
 
 def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:

@@ -80,7 +80,7 @@ def compare(
 ) -> Comparison:
     """Compare metrics with people and with each other."""
     _check(data)
-    metrics = tuple(ComparedMetric(metric.name, metric.type, metric.signature, metric.notes) for metric in data[0][1])
+    metrics = tuple(_about([scored[place] for _, scored in data]) for place in range(len(data[0][1])))
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_ScopeValues] = []
     for number, (dataset, scored) in enumerate(data):
@@ -347,6 +347,15 @@ def _cells(
             )
         )
     return cells
+
+
+def _about(scored: Sequence[CandidateScores]) -> ComparedMetric:
+    """Return a metric with its notes on all data sets, and its signatures where data sets make them differ."""
+    first = scored[0]
+    notes = dict.fromkeys(note for each in scored for note in each.notes)
+    return ComparedMetric(
+        first.name, first.type, "; ".join(dict.fromkeys(each.signature for each in scored)), (*notes,)
+    )
 
 
 def _signature(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -348,3 +349,27 @@ def test_several_scorers_are_compared_in_python_as_on_the_command_line(command):
     assert {statistic.level for statistic in mixed.statistics} == {"segment"}
     of_chrf = evaluate(data, "chrf", resamples=0).estimate("segment.spearman")
     assert mixed.estimate("segment.spearman", metric="chrf").value == of_chrf.value
+
+
+def test_python_refuses_and_notes_what_the_command_does(caplog, sample):
+    upside_down = sample.to_frame()
+    upside_down["adequacy"] = -upside_down["adequacy"]
+    with pytest.raises(DataError, match="so the direction is in doubt; state it: --kind adequacy:lower or"):
+        evaluate(upside_down, "chrf", kind="adequacy", resamples=0)
+    caplog.clear()
+    stated = evaluate(upside_down, ["chrf", "ter"], kind="adequacy:higher", levels=["segment"], resamples=0)
+    assert "people prefer candidates with lower chrF" in caplog.text
+    assert stated.metrics[0].signature.startswith("chrf[")
+    one = evaluate(sample, "chrf", kind="adequacy", levels=["system"], resamples=0)
+    assert {statistic.level for statistic in one.statistics} == {"system"}
+
+
+def test_notes_and_signatures_of_all_data_sets_are_kept():
+    human = np.arange(12.0).reshape(4, 3)
+    data = [
+        (replace(graded(human), name=note), [CandidateScores("m", human.ravel(), signature="m", notes=(note,))])
+        for note in "ab"
+    ]
+    (metric,) = compare(data, resamples=0).metrics
+    assert metric.notes == ("a", "b")
+    assert metric.signature == "m"
