@@ -18,7 +18,7 @@ import pytest
 
 from ranker import Dataset, load_dataset
 from ranker.text.lexical.function_words import ENGLISH
-from tests.command_line import Command, Printed
+from tests.command_line import Command, Printed, check_named_options
 from tests.effort import SLOW_TO_COMPILE, THOROUGH, examples, spread
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
@@ -186,6 +186,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
             run(list(words))
         printed = Printed(*capsys.readouterr())
         assert exit_info.value.code == code, printed.err
+        check_named_options(words, printed.err)
         return printed
 
     return call

@@ -26,7 +26,7 @@ Tokens = Literal["13a", "none"]
 
 AlignInput = Annotated[
     Input,
-    OmitFields(["given", "references", "no_references", "translations", "systems", "severity_weights"]),
+    OmitFields(["given", "references", "no_references", "translations", "systems"]),
 ]
 TargetOption = Annotated[
     list[Path] | None, Option("--target", "-t", help="Translations of the source sentences, one per line.")

@@ -14,7 +14,7 @@ _SHOWN = 74
 
 
 def command(
-    inputs: Annotated[Input, OmitFields(["given", "severity_weights"])],
+    inputs: Annotated[Input, OmitFields(["given"])],
     examples: Annotated[int, Option(help="Examples per check.", min=0)] = 1,
     form: OutputForm = "table",
 ) -> None:

@@ -24,7 +24,7 @@ DaysOption = Annotated[float, Option("--days", help="Number of days for which li
 
 @app.command("new", secret=True)
 def new_command(
-    inputs: Annotated[Input, OmitFields(["given", "no_references", "severity_weights"])],
+    inputs: Annotated[Input, OmitFields(["given", "no_references"])],
     campaign: Annotated[Path, Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     kind: Annotated[KindName, Option(help="Type of judgement task.")] = "ranking",
     judges: Annotated[

@@ -3,7 +3,8 @@
 A parameter that is a record, such as `Input`, becomes one option per field. The
 choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
 Options that all commands have, such as ``--quiet``, may be given before the command or after it.
-Data may be given without ``--data``, unless the command has other arguments.
+Data may be given without ``--data``, unless the command has other arguments. Of records, ``--severity-weights`` is an
+option of commands with ``--kind``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -24,12 +26,12 @@ from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from ranker.cli.options import OUTPUT, JobsOption, LongSignaturesOption, QuietOption, listed_paths
+from ranker.cli.options import OUTPUT, JobsOption, KindOption, LongSignaturesOption, QuietOption, listed_paths
 from ranker.cli.output import print_note
 from ranker.errors import OptionError
 
 _FORM, _JSON, _OUTPUT = "form", "as_json", "output"
-_DATA, _DATA_ARGUMENT = "data", "named_data"
+_DATA, _DATA_ARGUMENT, _WEIGHTS = "data", "named_data", "severity_weights"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 _OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
 """Extensions of formats that no result is written in, and that a table for people is not."""
@@ -154,10 +156,11 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
     signature = inspect.signature(function, eval_str=True)
     parameters: dict[str, inspect.Parameter] = {}
     records: dict[str, tuple[Any, dict[str, inspect.Parameter]]] = {}
+    judged = any(parameter.annotation == KindOption for parameter in signature.parameters.values())
     for name, parameter in signature.parameters.items():
         record, *without = get_args(parameter.annotation) or (parameter.annotation,)
         if is_dataclass(record):
-            records[name] = record, _fields(record, *without)
+            records[name] = record, _fields(record, {*itertools.chain(*without), *([] if judged else [_WEIGHTS])})
             parameters |= records[name][1]
         else:
             # with keywords alone their order is free
@@ -199,7 +202,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
     return command
 
 
-def _fields(record: Any, without: Container[str] = ()) -> dict[str, inspect.Parameter]:
+def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter]:
     """Return the fields of a record as options; one that is not given keeps the default of the field."""
     hints = get_type_hints(record, include_extras=True)
     return {

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormat, LpOption, OutputForm, SeverityWeightsOption, TextInput, working
+from ranker.cli.options import (
+    DocumentFormat,
+    LpOption,
+    OutputForm,
+    SeverityWeightsOption,
+    SystemsOption,
+    TextInput,
+    listed_names,
+    working,
+)
 from ranker.cli.output import emit, say
 from ranker.errors import OptionError, counted
 
@@ -276,6 +285,7 @@ def convert(
     data: NameOrPath,
     target: Target,
     lp: LpOption = None,
+    systems: SystemsOption = None,
     judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
     severity_weights: SeverityWeightsOption = None,
     form: OutputForm = "table",
@@ -292,7 +302,8 @@ def convert(
     from ranker.corpora.formats.writing import write_dataset
 
     with working("converting"):
-        dataset = catalogue.load(data, severity_weights=weights_of(severity_weights or []))
+        weights = weights_of(severity_weights or [])
+        dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)
         from ranker.corpora.selection import of_language_pairs
 
         dataset = of_language_pairs(dataset, lp or [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from ranker.cli.options import ModelOption, OutputForm, UnjudgedInput, working
+from ranker.cli.options import Input, ModelOption, OutputForm, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, source_title
 from ranker.cli.scorer import files_for, suited_model
 from ranker.errors import OptionError, counted
@@ -25,7 +25,7 @@ By = Literal["family", "extractor"]
 
 
 def command(
-    inputs: UnjudgedInput,
+    inputs: Input,
     model: ModelOption = None,
     pair: Annotated[
         tuple[str, str] | None,
@@ -79,7 +79,7 @@ def command(
     chosen = sources_of(dataset, seg_id)
     if not len(chosen):
         raise OptionError(f"--seg-id {seg_id}: no source of {dataset.name} has this seg_id")
-    ranker = ranker or Ranker.load(suited_model(dataset))
+    ranker = ranker or Ranker.load(suited_model(dataset, metrics=False))
     with working("explaining"):
         notes = ranker.note(dataset), fault_note(dataset.select_sources(np.isin(range(len(dataset.sources)), chosen)))
         matrix = without_votes(dataset, ranker.feature_set.extractors, ranker.contributions)

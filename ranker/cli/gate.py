@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -9,16 +10,22 @@ from typer import Option
 from ranker.cli.options import OutputForm, PercentOption, TextInput
 from ranker.cli.output import emit, estimate_columns, print_note, print_table, say, say_signatures, show
 from ranker.cli.pages import HtmlOption, show_page
+from ranker.cli.scorer import MetricOption, single
 from ranker.cli.system_options import SystemOptions, check_percent, figures, titled
-from ranker.errors import joined
+from ranker.errors import OptionError, joined
 
 if TYPE_CHECKING:
     from ranker.evaluation.systems.result import SystemsResult
 
 
+@dataclass(frozen=True)
+class _GateOptions(SystemOptions):
+    metric: MetricOption = None
+
+
 def command(
     inputs: TextInput,
-    options: SystemOptions,
+    options: _GateOptions,
     max_drop: Annotated[float, Option(help="Largest significant drop that passes, in the units shown.", min=0)] = 0.0,
     percent: PercentOption = False,
     form: OutputForm = "table",
@@ -32,6 +39,8 @@ def command(
     Example: ranker gate sample --metric chrf --baseline sys2
     """
     check_percent(percent, form, html)
+    if single(options.metric) and options.model:
+        raise OptionError("give either --metric or --model")
     result, _ = options.compare(inputs, html=html, percent=percent, gate=True)
     scale = result.metrics[0].scale(percent=percent)
     rows = _rows(result, max_drop / scale)

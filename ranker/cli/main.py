@@ -153,9 +153,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             raise SystemExit(0) from None
-        _fail(
-            f"{_sentence(usage_message(error))} See: {where} --help" if isinstance(error, _UsageError) else str(error)
-        )
+        _fail(usage_message(error, where) if isinstance(error, _UsageError) else str(error))
     except MissingError as error:
         # says in a few lines how to get what is missing
         _fail(*str(error).split("\n"))
@@ -201,10 +199,6 @@ def _command_path(words: Sequence[str]) -> str:
                 break
             path = f"{path} {word}"
     return path
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _fail_of_plug_in(error: Exception) -> None:

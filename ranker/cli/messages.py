@@ -21,22 +21,28 @@ _WORDS = (
     (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
 )
 _MOVED = (
-    (r"ranker: No such command 'compare'", "'compare' is now ranker evaluate, which takes several metrics and models."),
-    (r"ranker systems: No such option: --(plan|difference)\b", "planning a test set is now ranker plan."),
+    (
+        r"ranker: No such command 'compare'",
+        "'compare' is now ranker evaluate, which takes several metrics and models. See: ranker evaluate --help",
+    ),
+    (
+        r"ranker systems: No such option: --(plan|difference)\b",
+        "planning a test set is now ranker plan. See: ranker plan --help",
+    ),
     (
         r"ranker systems: No such option: --(fail-if-worse|max-drop)\b",
-        "the gate is now ranker gate.",
+        "the gate is now ranker gate. See: ranker gate --help",
     ),
     (
         r"ranker (align )?train: No such option: (-M|--model)\b",
-        "--model names a model to read; give the file to write with -o.",
+        r"the model is written to the file that -o names. See: ranker \1train --help",
     ),
     (
         r".*: No such option: --severity-weights\b",
-        "write the data with these weights first: ranker data convert FILE NEW --severity-weights critical=10.",
+        "write the data with these weights first: ranker data convert FILE NEW --severity-weights critical=10",
     ),
 )
-"""Purpose of other commands, or of another option."""
+"""Messages for commands and options that were moved."""
 
 
 def _with_suggestion(message: str) -> str:
@@ -50,13 +56,13 @@ def _with_suggestion(message: str) -> str:
     return f"{match[1]}{match[2]} is not one of {match[3]}{hint}."
 
 
-def usage_message(error: Any) -> str:
-    """Return the message of a usage error of typer."""
+def usage_message(error: Any, command: str) -> str:
+    """Return the message of a usage error of typer, and whose help explains more."""
     text: str = error.format_message()
     path = error.ctx.command_path if error.ctx else ""
     for pattern, now in _MOVED:
-        if re.match(pattern, f"{path}: {text}"):
-            return now
+        if moved := re.match(pattern, f"{path}: {text}"):
+            return moved.expand(now)
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)
     errors = getattr(error.__cause__ or error.__context__, "errors", None)
@@ -65,5 +71,5 @@ def usage_message(error: Any) -> str:
     text = _with_suggestion(text)
     options = {param.name for param in error.ctx.command.params} if error.ctx else set()
     if getattr(getattr(error, "param", None), "name", "") == "form" and "features" in options:
-        return f"{text} To choose features, use --features or -F."
-    return text
+        text = f"{text} To choose features, use --features or -F."
+    return f"{text}{'' if text.endswith(('.', '?', '!')) else '.'} See: {command} --help"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import Corpora, EachOption, OmitFields, OutputForm, working
+from ranker.cli.options import Corpora, EachOption, OutputForm, working
 from ranker.cli.output import emit, print_note
 from ranker.errors import OptionError, counted
 
@@ -20,7 +20,7 @@ app = Commands("Create, merge and check n-best lists.")
 
 @app.command("from-dataset")
 def from_dataset_command(
-    corpora: Annotated[Corpora, OmitFields(["severity_weights"])],
+    corpora: Corpora,
     target: Annotated[Path, Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
     features: Annotated[
         str | None,

@@ -102,6 +102,11 @@ _SEVERITY_WEIGHTS = typer.Option(
     help="Weights of severities in a file of MQM errors, such as critical=25,neutral=0.",
     metavar="SEVERITY=WEIGHT",
 )
+_SYSTEMS = typer.Option(
+    help="Columns with the outputs of systems, of a table with one row per source; separated by commas.",
+    metavar="COLUMN",
+)
+SystemsOption = Annotated[list[str] | None, _SYSTEMS]
 SeverityWeightsOption = Annotated[list[str] | None, _SEVERITY_WEIGHTS]
 KindOption = Annotated[
     str,
@@ -183,6 +188,11 @@ def listed_paths(values: list[str] | None) -> list[str]:
         for text in values or []
         for path in ([text] if "," not in text or exists(text) else text.split(","))
     ]
+
+
+def listed_names(values: Sequence[str]) -> list[str]:
+    """Names of repeated options and of lists with commas."""
+    return [name.strip() for text in values for name in text.split(",")]
 
 
 @dataclass(frozen=True)
@@ -300,13 +310,7 @@ class Input(Corpora):
             metavar="[NAME=]FILE...",
         ),
     ] = field(default_factory=list)
-    systems: Annotated[
-        list[str],
-        Option(
-            help="Columns with the outputs of systems, of a table with one row per source; separated by commas.",
-            metavar="COLUMN",
-        ),
-    ] = field(default_factory=list)
+    systems: Annotated[list[str], _SYSTEMS] = field(default_factory=list)
 
     @property
     def parallel(self) -> bool:
@@ -337,9 +341,8 @@ class Input(Corpora):
         if self.parallel:
             corpora = [read_parallel(self.source, self.references, self.translations)]
         else:
-            systems = [column.strip() for text in self.systems for column in text.split(",")]
             try:
-                corpora = [self._loaded(name, systems) for name in self.data]
+                corpora = [self._loaded(name, listed_names(self.systems)) for name in self.data]
             except DataError:
                 self._refuse_plain_texts()
                 raise
@@ -364,9 +367,7 @@ class OmitFields(tuple[str, ...]):
     """Fields of a record that are no options of a command, as in ``Annotated[Input, OmitFields(["given"])]``."""
 
 
-UnjudgedInput = Annotated[Input, OmitFields(["severity_weights"])]
-"""The input of commands that use no human judgements."""
-TextInput = Annotated[Input, OmitFields(["no_references", "severity_weights"])]
+TextInput = Annotated[Input, OmitFields(["no_references"])]
 """The input of commands that have nothing to do without references."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ranker.cli.options import ChecksOption, ModelOption, OutputForm, UnjudgedInput, working
+from ranker.cli.options import ChecksOption, Input, ModelOption, OutputForm, working
 from ranker.cli.output import ModelScore, emit, print_note, print_table, say, say_signatures, show, source_title
 from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, result_signature, single
 from ranker.cli.sharded import ShardOptions, emit_files
@@ -21,7 +21,7 @@ _FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_t
 
 
 def command(
-    inputs: UnjudgedInput,
+    inputs: Input,
     sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricOption = None,
@@ -74,7 +74,7 @@ def command(
     from ranker.ranking.scorers import rank_by
 
     if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
-        raise OptionError("--confidence requires a model that was trained with a cross-validation or --calibrate")
+        raise OptionError("--confidence requires a model trained with a cross-validation or ranker train --calibrate")
     with working("ranking"):
 
         def compute(data: Dataset) -> FloatArray:

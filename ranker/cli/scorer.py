@@ -51,7 +51,7 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
     """Return the metric of an option that takes one, None without any."""
     names = listed(metrics)
     if len(names) > 1:
-        several = "ranker score and ranker evaluate take several"
+        several = "ranker score, evaluate and systems take several"
         raise OptionError(f"{option}: expected one metric, found {len(names)}: {', '.join(names)}; {several}")
     return names[0] if names else None
 
@@ -114,10 +114,11 @@ _SCOPES = {
 _MOST_MODELS = 5
 
 
-def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
+def suited_model(dataset: Dataset, besides: Sequence[str] = (), *, metrics: bool = True) -> str:
     """Return the name of the included ranker for such data, and tell the user what is used `besides` it.
 
-    Who has just trained a model means that one: models in the current folder are named.
+    Who has just trained a model means that one: models in the current folder are named, and ``--metric`` if the command
+    takes `metrics`.
     """
     from ranker.ranking import included as included_models
     from ranker.storage.model_files import models_in
@@ -129,7 +130,8 @@ def suited_model(dataset: Dataset, besides: Sequence[str] = ()) -> str:
     own = [shlex.quote(model) for model in itertools.islice(models_in(Path()), _MOST_MODELS + 1)]
     listed = ", ".join([*own[:_MOST_MODELS], *["..."][: len(own) - _MOST_MODELS]])
     option = f" {listed} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {listed})" if own else ""
-    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option} or --metric")
+    option += " or --metric" if metrics else ""
+    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option}")
     return name
 
 

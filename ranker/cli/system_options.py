@@ -36,7 +36,8 @@ class SystemOptions:
         str | None, Option(help="System that the others are compared with (default: the first).", metavar="SYSTEM")
     ] = None
     resamples: Annotated[
-        int | None, Option(help="Number of bootstrap samples.", min=1, max=MOST_RESAMPLES, show_default="1000")
+        int | None,
+        Option(help="Number of bootstrap samples or random swaps.", min=1, max=MOST_RESAMPLES, show_default="1000"),
     ] = None
     level: Annotated[
         ResamplingLevel, Option(help="Resample segments, or whole documents, which every source must name in doc.")
@@ -49,21 +50,19 @@ class SystemOptions:
         *,
         html: Path | None = None,
         percent: bool = False,
-        kind: str = "auto",
+        kind: str | None = None,
         gate: bool = False,
         **settings: Any,
     ) -> tuple[SystemsResult, Dataset]:
         """Compare the systems of the data, tell the user the notes, and write the HTML report.
 
-        With `gate`, systems are compared by one metric or model, or by preferences, and too few sources for any
-        significant difference are an error.
+        `kind` is that of the human ranking, None for commands without one. With `gate`, too few sources for any
+        significant difference are an error, and so is no metric or model if there are no preferences.
         """
         check_page(html)
         scorers, dataset = given_scorers(
             self.metric, self.model, inputs, systems=True, preferences=html is None, by_default=not gate
         )
-        if gate and len(scorers) > 1:
-            raise OptionError(f"expected one metric or model, found {len(scorers)}: {', '.join(scorers)}")
         from ranker.evaluation.systems.run import can_differ, compare_systems
 
         with working("scoring and resampling"):

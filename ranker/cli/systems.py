@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Option
 
-from ranker.cli.options import (
-    MOST_RESAMPLES,
-    Input,
-    KindOption,
-    OmitFields,
-    PercentOption,
-    working,
-)
+from ranker.cli.options import KindOption, PercentOption, TextInput, working
 from ranker.cli.output import (
     emit,
     estimate_columns,
@@ -49,21 +41,15 @@ _TESTS = ("p", "adjusted", "needed")
 
 
 def command(
-    inputs: Annotated[Input, OmitFields(["no_references"])],
-    options: Annotated[SystemOptions, OmitFields(["resamples"])],
-    test: Annotated[SystemTest, Option(help="Paired bootstrap (bs) or approximate randomisation (ar).")] = "bs",
+    inputs: TextInput,
+    options: SystemOptions,
+    test: Annotated[
+        SystemTest,
+        Option(help="Paired bootstrap (bs) or approximate randomisation (ar), by default with 10,000 random swaps."),
+    ] = "bs",
     correction: Annotated[
         Correction, Option(help="Multiple-testing correction for all pairs of systems.")
     ] = "westfall-young",
-    resamples: Annotated[
-        int | None,
-        Option(
-            help="Number of bootstrap samples or random swaps.",
-            min=1,
-            max=MOST_RESAMPLES,
-            show_default="bs: 1000; ar: 10000",
-        ),
-    ] = None,
     parity: Annotated[Parity | None, Option(help="Compute uncorrected p-values exactly as this program does.")] = None,
     pairs: PairsOption = False,
     percent: PercentOption = False,
@@ -88,7 +74,7 @@ def command(
     check_percent(percent, form, html)
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
-    result, dataset = replace(options, resamples=resamples).compare(
+    result, dataset = options.compare(
         inputs, html=html, percent=percent, kind=kind, test=test, correction=correction, parity=parity
     )
     from ranker.checks.outputs import system_counts

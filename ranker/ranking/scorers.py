@@ -304,7 +304,7 @@ def no_evidence(what: str) -> OptionError:
     return OptionError(
         f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
         "document: use a metric or model that compares with references, such as chrf or full; for segments, use ranker "
-        "rank, or --level segment"
+        "rank, or ranker score --level segment"
     )
 
 

@@ -38,7 +38,7 @@ class SystemsFindings:
         dataset: Dataset,
         scorers: Mapping[str, Scorer],
         statistics: Mapping[str, FloatArray],
-        kind: str = AUTO,
+        kind: str | None = AUTO,
     ) -> SystemsFindings:
         """Add the details of individual sources to a result."""
         scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)

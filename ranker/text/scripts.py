@@ -41,6 +41,6 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | No
         if tokenizer == "auto" and not is_language(pair.target or ""):
             return (
                 f"tokenizer={used}, because the references{of_pair} are {language_name(language)} by their script; "
-                "state their language with --lp if it is another"
+                "if it is another, state the language pair or the tokenizer"
             )
     return None

@@ -18,6 +18,7 @@ from ranker.apps.collect.tasks import KINDS
 from ranker.cli.main import run
 from ranker.corpora.shards.making import make_shards
 from ranker.learning.aligner.training import train
+from tests.command_line import check_named_options
 from tests.golden_examples import FOLDER
 
 RATED = json.loads((FOLDER / "files" / "good.json").read_text(encoding="utf-8"))
@@ -84,6 +85,7 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         assert not re.search(r"Traceback|\w+Error\b|Exception|object at 0x|<class", err), err
         assert re.search(says, err), f"{err!r} does not say {says!r}"
         assert everything(folder) == before
+        check_named_options(arguments, err)
         return err.removeprefix("ranker: error: ").rstrip("\n")
 
     return call

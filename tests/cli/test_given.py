@@ -91,7 +91,7 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     requested = ranker("rank", "sample", "-M", "m", code=2)
     assert requested == (
         "ranker: error: sample: given[name=llm]: the data has no column 'llm' (there are 'adequacy', 'fluency'): give "
-        "a file, as --given llm=FILE\n"
+        "a file, as in: ranker rank --given llm=FILE\n"
     )
     given = ("-M", "m", "--given", "llm=llm.tsv")
     assert "1     sys" in ranker("rank", "sample", *given)

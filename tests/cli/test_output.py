@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from tests.command_line import Command
+from tests.command_line import Command, check_named_options
 from tests.golden_examples import FOLDER, examples
 
 
@@ -21,5 +21,6 @@ def test_commands_print_what_they_printed(
     monkeypatch.setenv("COLUMNS", "120")
     for example in examples(f"output/{name}"):
         caplog.clear()
-        printed = command(*shlex.split(example.line))
+        printed = command(*(words := shlex.split(example.line)))
+        check_named_options(words, "\n".join(caplog.messages))
         example.check("\n".join([*caplog.messages, printed.err + printed.out]))

@@ -195,6 +195,20 @@ def test_a_gate_compares_by_preferences_too(folder: Path, capsys: pytest.Capture
     assert "preferences, arena" in out
 
 
+def test_judgements_that_a_plan_and_a_gate_do_not_show_are_no_reason_to_refuse_them(
+    folder: Path, command: Command
+) -> None:
+    texts = ["a dog in the park", "the dog park"]
+    rows = [
+        f"s{source},{texts[0]},{name},{texts[bad]},{bad}\n" for source in range(20) for bad, name in enumerate("AB")
+    ]
+    (folder / "doubt.csv").write_text(f"source,reference,system,text,quux\n{''.join(rows)}", encoding="utf-8")
+    words = ("doubt.csv", "-m", "chrf", "--resamples", "20")
+    assert "state it: --kind quux:lower or --kind quux:higher" in command("systems", *words, code=2).err
+    for name in ("plan", "gate"):
+        assert "people" not in "".join(command(name, *words, code=3 if name == "gate" else 0))
+
+
 def test_a_plan_holds_the_power_and_what_is_needed(printed: Printed) -> None:
     def plan(*options: str) -> dict[str, dict[str, str]]:
         return {

@@ -78,5 +78,5 @@ def _how_to_get(card: Card) -> str:
         f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
         f"  {card.title}. {card.licence}\n"
         f"  {card.obtain}\n"
-        f"  Details: ranker data show {card.name}. To try the command now, use --data sample"
+        f"  Details: ranker data show {card.name}. To try the command now, use the corpus sample"
     )

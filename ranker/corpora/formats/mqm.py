@@ -117,8 +117,8 @@ def _penalty(category: str, severity: str, given: Mapping[str, float], file: str
     weights = {**_WEIGHTS, **dict.fromkeys(_NONE, 0.0), **given}
     if weight not in weights:
         what = f"severity: expected {', '.join(filter(None, weights))}, found {shown(severity)}"
-        advice = f"give it a weight, such as --severity-weights {shlex.quote(f'{weight[:30]}=25')}"
-        raise DataError(f"{what}; {advice}", file=file, line=line)
+        advice = f"ranker data convert FILE NEW --severity-weights {shlex.quote(f'{weight[:30]}=25')}"
+        raise DataError(f"{what}; give it a weight, as in: {advice}", file=file, line=line)
     return part, weights[weight]
 
 

@@ -105,7 +105,7 @@ def check_spelling(table: Columns) -> None:
     for column in names.kinds_of([*map(names.canonical, table.header)]):
         meant = nearest(column.strip(), known, likeness=0.8)
         if meant and column.strip().lower() not in known:
-            how = "rename it, or name the columns of systems with --systems"
+            how = f"rename it, or, to name the columns of systems, {names.BY_OPTION}"
             raise DataError(f"column {shown(column)} is unknown{meant}: {how}", file=table.file, line=table.header_line)
 
 

@@ -109,7 +109,9 @@ def _columns_of_systems(table: Columns) -> list[str]:
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []
     listed = ", ".join(systems[:8]) + (", ..." if len(systems) > 8 else "")
-    _LOG.warning("ranker: note: %s: read as the outputs of systems: %s; if not, use --systems", table.file, listed)
+    _LOG.warning(
+        "ranker: note: %s: read as the outputs of systems: %s; if not, %s", table.file, listed, names.BY_OPTION
+    )
     return systems
 
 

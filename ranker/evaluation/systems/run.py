@@ -71,7 +71,7 @@ def compare_systems(
     seed: int = 0,
     parity: Parity | None = None,
     level: ResamplingLevel = "segment",
-    kind: str = AUTO,
+    kind: str | None = AUTO,
     alpha: float = 0.05,
     power: float = 0.8,
     statistics: Mapping[str, FloatArray] | None = None,
@@ -100,8 +100,8 @@ def compare_systems(
         Count uncorrected p-values exactly as this program does.
     level : {"segment", "document"}
         Resample sources, or whole documents.
-    kind : str
-        Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`.
+    kind : str, optional
+        Kind of judgement for the human ranking, if there are any; see `ranker.corpora.judgements`. None leaves it out.
     alpha : float, default 0.05
         A corrected p-value below it is a significant difference.
     power : float, default 0.8
@@ -158,7 +158,8 @@ def compare_systems(
     scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
-    judged = human_scores(dataset, kind) if human and human[0].method == "mean" else np.full(len(dataset), np.nan)
+    by_scores = human and human[0].method == "mean"
+    judged = human_scores(dataset, kind) if kind and by_scores else np.full(len(dataset), np.nan)
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
@@ -422,8 +423,10 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
     )
 
 
-def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...]]:
-    """Kind of judgement that ranks systems, None if ``auto`` finds no kind, and notes."""
+def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """Kind of judgement that ranks systems, None if it is not wanted or ``auto`` finds no kind, and notes."""
+    if kind is None:
+        return None, ()
     try:
         return resolve_kind(dataset, kind), ()
     except DataError as error:
@@ -432,10 +435,10 @@ def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...
         return None, ((f"no human ranking: {error}",) if rating_names(dataset) else ())
 
 
-def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
+def _people(dataset: Dataset, kind: str | None, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
     """Return people's rankings of the systems, and notes."""
     human_kind, notes = people_kind(dataset, kind)
-    if human_kind is None:
+    if kind is None or human_kind is None:
         return (), notes
     rankings = rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed)
     return rankings, (*notes, *filter(None, [judgements_note(dataset, kind)]))

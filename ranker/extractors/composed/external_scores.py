@@ -229,7 +229,7 @@ def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
         available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
         what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
-        raise DataError(f"{what}: give a file, as --given {extractor.name}=FILE", file=dataset.name)
+        raise DataError(f"{what}: give a file, as in: ranker rank --given {extractor.name}=FILE", file=dataset.name)
     values = ratings["value"].to_numpy(np.float64)
     return extractor._sign(values) * mean_ratings(dataset, ratings, values)
 

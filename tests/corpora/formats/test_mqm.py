@@ -93,7 +93,7 @@ def test_severities_may_have_other_weights(tmp_path, command):
     assert (error.value.line, error.value.what) == (
         4,
         "severity: expected major, minor, neutral, no-error, no error, none, found 'Critical'; give it a weight, "
-        "such as --severity-weights critical=25",
+        "as in: ranker data convert FILE NEW --severity-weights critical=25",
     )
     # two raters: (5 + 0.1) and 10; non-translation and punctuation keep their weights
     weights = {"Critical": 10, "neutral": 0.5}

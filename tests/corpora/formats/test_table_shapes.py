@@ -14,6 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.system_names import short_names
 from ranker.errors import DataError
+from tests.command_line import Command
 
 SOURCES = ["Hallo", "Tag"]
 TEXTS = {"source": SOURCES, "text_a": ["hello", "day"], "text_b": ["hi", "days"]}
@@ -102,7 +103,9 @@ def test_equal_sources_are_apart_where_a_system_has_several_texts_for_them(caplo
 WIDE = {"source": ["Hallo", "Hallo"], "reference": ["hello", "hello"], "atlas": ["hello", "hi"], "birch": ["hey", ""]}
 
 
-def test_a_table_may_have_one_column_per_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_may_have_one_column_per_system(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, command: Command
+) -> None:
     frame = pd.DataFrame({**WIDE, "length": [1, 2]})
     frame.to_csv(tmp_path / "frame.csv", index=False)
     (tmp_path / "frame.jsonl").write_text(frame.to_json(orient="records", lines=True))
@@ -118,6 +121,8 @@ def test_a_table_may_have_one_column_per_system(tmp_path: Path, caplog: pytest.L
     for ending in ("csv", "jsonl"):
         assert read_dataset(tmp_path / f"frame.{ending}").fingerprint == read.fingerprint
         assert set(read_dataset(tmp_path / f"frame.{ending}", systems=["birch"]).candidates["system"]) == {"birch"}
+    command("data", "convert", str(tmp_path / "frame.csv"), str(tmp_path / "one.jsonl"), "--systems", "birch")
+    assert set(read_dataset(tmp_path / "one.jsonl").candidates["system"]) == {"birch"}
     with pytest.raises(DataError, match=r"no column 'brich' \(did you mean 'birch'\?\)"):
         read_dataset(tmp_path / "frame.csv", systems=["brich"])
 

@@ -179,7 +179,9 @@ def test_a_model_keeps_the_name_and_is_given_the_file(data: Dataset) -> None:
         assert not any(b"comet.tsv" in archive.read(name) for name in archive.namelist())
     loaded = Ranker.load("m.model")
     assert loaded.digest == ranker.digest
-    with pytest.raises(DataError, match=r"the data has no column 'comet' .*: give a file, as --given comet=FILE"):
+    with pytest.raises(
+        DataError, match=r"the data has no column 'comet' .*: give a file, as in: ranker rank --given comet=FILE"
+    ):
         loaded.candidate_scores(data)
     supplied = loaded.with_files({"comet": "comet.tsv"})
     np.testing.assert_array_equal(supplied.candidate_scores(data), ranker.candidate_scores(data))
