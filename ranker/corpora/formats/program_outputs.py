@@ -210,5 +210,5 @@ def program_records(values: Iterable[tuple[int, Any]], file: str) -> Iterator[tu
             except (TypeError, KeyError) as error:
                 raise DataError(f"read as {shape.program}: {error}", file=file, line=line) from None
     if failed:
-        what = f"{counted(len(failed), 'request')} of the batch failed and left out (first: line {failed[0]})"
+        what = f"left out: {counted(len(failed), 'request')} of the batch that failed (first: line {failed[0]})"
         _LOG.warning("ranker: note: %s: %s", file, what)

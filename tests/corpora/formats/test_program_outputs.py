@@ -146,7 +146,7 @@ def test_outputs_of_models_are_read(tmp_path, values, expected):
 
 def test_failed_requests_of_a_batch_are_counted(tmp_path, caplog):
     read_dataset(written(tmp_path / "a.jsonl", [FAILED, batch("c1", "hello"), FAILED]))
-    assert "2 requests of the batch failed and left out (first: line 1)" in caplog.text
+    assert "left out: 2 requests of the batch that failed (first: line 1)" in caplog.text
 
 
 @pytest.mark.parametrize(
