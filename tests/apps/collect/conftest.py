@@ -112,7 +112,7 @@ def serving(path: Path, hosts: tuple[str, ...] = ("127.0.0.1",)) -> Iterator[str
     from ranker.apps.collect.web import server
 
     ready = threading.Event()
-    with server.listening("127.0.0.1", free_port()) as listener, closing(connect(path)) as connection:
+    with server.listening("127.0.0.1", 0) as listener, closing(connect(path)) as connection:
         app = server.Site(path, connection).app(hosts, listener, ready.set)
         running = uvicorn.Server(server.configuration(app))
         thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
