@@ -32,14 +32,14 @@ def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> st
     return f"{what}; {_advice(Kind.parse(table.kind).directed())}"
 
 
-def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = (), *, seed: int = 0) -> str | None:
+def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
     """Note on judgements of `kind` that are opposed to chrF although their direction was stated, or None.
 
     Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
     that are read upside down are wrong.
     """
     used = resolve_kind(dataset, kind, learnt=learnt)
-    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used), seed=seed)
+    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used))
     if share is None:
         return None
     read = Kind.parse(used).directed()

@@ -15,15 +15,14 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import FEW_SOURCES, Correction
+from ranker.evaluation.resampling.bootstrap import LEVEL
 
 _CHUNK = 2_000_000
 # rounding must not turn a resample that is as extreme as what was observed into a less extreme one
 _ROUNDING = 1e-12
 
 
-def bootstrap_interval(
-    values: npt.ArrayLike, *, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> tuple[float, float]:
+def bootstrap_interval(values: npt.ArrayLike, *, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean of independent values."""
     known = _known(values)
     if not len(known) or not resamples:
@@ -34,7 +33,7 @@ def bootstrap_interval(
     for start in range(0, resamples, chunk):
         rows = min(chunk, resamples - start)
         means[start : start + rows] = known[generator.integers(len(known), size=(rows, len(known)))].mean(axis=1)
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
 

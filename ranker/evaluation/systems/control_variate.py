@@ -20,7 +20,7 @@ FEWEST = 10
 """Minimum number of judged outputs: the slope of fewer is not known."""
 
 
-def controlled_mean(human: FloatArray, metric: FloatArray, level: float = LEVEL) -> Estimate | None:
+def controlled_mean(human: FloatArray, metric: FloatArray) -> Estimate | None:
     """Mean of human scores, NaN where missing, with its interval; None if all candidates or too few have a score."""
     from scipy.special import stdtrit
 
@@ -36,6 +36,6 @@ def controlled_mean(human: FloatArray, metric: FloatArray, level: float = LEVEL)
     shift = float(metric.mean() - x.mean())
     leverage = 1 / judged + (shift**2 / squares if squares > 0.0 else 0.0)
     variance = float(residual @ residual) / (judged - 2) * leverage + slope**2 * float(metric.var(ddof=1)) / number
-    reach = float(stdtrit(judged - 2, (1 + level) / 2)) * variance**0.5
+    reach = float(stdtrit(judged - 2, (1 + LEVEL) / 2)) * variance**0.5
     mean = float(y.mean()) + slope * shift
     return Estimate(mean, mean - reach, mean + reach)
