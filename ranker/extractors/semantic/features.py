@@ -22,7 +22,7 @@ from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
 from ranker.learning.encoder.encoder import Encoder, Subwords, load
-from ranker.learning.encoder.files import INCLUDED, SMALL, find
+from ranker.learning.encoder.files import INCLUDED, MULTILINGUAL, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.row_cache import RowCache
 
@@ -134,6 +134,12 @@ class Semantic(FittedExtractor):
     def fit(self, dataset: Dataset) -> Semantic:
         """Record the digest of the encoder; nothing else is learnt."""
         return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of an encoder that is given by its directory."""
+        if self.encoder in (INCLUDED, MULTILINGUAL, SMALL):
+            return {}
+        return {"encoder": (self.learnt or find(self.encoder).digest)[:12]}
 
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest once it is recorded."""

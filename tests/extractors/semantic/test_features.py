@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from ranker import threads
 from ranker.errors import MissingError, ModelError, OptionError
+from ranker.extractors.registry import make_features
 from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
 from ranker.learning.encoder import encoder as encoders
@@ -120,6 +122,17 @@ def test_small_blocks_and_another_order_change_nothing(made, monkeypatch, tmp_pa
     assert seen == sorted(seen)
     assert seen[-1] == (18, 18)
     assert len(seen) > 4
+
+
+def test_the_content_of_an_encoder_is_part_of_the_signature_wherever_it_is(tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(encoder_files.find("encoder-en").directory, folder)
+    names = [f"semantic[encoder={folder}].f", f"consensus[metric=semantic[encoder={folder}]]"]
+    before = [make_features(name).signature() for name in names]
+    assert all("mine" not in signature for signature in before)
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(settings | {"title": "another"}), encoding="utf-8")
+    assert {*before}.isdisjoint(make_features(name).signature() for name in names)
 
 
 def test_the_source_can_stand_in_for_references(made):
