@@ -20,7 +20,7 @@ from bench.common import figure, row, run_main, say, table
 from bench.with_less import main_statistic
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.judgements import Judged, resolve_kind
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.metrics.evaluation import evaluate
 from ranker.evaluation.resampling.bootstrap import Estimate
@@ -43,9 +43,8 @@ class Corpus:
     def of(cls, base: Ranker, corpus: str, lp: str, board: Board) -> Corpus:
         """Make the columns of the judged candidates of a corpus, or take them from the directory; all of them vote."""
         whole = select_language_pairs(everything(corpus), [lp])
-        rows = judged(whole)
-        dataset = whole.select_candidates(rows)
-        columns = board.keeping(base, (read(corpus),)).feature_set.transform(whole, rows=rows)
+        dataset = Judged.of(whole).dataset
+        columns = board.keeping(base, (read(corpus),)).feature_set.transform(dataset)
         return cls(dataset, (columns - base.mean) / base.scale)
 
     def take(self, sources: Int64Array) -> Corpus:
@@ -75,7 +74,7 @@ class Trial:
 def trial(base: ParentModel, training: Corpus, test: Corpus, before: float) -> Trial:
     """Train both ways and test."""
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
-    table = replace(TrainingTable.of(training.dataset, kind, DEFAULTS.pairs), columns=training.columns)
+    table = replace(TrainingTable.of(Judged(training.dataset, kind), DEFAULTS.pairs), columns=training.columns)
     features, data_hash = FeatureSet(base.weight_sets.extractors), training.dataset.fingerprint
     near, near_training, _ = learn_weights(table, features, DEFAULTS, base, data_hash=data_hash)
     mean, scale = standardiser(training.columns)

@@ -21,7 +21,7 @@ from bench.common import INTO_ENGLISH, locate, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
-from ranker.corpora.judgements import judged
+from ranker.corpora.judgements import Judged, judged
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.errors import DataError
@@ -117,9 +117,8 @@ class KeptColumns(FeatureSet):
     work: Path = field(default=Path("work"))
     corpora: tuple[Dataset, ...] = ()
 
-    def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
+    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
         """Return what is fitted to all corpora together, and their columns."""
-        dataset = dataset if rows is None else dataset.select_candidates(rows)
         assert [len(dataset)] == [sum(map(len, self.corpora))]
         self.check_ready()
         fitted, parts = [], []
@@ -138,21 +137,19 @@ class KeptColumns(FeatureSet):
         *,
         partial: bool = False,
         used: BoolArray | None = None,
-        rows: BoolArray | None = None,
     ) -> FloatArray:
         """Return all columns; only those that depend on which other candidates there are, or were learnt, are new."""
         whole = next((one for one in self.corpora if one.name == dataset.name), None)
         if whole is None:
-            return super().transform(dataset, partial=partial, used=used, rows=rows)
-        part = dataset if rows is None else dataset.select_candidates(rows)
-        places = rows_in(whole, part)
+            return super().transform(dataset, partial=partial, used=used)
+        places = rows_in(whole, dataset)
         parts = []
         for one, kept in zip(
             self.extractors, np.ones(len(self.extractors), bool) if used is None else used, strict=True
         ):
             if not kept:
-                parts.append(np.zeros((len(part), len(one.columns))))
-            elif one.needs.other_candidates and rows is None:
+                parts.append(np.zeros((len(dataset), len(one.columns))))
+            elif one.needs.other_candidates and dataset.context is dataset:
                 parts.append(one.fit_ranked(dataset).transform(dataset))
             else:
                 parts.append(self._columns(one, whole)[places])
@@ -165,7 +162,7 @@ class KeptColumns(FeatureSet):
         def made() -> FloatArray:
             say(f"{corpus.name}: {one}")
             whole = everything(corpus.name)
-            return FeatureSet((one,)).transform(whole, rows=judged(whole))
+            return FeatureSet((one,)).transform(Judged.of(whole).dataset)
 
         return remembered(path, made)
 
@@ -202,18 +199,18 @@ class Board:
         row: str,
         kind: str,
         signature: str,
-        make: Callable[[Dataset, BoolArray], FloatArray],
-        note_of: Callable[[Dataset, BoolArray], str | None],
+        make: Callable[[Dataset], FloatArray],
+        note_of: Callable[[Dataset], str | None],
     ) -> CandidateScores:
         whole = everything(corpus.name)
-        rows = judged(whole)
+        outputs = Judged.of(whole).dataset
 
         def made() -> FloatArray:
             say(f"{corpus.name}: {row}")
-            return make(whole, rows)
+            return make(outputs)
 
         scores = remembered(self.work / "scores" / named(corpus) / f"{hashed(signature)}.npy", made)
-        note = note_of(whole, rows)
+        note = note_of(outputs)
         return CandidateScores(row, scores, type=kind, signature=signature, notes=(note,) if note else ())
 
     def by_metric(self, corpus: Dataset, text: str) -> CandidateScores:
@@ -221,8 +218,8 @@ class Board:
         metric = make_metric(text)
         features, signature = FeatureSet((metric,)), f"{VERSION}|{metric.signature()}"
 
-        def column(whole: Dataset, rows: BoolArray) -> FloatArray:
-            return features.transform(whole, rows=rows)[:, 0]
+        def column(outputs: Dataset) -> FloatArray:
+            return features.transform(outputs)[:, 0]
 
         kept = self._kept(corpus, text, "metric", signature, column, features.note)
         return kept if metric.higher_is_better else dataclasses.replace(kept, scores=-kept.scores)

@@ -19,7 +19,15 @@ from bench.common import INTO_ENGLISH, drawn_sources, locate, row, run_main, say
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
-from ranker.corpora.judgements import PREFERENCES, human_scores, judged, ordered_pairs, preference_pairs, resolve_kind
+from ranker.corpora.judgements import (
+    PREFERENCES,
+    Judged,
+    human_scores,
+    judged,
+    ordered_pairs,
+    preference_pairs,
+    resolve_kind,
+)
 from ranker.corpora.selection import select_language_pairs
 from ranker.corpora.source_keys import among
 from ranker.evaluation.correlation.pair_counts import tau
@@ -103,7 +111,7 @@ class Sample:
             return self.test.tau(self.test.columns(extractors)[:, column])
         columns = self.table.columns(extractors)
         mean, scale = standardiser(columns)
-        table = TrainingTable.of(self.table.dataset, self.table.kind, DEFAULTS.pairs)
+        table = TrainingTable.of(Judged(self.table.dataset, self.table.kind), DEFAULTS.pairs)
         svm = table.learn((columns - mean) / scale, C="auto", loss=DEFAULTS.loss, seed=0)
         return self.test.tau((self.test.columns(extractors) - mean) / scale @ svm.coef)
 

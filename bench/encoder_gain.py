@@ -17,7 +17,7 @@ from bench.board import everything
 from bench.common import run_main, say, table
 from bench.with_less import evaluated
 from ranker.corpora.dataset import Dataset, concatenate
-from ranker.corpora.judgements import judged
+from ranker.corpora.judgements import Judged, judged
 from ranker.corpora.source_keys import among
 from ranker.learning.encoder.files import find
 from ranker.ranking.feature_set import FeatureSet
@@ -70,14 +70,13 @@ def main() -> None:
     every = FeatureSet(tuple({str(part): part for each in sets.values() for part in each.extractors}.values()))
     learnt = concatenate([sample(name, *size) for name, size in LEARNT.items()])
     learnt = learnt.select_sources(~among(learnt, find(encoder.partition("=")[2]).training_sources))
-    training = TrainingTable.of(learnt, "preferences", "balanced")
+    training = TrainingTable.of(Judged.of(learnt, "preferences"), "balanced")
     every, training = training.with_features(every)
     tests = {}
     for name, size in TESTED.items():
         say(name)
         whole = sample(name, *size)
-        rows = judged(whole)
-        tests[name] = whole.select_candidates(rows), every.transform(whole, rows=rows)
+        tests[name] = (part := Judged.of(whole).dataset), every.transform(part)
     lines = []
     for title, features in sets.items():
         used = np.isin(every.columns, features.columns)

@@ -19,7 +19,7 @@ from bench.board import everything
 from bench.common import run_main, say, table
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import human_scores, judged, preference_pairs
+from ranker.corpora.judgements import Judged, human_scores, preference_pairs
 from ranker.corpora.source_keys import among
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
@@ -47,9 +47,8 @@ def lines_of(ranker: Ranker, name: str, most: int) -> list[str]:
     whole = whole.select_sources(~among(whole, ranker.feature_set.pretraining_sources))
     order = np.random.RandomState(1).permutation(len(whole.sources))
     whole = whole.select_sources(np.isin(np.arange(len(order)), order[:most]))
-    rows = judged(whole)
-    dataset = whole.select_candidates(rows)
-    parts = ranker.contributions(whole, rows)
+    dataset = Judged.of(whole).dataset
+    parts = ranker.contributions(dataset)
     mine = np.array([column.startswith("mismatch") for column in ranker.feature_set.columns])
     differences = FeatureSet.parse("mismatch").transform(dataset).sum(axis=1)
     (better, worse), weight = judged_pairs(dataset)

@@ -12,9 +12,9 @@ import numpy as np
 
 from bench.board import TWO_SYSTEMS, Board, corpora_of, everything, read, rows_in
 from bench.common import figure, table
-from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged
+from ranker.corpora.judgements import Judged
 from ranker.corpora.selection import without_references
 from ranker.errors import DataError
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -49,10 +49,10 @@ def uses_consensus(ranker: Ranker) -> bool:
     return ranker.feature_set.needs.other_candidates
 
 
-def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> Iterator[tuple[str, FloatArray]]:
+def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray]]:
     """Yield what is missing, nothing first, and the weights of every candidate where that is missing."""
     sets = ranker.weight_sets
-    yield "", sets.of_candidates(dataset, selected)
+    yield "", sets.of_candidates(dataset)
     parts = ranker.feature_set.extractors
     if not any(part.needs.references for part in parts):
         return
@@ -62,13 +62,13 @@ def variants(ranker: Ranker, dataset: Dataset, selected: BoolArray | None) -> It
         yield ALONE, sets.weights[rows[0]]
     # two candidates alone may be too little to rank by
     with contextlib.suppress(DataError):
-        yield BLIND, sets.of_candidates(without_references(dataset), selected)
+        yield BLIND, sets.of_candidates(without_references(dataset.context).in_context(dataset.context_rows))
 
 
 def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict[str, FloatArray]:
     """Return the scores of all rows for a corpus, or for some of its candidates."""
-    dataset = everything(corpus.name) if fresh is None else fresh
-    selected = judged(dataset) if fresh is None else None
+    whole = everything(corpus.name)
+    dataset = Judged.of(whole).dataset if fresh is None else fresh
     place = rows_in(corpus, corpus if fresh is None else fresh)
     rows = {CHRF: board.by_metric(corpus, CHRF).scores[place]}
     rows["consensus.mean"] = board.by_metric(corpus, "consensus[trust=source].mean").scores
@@ -76,8 +76,8 @@ def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict
         rows["consensus.mean"] = make_metric("consensus[trust=source].mean").transform(fresh)[:, 0]
     for name, ranker in board.rankers.items():
         used = board.unseen(name, ranker, corpus)
-        columns = (used.feature_set.transform(dataset, partial=True, rows=selected) - used.mean) / used.scale
-        for title, weights in variants(used, dataset, selected):
+        columns = (used.feature_set.transform(dataset, partial=True) - used.mean) / used.scale
+        for title, weights in variants(used, dataset):
             rows[f"{name} {title}".strip()] = (columns * weights).sum(axis=1)
     return rows
 

@@ -121,7 +121,7 @@ def command(
     for note in result.notes:
         print_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
-    signature = result_signature(scorer, dataset, "system", scored=(scored, None), **options)
+    signature = result_signature(scorer, dataset, "system", scored=scored, **options)
 
     if html is not None:
         from ranker.reports.contrast_page import contrast_report

@@ -116,7 +116,7 @@ def command(
             correction=correction,
         )
         return
-    from ranker.corpora.judgements import judged, resolve_kind
+    from ranker.corpora.judgements import Judged
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.evaluation.reliability import Reliability
@@ -135,22 +135,21 @@ def command(
             dataset, scores = judged_candidates(named, shards, parts)
     reliability = None
     with working("evaluating"):
-        asked, kind = kind, resolve_kind(dataset, kind, learnt=scorer.learnt)
-        rows = judged(dataset, kind)
-        outputs = dataset.select_candidates(rows)
+        people = Judged.of(dataset, kind, scorer.learnt)
+        asked, kind, outputs = kind, people.kind, people.dataset
         if shards is None:
             for unused in unused_notes(corpora, kind):
                 print_note(unused)
-            print_notes([scorer], dataset, rows)
+            print_notes([scorer], outputs)
             if direction := judgements_note(outputs, asked, scorer.learnt):
                 print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
-            own = scorer.candidate_scores(dataset, rows) if shards is None else scores[rows]
+            own = scorer.candidate_scores(outputs) if shards is None else scores[outputs.context_rows]
             if shards is None:
                 print_tied(scorer, outputs, own)
-                reliability = Reliability.of(scorer, dataset, rows, own, kind)
+                reliability = Reliability.of(scorer, people, own)
             comparisons = {"": agreement(outputs, own, kind=kind, resamples=resamples, seed=seed)}
     about = {
         "against": kind,
@@ -163,7 +162,7 @@ def command(
         trained = next(filter(None, map(scorer.trained_on, [dataset, *corpora])), None)
         if trained:
             print_note(f"this model {trained}, which it is evaluated on")
-        signature = result_signature(scorer, dataset, scored=(dataset, rows), **about)
+        signature = result_signature(scorer, dataset, scored=outputs, **about)
     else:
         signature = make_signature(signatures[0], about)
     figures = {name: _rows(comparison) for name, comparison in comparisons.items()}
@@ -194,17 +193,16 @@ def _with_references(
     scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int, *, exclude_self: bool
 ) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
-    from ranker.corpora.judgements import human_scores
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.ranking.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
-    scores, human = scorer.candidate_scores(added.whole, added.rows), human_scores(added.outputs, kind)
-    merged = added.merge(scores, scorer.score_references(added.whole, exclude_self=exclude_self))
+    scores = scorer.candidate_scores(added.outputs)
+    merged = added.merge(scores, scorer.score_references(added.outputs, exclude_self=exclude_self))
     return {
         "outputs": agreement(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": agreement(
-            added.together, merged, kind=kind, human=added.human(human), resamples=resamples, seed=seed
+            added.together, merged, kind=kind, human=added.human, resamples=resamples, seed=seed
         ),
     }
 

@@ -17,7 +17,7 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ranker.arrays import BoolArray, FloatArray
+    from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Extractor
     from ranker.ranking.scorers import Scorer
@@ -139,22 +139,22 @@ def result_signature(
     scorer: Scorer,
     dataset: Dataset,
     *levels: str,
-    scored: tuple[Dataset, BoolArray | None] | None = None,
+    scored: Dataset | None = None,
     **more: object,
 ) -> str:
     """Return the signature of results on `dataset` at `levels`, by default of segments.
 
-    `scored` is what was scored, as `Scorer.missing_requirement` takes it, if that is not all of it.
+    `scored` is the part that was scored, if not all of it was.
     """
     parts = {"ranked": f"{dataset.name}#{dataset.fingerprint[:8]}", **more}
-    fallback = ["fallback"] if scorer.missing_requirement(*(scored or (dataset, None))) else []
+    fallback = ["fallback"] if scorer.missing_requirement(dataset if scored is None else scored) else []
     return make_signature(scorer.head(dataset), parts, *fallback) + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
-def print_notes(scorers: Iterable[Scorer], dataset: Dataset, rows: BoolArray | None = None) -> None:
+def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
     used = [*scorers]
-    print_each([(scorer.name, note) for scorer in used if (note := scorer.note(dataset, rows))], len(used))
+    print_each([(scorer.name, note) for scorer in used if (note := scorer.note(dataset))], len(used))
 
 
 def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
@@ -215,7 +215,7 @@ def _is_ready(metric: str, dataset: Dataset) -> bool:
     from ranker.ranking.ranker_scorer import make_scorer
 
     try:
-        make_scorer(metric, None).statistics(dataset, np.arange(len(dataset)) < 1)
+        make_scorer(metric, None).statistics(dataset.in_context(np.arange(len(dataset)) < 1))
     except MissingError as error:
         print_note(f"{metric} was left out: {error}")
         return False

@@ -151,7 +151,7 @@ def command(
         *unused_notes(corpora, table.kind),
         *ranker.training_notes,
         english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset),
-        ranker.weight_sets.note(table.whole, table.rows),
+        ranker.weight_sets.note(table.dataset),
         direction_note(ranker, table, seed=seed),
     ]
     cross_validation = None

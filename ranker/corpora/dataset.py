@@ -41,6 +41,7 @@ from ranker.corpora.schema import SCHEMA, TEXT
 from ranker.errors import DataError, counted
 
 _LONGEST_KEY = 60
+_CONTEXT = "context"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -129,6 +130,9 @@ class Dataset:
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
+        if self.context is not self:
+            kept = chosen[self.context.candidate_source]
+            return self.context.select_sources(chosen).in_context(self.context_rows[kept])
         code = np.cumsum(chosen) - 1
         references = self.references[chosen[self.references["source"].to_numpy()]]
         selected = Dataset(
@@ -150,6 +154,25 @@ class Dataset:
         """
         rows = np.asarray(keep, dtype=bool)
         return self if rows.all() else _selected(self, rows.tobytes())
+
+    def in_context(self, keep: npt.ArrayLike) -> Dataset:
+        """Select candidates as `select_candidates` does, but with the other candidates as `context` of their scores."""
+        chosen = np.asarray(keep, dtype=bool)
+        if chosen.all():
+            return self
+        rows = self.context_rows.copy()
+        rows[rows] = chosen
+        return _in_context(self.context, rows.tobytes())
+
+    @property
+    def context(self) -> Dataset:
+        """All candidates that these are compared with: the data set itself, unless `in_context` selected from it."""
+        return self._views[_CONTEXT][0] if _CONTEXT in self._views else self
+
+    @property
+    def context_rows(self) -> BoolArray:
+        """Mask of the candidates of this data set in its `context`."""
+        return self._views[_CONTEXT][1] if _CONTEXT in self._views else np.ones(len(self), dtype=bool)
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
@@ -264,6 +287,15 @@ def source_place(dataset: Dataset, source: int) -> str:
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
     """Select candidates, returning the same data set each time, so that its views are made once."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
+
+
+@view
+def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
+    chosen = np.frombuffer(rows, dtype=bool)
+    selected = dataset._keep_candidates(chosen)
+    # not a field: a data set with other tables has no part in it
+    selected._views[_CONTEXT] = dataset, chosen
+    return selected
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:

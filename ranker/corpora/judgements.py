@@ -11,6 +11,7 @@ name. Scores come out so that higher is better: ratings whose names say that low
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest, note_logger
+from ranker.ranks import merge_ties
 
 PREFERENCES = "preferences"
 AUTO: Final = "auto"
@@ -240,6 +242,37 @@ def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
     share = pairs.weight.sum() / max(len(labels), 1)
     weight = pairs.weight * (share / total)[code.reshape(-1)]
     return PreferencePairs(pairs.better, pairs.worse, weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Candidates with judgements of one kind, in the context of the others, and these judgements."""
+
+    dataset: Dataset
+    kind: str
+
+    @classmethod
+    def of(cls, dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> Judged:
+        """Select the candidates with judgements of the kind that `kind` means, see `resolve_kind`."""
+        resolved = resolve_kind(dataset, kind, learnt=learnt)
+        return cls(dataset.in_context(judged(dataset, resolved)), resolved)
+
+    @functools.cached_property
+    def human(self) -> FloatArray:
+        """The human score of every candidate, higher is better."""
+        return human_scores(self.dataset, self.kind)
+
+    @property
+    def grades(self) -> FloatArray:
+        """Human scores, with those of a source equal that differ by rounding only."""
+        return merge_ties(self.human, self.dataset.candidate_offsets)
+
+    @property
+    def pairs(self) -> PreferencePairs:
+        """Strict preferences, or the pairs of candidates of a source with different human scores."""
+        if self.kind == PREFERENCES:
+            return preference_pairs(self.dataset)
+        return ordered_pairs(self.grades, self.dataset.candidate_offsets)
 
 
 def judged(dataset: Dataset, kind: str = AUTO) -> BoolArray:

@@ -20,7 +20,7 @@ _SCORE = "score"
 
 def direction_note(ranker: Ranker, table: TrainingTable, *, seed: int = 0) -> str | None:
     """Note on a ranker that is opposed to chrF on the candidates of `table` that it learnt from, or None."""
-    weights = ranker.weight_sets.of_candidates(table.whole, table.rows)
+    weights = ranker.weight_sets.of_candidates(table.dataset)
     candidates = table.dataset.candidates.assign(**{_SCORE: (weights * table.columns).sum(axis=1)})
     scored = replace(table.dataset, candidates=candidates)
     share = opposed_to_chrf(scored, lambda part, rows: part.candidates[_SCORE].to_numpy()[rows], seed=seed)

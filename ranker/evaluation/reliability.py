@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.arrays import FloatArray
+from ranker.corpora.judgements import Judged
 from ranker.ranking.confidence import JudgedPairs
 from ranker.ranking.scorers import Scorer
 
@@ -31,13 +31,12 @@ class Reliability:
     """The same with margins up to the learnt threshold tied."""
 
     @classmethod
-    def of(cls, scorer: Scorer, dataset: Dataset, rows: BoolArray, scores: FloatArray, kind: str) -> Reliability | None:
-        """Compare the scores of the candidates of the mask `rows` with judgements; None without a confidence."""
-        outputs = dataset.select_candidates(rows)
-        pairs = JudgedPairs.of(outputs, kind)
-        margin, source = scores[pairs.first] - scores[pairs.second], outputs.candidate_source[pairs.first]
+    def of(cls, scorer: Scorer, people: Judged, scores: FloatArray) -> Reliability | None:
+        """Compare the scores of candidates with judgements; None without a confidence."""
+        pairs, dataset = JudgedPairs.of(people), people.dataset
+        margin, source = scores[pairs.first] - scores[pairs.second], dataset.candidate_source[pairs.first]
         right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)
-        certainty = scorer.certainty(dataset, source, np.abs(margin), rows)
+        certainty = scorer.certainty(dataset, source, np.abs(margin))
         if not certainty:
             return None
         known = ~np.isnan(certainty["confidence"])

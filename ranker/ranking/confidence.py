@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, pairs_in_blocks
-from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, human_scores, resolve_kind
+from ranker.corpora.judgements import PREFERENCES, Judged
 
 FEWEST_PAIRS = 100
 """Least number of pairs ordered by people from which probabilities are learnt."""
@@ -54,16 +53,16 @@ class JudgedPairs:
     """1 if the first is preferred, 0 if the second is, 1/2 for a tie."""
 
     @classmethod
-    def of(cls, dataset: Dataset, kind: str) -> JudgedPairs:
-        """Return every judgement of a pair, of `kind` preferences; else every two candidates with human scores."""
-        if resolve_kind(dataset, kind) == PREFERENCES:
-            table = dataset.preferences
+    def of(cls, people: Judged) -> JudgedPairs:
+        """Return every judgement of a pair, of preferences; else every two candidates with human scores."""
+        if people.kind == PREFERENCES:
+            table = people.dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
             first, second = (table[side].to_numpy(np.int64) for side in ("first", "second"))
             outcome = table["relation"].map({">": 1.0, "<": 0.0, "=": 0.5})
             return cls(first, second, np.asarray(outcome, dtype=np.float64))
-        human = human_scores(dataset, kind)
-        first, second = pairs_in_blocks(dataset.candidate_offsets)
+        human = people.human
+        first, second = pairs_in_blocks(people.dataset.candidate_offsets)
         known = ~np.isnan(human[first] - human[second])
         first, second = first[known], second[known]
         return cls(first, second, np.asarray(0.5 + 0.5 * np.sign(human[first] - human[second]), dtype=np.float64))

@@ -149,23 +149,22 @@ class FeatureSet:
             )
         )
 
-    def fit_transform(self, dataset: Dataset, rows: BoolArray | None = None) -> tuple[FeatureSet, FloatArray]:
+    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
         """Fit the feature set, and return it with all columns of `dataset` for a ranker to learn from.
 
         They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
-        `Extractor.fit_transform`. What is learnt is learnt from the candidates of the mask `rows`, by default from all.
+        `Extractor.fit_transform`.
         """
         self.check_ready()
-        learnt_from = dataset if rows is None else dataset.select_candidates(rows)
-        self.check_references(learnt_from)
+        self.check_references(dataset)
         results = [
-            extractor.fit_transform(learnt_from) if extractor.fit_scope == "train" else None
+            extractor.fit_transform(dataset) if extractor.fit_scope == "train" else None
             for extractor in self.extractors
         ]
         pairs = zip(self.extractors, results, strict=True)
         fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
         return fitted, fitted._matrix(
-            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool), rows
+            dataset, [None if new is None else new[1] for new in results], np.ones(len(results), dtype=bool)
         )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
@@ -197,9 +196,9 @@ class FeatureSet:
         """Basic extractors, with combinations replaced by their members."""
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Notes on the columns of `transform`, each once, in one line, or None."""
-        return join_notes(extractor.note(context_for(extractor, dataset, rows)[0]) for extractor in self.extractors)
+        return join_notes(extractor.note(context_for(extractor, dataset)[0]) for extractor in self.extractors)
 
     def transform(
         self,
@@ -207,7 +206,6 @@ class FeatureSet:
         *,
         partial: bool = False,
         used: BoolArray | None = None,
-        rows: BoolArray | None = None,
     ) -> FloatArray:
         """Return all columns, shape (candidates, columns).
 
@@ -215,19 +213,17 @@ class FeatureSet:
         `missing_requirement`).
         """
         if not partial:
-            self.check_references(dataset if rows is None else dataset.select_candidates(rows))
+            self.check_references(dataset)
         is_used = np.ones(len(self.extractors), dtype=bool) if used is None else used
         known = [None] * len(self.extractors)
-        if len(dataset) <= _KEPT_ROWS or self.needs.other_sources:
-            return self._matrix(dataset, known, is_used, rows)
+        if len(dataset.context) <= _KEPT_ROWS or self.needs.other_sources:
+            return self._matrix(dataset, known, is_used)
         # vectors of texts that several extractors use are kept for a part only
         dataset = with_given_scores(dataset, self.members)
-        selected = np.ones(len(dataset), dtype=bool) if rows is None else rows
         parts = []
-        for part in np.split(np.arange(len(dataset.sources)), self._cuts(dataset)):
+        for part in np.split(np.arange(len(dataset.sources)), self._cuts(dataset.context)):
             chosen = np.isin(np.arange(len(dataset.sources)), part)
-            mask = selected[chosen[dataset.candidate_source]]
-            parts.append(self._matrix(dataset.select_sources(chosen), known, is_used, mask))
+            parts.append(self._matrix(dataset.select_sources(chosen), known, is_used))
         return np.concatenate(parts)
 
     @staticmethod
@@ -235,30 +231,27 @@ class FeatureSet:
         """Return the sources at which parts of about `_PART` candidates begin, but the first."""
         return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
-    def _matrix(
-        self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray, selected: BoolArray | None
-    ) -> FloatArray:
-        """Concatenate the columns of the `selected` candidates; `known` holds columns that were computed before."""
+    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
+        """Concatenate the columns of the candidates; `known` holds columns that were computed before."""
         self.check_ready()
-        if selected is not None and not selected.all():
-            # files of scores may list those of all candidates
+        if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
-        chosen = dataset if selected is None else dataset.select_candidates(selected)
         parts = []
         for extractor, ready, is_used in zip(self.extractors, known, used, strict=True):
             if not is_used:
-                parts.append(np.zeros((len(chosen), len(extractor.columns))))
+                parts.append(np.zeros((len(dataset), len(extractor.columns))))
             elif ready is not None:
-                parts.append(_own_columns(extractor, chosen, ready))
+                parts.append(_own_columns(extractor, dataset, ready))
             else:
-                context, kept = context_for(extractor, dataset, selected)
+                context, kept = context_for(extractor, dataset)
                 parts.append(_own_columns(extractor, context)[kept])
-        return self._joined(chosen, parts)
+        return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
         self.check_ready()
         check_new_texts(self.extractors, "references")
+        dataset = dataset.context
         others = leave_one_out(dataset)
         together, rows = references_among_candidates(dataset)
         parts = []

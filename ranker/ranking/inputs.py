@@ -40,6 +40,7 @@ class AvailableInputs:
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
     """Inputs of `dataset` that extractors can use; references among candidates count only if there are no others."""
+    dataset = dataset.context
     voting = ~dataset.candidates["is_reference"].to_numpy(bool)
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
     candidates = np.maximum(candidates, np.diff(dataset.candidate_offsets) > 0)
@@ -50,11 +51,11 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
     return AvailableInputs(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
 
 
-def context_for(extractor: Extractor, dataset: Dataset, rows: BoolArray | None) -> tuple[Dataset, BoolArray | slice]:
-    """Data set that the columns of the candidates of a mask are computed on, and the rows of these candidates there."""
-    if rows is None or not extractor.needs.other_candidates:
-        return dataset if rows is None else dataset.select_candidates(rows), slice(None)
-    return dataset, rows
+def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
+    """Data set that the columns of the candidates are computed on, and the rows of these candidates there."""
+    if dataset.context is dataset or not extractor.needs.other_candidates:
+        return dataset, slice(None)
+    return dataset.context, dataset.context_rows
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:

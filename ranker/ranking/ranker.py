@@ -28,7 +28,7 @@ from ranker.corpora.catalogue.candidate_rows import (
     labelled,
 )
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
@@ -182,8 +182,7 @@ class Ranker:
         """Learn as `fit` does, and return the standardised training table, for a cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
         if settings.features == AUTO and self.base is None:
-            outputs = dataset.select_candidates(judged(dataset, resolve_kind(dataset, settings.kind)))
-            features, about = standard_features(outputs)
+            features, about = standard_features(Judged.of(dataset, settings.kind).dataset)
             self.feature_set = FeatureSet.parse(features)
             notes.extend(about)
         seen = self.feature_set.pretraining_sources
@@ -196,10 +195,10 @@ class Ranker:
             notes.append(f"{what} left out: the encoder was trained on them")
             dataset = dataset.select_sources(~known)
         scored = with_given_scores(dataset, self.feature_set.members)
-        kind = resolve_kind(scored, settings.kind)
+        people = Judged.of(scored, settings.kind)
         if settings.references_as_candidates:
-            added = ReferenceCandidates.of(scored, kind, exclude_self=settings.exclude_self)
-        table = TrainingTable.of(scored, kind, settings.pairs, added)
+            added = ReferenceCandidates.of(scored, people.kind, exclude_self=settings.exclude_self)
+        table = TrainingTable.of(people, settings.pairs, added)
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
@@ -262,11 +261,11 @@ class Ranker:
         if known.any() and known.all():
             raise DataError("the ranker was trained on all of its sources: calibrate it on others", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
-        kind = resolve_kind(dataset, learnt=[training.kind])
-        rows = judged(dataset, kind)
-        outputs, used = dataset.select_candidates(rows), self.weight_sets.used_by(dataset, rows)
-        columns = (self.feature_set.transform(dataset, partial=True, rows=rows) - self.mean) / self.scale
-        scores, pairs = columns @ self.weight_sets.weights.T, JudgedPairs.of(outputs, kind)
+        people = Judged.of(dataset, learnt=[training.kind])
+        outputs = people.dataset
+        used = self.weight_sets.used_by(outputs)
+        columns = (self.feature_set.transform(outputs, partial=True) - self.mean) / self.scale
+        scores, pairs = columns @ self.weight_sets.weights.T, JudgedPairs.of(people)
         margins = []
         for place, needed in enumerate(self.weight_sets.used):
             scored = ~(needed & ~used[outputs.candidate_source[pairs.first]]).any(axis=1)
@@ -275,22 +274,19 @@ class Ranker:
         return margins
 
     def certainty(
-        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:
         """Confidence and likely ties of margins between two candidates; see `Scorer.certainty`."""
         if not any(self.confidence):
             return {}
         # the last is for sources that no weight set can score
         sets = [(each.slope, each.lapse, each.tie) if each else (np.nan,) * 3 for each in (*self.confidence, None)]
-        slope, lapse, tie = np.array(sets)[self.weight_sets.choose(dataset, rows)[np.asarray(source)]].T
+        slope, lapse, tie = np.array(sets)[self.weight_sets.choose(dataset)[np.asarray(source)]].T
         return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
-    def candidate_scores(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
-        """Return the scores of `score` as an array: one per row of a frame, else one per candidate.
-
-        With a mask `rows` of the candidates of a data set, only they are scored; all are there to be compared with.
-        """
-        return np.asarray(self.contributions(candidates, rows).sum(axis=1))
+    def candidate_scores(self, candidates: Candidates) -> FloatArray:
+        """Return the scores of `score` as an array: one per row of a frame, else one per candidate."""
+        return np.asarray(self.contributions(candidates).sum(axis=1))
 
     def score(self, candidates: Candidates) -> pd.DataFrame:
         """Score candidate translations.
@@ -414,7 +410,7 @@ class Ranker:
         self._trained()
         return among(dataset, self._sources)
 
-    def contributions(self, candidates: Candidates, rows: BoolArray | None = None) -> FloatArray:
+    def contributions(self, candidates: Candidates) -> FloatArray:
         """Contribution of every column to the score of every row of a frame, else of every candidate.
 
         The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
@@ -422,11 +418,9 @@ class Ranker:
         """
         self._trained()
         read = candidate_rows(candidates)
-        weights, used = self.weight_sets.of_candidates(read.dataset, rows), self.weight_sets.used_in(read.dataset, rows)
-        columns = self.feature_set.transform(read.dataset, partial=True, used=used, rows=rows)
+        weights, used = self.weight_sets.of_candidates(read.dataset), self.weight_sets.used_in(read.dataset)
+        columns = self.feature_set.transform(read.dataset, partial=True, used=used)
         parts = weights * ((columns - self.mean) / self.scale)
-        if rows is not None:
-            return parts
         parts[only_references(read.dataset)] = np.nan
         return read.by_row(parts)
 
@@ -443,7 +437,7 @@ class Ranker:
         """Weights of the first weight set, which uses all extractors, shape (columns,)."""
         return np.asarray(self.weight_sets.weights[0])
 
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Notes on the scores of `dataset`, in one line, or None.
 
         Which sources are not ranked by all features, and why; and that the translations are in another language than
@@ -452,9 +446,8 @@ class Ranker:
         self._trained()
         everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
         used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
-        notes = [self.weight_sets.note(dataset, rows), self._language_note(dataset) or used.note(dataset, rows)]
-        selected = dataset if rows is None else dataset.select_candidates(rows)
-        return join_notes([*notes, *self._given_notes(selected)])
+        notes = [self.weight_sets.note(dataset), self._language_note(dataset.context) or used.note(dataset)]
+        return join_notes([*notes, *self._given_notes(dataset)])
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
         """Notes on external scores that are mostly far outside the range of the training data."""

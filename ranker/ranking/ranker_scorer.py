@@ -89,9 +89,9 @@ class RankerScorer(Scorer):
         """Return the scorer of the ranker with these files."""
         return RankerScorer(self.ranker.with_files(files), self.whole.with_files(files) if self.whole else None)
 
-    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and 1 of every candidate."""
-        scores = self.ranker.candidate_scores(dataset, rows)
+        scores = self.ranker.candidate_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -112,15 +112,15 @@ class RankerScorer(Scorer):
         """Return the signature, which begins with the version."""
         return self.signature()
 
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Return the note of the ranker, with the features left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
-        return join_notes([left_out, self.ranker.note(dataset, rows)])
+        return join_notes([left_out, self.ranker.note(dataset)])
 
-    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def missing_requirement(self, dataset: Dataset) -> str | None:
         """Note on the sources that are not scored by all features, with the reason, or None."""
-        return self.ranker.weight_sets.note(dataset, rows)
+        return self.ranker.weight_sets.note(dataset)
 
     def seen(self, dataset: Dataset) -> float:
         """Return the share of the sources of `dataset` that the ranker learnt from."""
@@ -131,10 +131,10 @@ class RankerScorer(Scorer):
         return self.ranker.learnt_from(dataset)
 
     def certainty(
-        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:
         """Confidence and likely ties of margins, by the ranker's confidence parameters."""
-        return self.ranker.certainty(dataset, source, margin, rows)
+        return self.ranker.certainty(dataset, source, margin)
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Contributions of every column to the scores."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
-from ranker.corpora.judgements import PREFERENCES, judged
+from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
@@ -26,8 +26,7 @@ _LOG = note_logger(__name__)
 class ReferenceCandidates:
     """Outputs, and the references of their sources as candidates."""
 
-    whole: Dataset
-    rows: BoolArray
+    judged: Judged
     together: Dataset
     exclude_self: bool
 
@@ -38,8 +37,7 @@ class ReferenceCandidates:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
         whole = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
-        rows = judged(whole, kind)
-        outputs = whole.select_candidates(rows)
+        outputs = Judged.of(whole, kind).dataset
         has_outputs = np.diff(outputs.candidate_offsets) > 0
         references, fewest = np.diff(outputs.reference_offsets), 2 if exclude_self else 1
         used = has_outputs & (references >= fewest)
@@ -59,13 +57,13 @@ class ReferenceCandidates:
                 _LOG.warning(
                     "ranker: note: %s: %s: %s of %s", dataset.name, what, f"{number:,}", f"{has_outputs.sum():,}"
                 )
-        rows, whole = rows[used[whole.candidate_source]], whole.select_sources(used)
-        return cls(whole, rows, with_references_as_candidates(whole.select_candidates(rows)), exclude_self)
+        outputs = outputs.select_sources(used)
+        return cls(Judged(outputs, kind), with_references_as_candidates(outputs), exclude_self)
 
     @property
     def outputs(self) -> Dataset:
         """The judged outputs."""
-        return self.whole.select_candidates(self.rows)
+        return self.judged.dataset
 
     @property
     def is_reference(self) -> BoolArray:
@@ -78,8 +76,10 @@ class ReferenceCandidates:
         merged[self.is_reference], merged[~self.is_reference] = references, outputs
         return merged
 
-    def human(self, outputs: FloatArray) -> FloatArray:
-        """Extend human scores of the outputs to `together`, with one score above all outputs for every reference."""
+    @property
+    def human(self) -> FloatArray:
+        """Human scores of the candidates of `together`: of every reference one score above all outputs."""
+        outputs = self.judged.human
         return self.merge(outputs, np.full(int(self.is_reference.sum()), outputs.max() + 1))
 
 

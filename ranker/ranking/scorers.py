@@ -69,8 +69,8 @@ class Scorer(ABC):
         return ()
 
     @abstractmethod
-    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Additive statistics of all candidates, or of the candidates in the mask `rows`, (candidates, k)."""
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Additive statistics of all candidates, shape (candidates, k)."""
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -89,14 +89,14 @@ class Scorer(ABC):
         """Return one line with everything that changes the scores (of `dataset`)."""
 
     @abstractmethod
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Notes on the scores of `dataset`, in one line, or None."""
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
         """Components of a score by name, of statistics of shape (..., k), each of shape (...)."""
         return {}
 
-    def missing_requirement(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def missing_requirement(self, dataset: Dataset) -> str | None:
         """Reason why `dataset` is scored by a part of the features only, or None."""
         return None
 
@@ -130,7 +130,7 @@ class Scorer(ABC):
         raise OptionError("--contributions requires --model; a metric has no features")
 
     def certainty(
-        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike, rows: BoolArray | None = None
+        self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:
         """Confidence and likely ties of margins between two candidates, as columns of a ranking; empty if unknown.
 
@@ -167,16 +167,15 @@ class Scorer(ABC):
         scores = self.sign * self.score(statistics)
         return np.where(np.isnan(scores), -np.inf, scores)
 
-    def candidate_scores(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Scores of all candidates, or of the candidates in the mask `rows`; higher is better, shape (candidates,)."""
-        return self.scores_of(dataset, self.statistics(dataset, rows), rows)
+    def candidate_scores(self, dataset: Dataset) -> FloatArray:
+        """Scores of all candidates; higher is better, shape (candidates,)."""
+        return self.scores_of(dataset, self.statistics(dataset))
 
-    def scores_of(self, dataset: Dataset, statistics: FloatArray, rows: BoolArray | None = None) -> FloatArray:
+    def scores_of(self, dataset: Dataset, statistics: FloatArray) -> FloatArray:
         """Return `candidate_scores` from the statistics of `dataset`."""
         scores = self.sign * self.score(statistics)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
-            dataset = dataset if rows is None else dataset.select_candidates(rows)
             raise DataError(
                 f"the score by {self.name} is {self.sign * scores[bad[0]]} for system "
                 f"{dataset.candidates['system'].iloc[bad[0]]!r} of "
@@ -225,10 +224,10 @@ class MetricScorer(Scorer):
         """Return the scorer of the metric with these files."""
         return dataclasses.replace(self, metric=self.metric.with_files(files))
 
-    def statistics(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Statistics of the metric; candidates that are references are scored against the other references."""
         self.metric.check_ready()
-        dataset, chosen = context_for(self.metric, dataset, rows)
+        dataset, chosen = context_for(self.metric, dataset)
         FeatureSet((self.metric,)).check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
@@ -264,9 +263,9 @@ class MetricScorer(Scorer):
         names, _ = language_tokenizers(dataset)
         return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
 
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Return the note of the metric; for external scores it gives their direction."""
-        dataset, _ = context_for(self.metric, dataset, rows)
+        dataset, _ = context_for(self.metric, dataset)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
         )

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, rounded
 from ranker.corpora.dataset import Dataset, source_language_pairs, target_languages
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, judged, preference_pairs
+from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, balanced, preference_pairs
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
@@ -49,10 +49,8 @@ _LEAST = 1e-280
 class TrainingTable:
     """Features of judged candidates and their judgements: graded scores or strict preferences."""
 
-    whole: Dataset
-    """All candidates, including those that only serve for comparison."""
-    rows: BoolArray
-    """Mask of the candidates of this table, which are learnt from."""
+    dataset: Dataset
+    """The candidates that are learnt from, with the others as `Dataset.context`."""
     kind: str
     target: FloatArray | None
     """Graded scores, shape (candidates,); None for preferences."""
@@ -68,32 +66,26 @@ class TrainingTable:
     @classmethod
     def of(
         cls,
-        dataset: Dataset,
-        kind: str,
+        people: Judged,
         counting: PairCounting = "judgements",
         added: ReferenceCandidates | None = None,
     ) -> TrainingTable:
-        """Take the judgements of `kind`, without features."""
+        """Take judgements, without features."""
+        outputs, kind = people.dataset, people.kind
         if added:
-            together = added.together
-            human = added.human(human_scores(added.outputs, kind))
-            return cls(
-                together, np.ones(len(together), bool), kind, merge_ties(human, together.candidate_offsets), added=added
-            )
-        rows = judged(dataset, kind)
-        outputs = dataset.select_candidates(rows)
+            return cls(added.together, kind, merge_ties(added.human, added.together.candidate_offsets), added=added)
         if kind == PREFERENCES:
             preferences = preference_pairs(outputs, aggregated=counting != "judgements")
-            table = cls(dataset, rows, kind, None, preferences, counting)._balanced()
+            table = cls(outputs, kind, None, preferences, counting)._balanced()
             orders = len(preferences.better) > 0
         else:
-            group, target = outputs.candidate_source, merge_ties(human_scores(outputs, kind), outputs.candidate_offsets)
-            table = cls(dataset, rows, kind, target)
+            group, target = outputs.candidate_source, people.grades
+            table = cls(outputs, kind, target)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
                 f"judgements of kind {kind!r} do not order any two candidates of a source; nothing can be learnt",
-                file=dataset.name,
+                file=outputs.name,
             )
         return table
 
@@ -102,29 +94,23 @@ class TrainingTable:
     ) -> tuple[FeatureSet, TrainingTable]:
         """Fit `features`, unless a `parent` has fitted them, and return them and the table with their columns."""
         added = self.added
-        dataset, rows = (added.whole, added.rows) if added else (self.whole, self.rows)
+        dataset = added.outputs if added else self.dataset
         main_weight_set = 0
         if parent is None:
-            outputs = dataset.select_candidates(rows)
-            features.check_references(outputs)
-            reason = features.missing_requirement(outputs)
+            features.check_references(dataset)
+            reason = features.missing_requirement(dataset)
             if reason:
-                raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
-            features, matrix = features.fit_transform(dataset, rows)
+                raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+            features, matrix = features.fit_transform(dataset)
             known = usable(features.extractors, dataset)
         else:
             start = parent.weight_sets
-            known, main_weight_set = start.used_by(dataset, rows), start.commonest(dataset, self.sources, rows)
-            matrix = features.transform(dataset, partial=True, used=start.used_in(dataset, rows), rows=rows)
+            known, main_weight_set = start.used_by(dataset), start.commonest(dataset, self.sources)
+            matrix = features.transform(dataset, partial=True, used=start.used_in(dataset))
         if added:
             matrix = added.merge(matrix, features.transform_references(dataset, exclude_self=added.exclude_self))
         matrix = _filled(matrix, features.columns_of(known)[self.group])
         return features, replace(self, columns=matrix, main_weight_set=main_weight_set)
-
-    @functools.cached_property
-    def dataset(self) -> Dataset:
-        """The candidates that are learnt from."""
-        return self.whole.select_candidates(self.rows)
 
     @property
     def group(self) -> Int64Array:
@@ -168,15 +154,14 @@ class TrainingTable:
 
     def take(self, rows: BoolArray) -> TrainingTable:
         """Restrict the table to the candidates in the mask `rows`, which must select whole sources."""
-        chosen = self.rows.copy()
-        chosen[chosen] = rows
         pairs = self.pairs
         if pairs is not None:
             code, mask = np.cumsum(rows) - 1, rows[pairs.better] & rows[pairs.worse]
             pairs = PreferencePairs(code[pairs.better[mask]], code[pairs.worse[mask]], pairs.weight[mask])
         target = None if self.target is None else self.target[rows]
         columns = self.columns[rows] if len(self.columns) else self.columns
-        return replace(self, rows=chosen, target=target, pairs=pairs, columns=columns)._balanced()
+        part = replace(self, dataset=self.dataset.in_context(rows), target=target, pairs=pairs, columns=columns)
+        return part._balanced()
 
     def _balanced(self) -> TrainingTable:
         """Give the pairs of every language pair the same total weight, if `counting` is ``balanced``."""

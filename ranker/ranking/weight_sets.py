@@ -79,14 +79,14 @@ class WeightSets:
             for place, title in enumerate(short, 1)
         )
 
-    def choose(self, dataset: Dataset, rows: BoolArray | None = None) -> Int64Array:
-        """Number of the first set whose extractors have their inputs, for each source with a candidate of `rows`."""
+    def choose(self, dataset: Dataset) -> Int64Array:
+        """Number of the first set whose extractors have their inputs, for each source with a candidate."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
         fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
         lost = ~np.asarray(fits.any(axis=1))
-        scorable = _scored(dataset, rows)
+        scorable = _scored(dataset)
         if (lost & scorable).any():
             FeatureSet(self.extractors).check_references(dataset, lost & scorable)
             if lost[scorable].all():
@@ -106,34 +106,33 @@ class WeightSets:
         evident = self.used[:, self._evidence].any(axis=1) | (not self._evidence.any())
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
-    def used_by(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
+    def used_by(self, dataset: Dataset) -> BoolArray:
         """True for extractors that score each source, shape (sources, extractors); raises as `choose`."""
-        place = self.choose(dataset, rows)
+        place = self.choose(dataset)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
-    def used_in(self, dataset: Dataset, rows: BoolArray | None = None) -> BoolArray:
+    def used_in(self, dataset: Dataset) -> BoolArray:
         """True for extractors that contribute to the scores of `dataset`, shape (extractors,); raises as `choose`."""
-        return np.asarray(self.used_by(dataset, rows).any(axis=0))
+        return np.asarray(self.used_by(dataset).any(axis=0))
 
-    def commonest(self, dataset: Dataset, sources: Int64Array, rows: BoolArray | None = None) -> int:
+    def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
         """Return the set that most of the `sources`, by number, are scored by; raises as `choose`."""
-        place = self.choose(dataset, rows)[sources]
+        place = self.choose(dataset)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
-    def of_candidates(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
-        """Return the weights that every candidate of the mask `rows` is scored by, shape (candidates, columns)."""
-        source = dataset.candidate_source
-        return self.of_sources(dataset, rows)[source if rows is None else source[rows]]
+    def of_candidates(self, dataset: Dataset) -> FloatArray:
+        """Return the weights that every candidate is scored by, shape (candidates, columns)."""
+        return self.of_sources(dataset)[dataset.candidate_source]
 
-    def of_sources(self, dataset: Dataset, rows: BoolArray | None = None) -> FloatArray:
+    def of_sources(self, dataset: Dataset) -> FloatArray:
         """Return the weights that every source is scored by, shape (sources, columns); raises as `choose`."""
-        place = self.choose(dataset, rows)
+        place = self.choose(dataset)
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
-    def note(self, dataset: Dataset, rows: BoolArray | None = None) -> str | None:
+    def note(self, dataset: Dataset) -> str | None:
         """Note on the sources that are not scored by all extractors, with the reasons, in one line, or None."""
-        scorable = _scored(dataset, rows)
-        place = np.where(scorable, self.choose(dataset, rows), 0)
+        scorable = _scored(dataset)
+        place = np.where(scorable, self.choose(dataset), 0)
         inputs = available_inputs(dataset)
         notes = []
         for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
@@ -209,12 +208,9 @@ def _reasons(
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 
-def _scored(dataset: Dataset, rows: BoolArray | None) -> BoolArray:
-    """True for sources with candidates of the mask `rows`, and for all sources of a data set without candidates."""
-    if not len(dataset):
-        return np.ones(len(dataset.sources), bool)
-    source = dataset.candidate_source if rows is None else dataset.candidate_source[rows]
-    return np.asarray(np.bincount(source, minlength=len(dataset.sources)) > 0)
+def _scored(dataset: Dataset) -> BoolArray:
+    """True for sources with candidates, and for all sources of a data set to which the candidates come later."""
+    return np.asarray(np.diff(dataset.candidate_offsets) > 0) | (not len(dataset.context))
 
 
 def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,13 +11,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     AUTO,
-    PREFERENCES,
-    human_scores,
-    judged,
+    Judged,
     kinds,
-    ordered_pairs,
-    preference_pairs,
-    resolve_kind,
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
@@ -29,7 +24,6 @@ from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranks import merge_ties
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
@@ -67,18 +61,16 @@ class Agreement:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, scores: FloatArray, human: FloatArray, kind: str, *, resamples: int, seed: int
+        cls, people: Judged, scores: FloatArray, reliability: Reliability | None, *, resamples: int, seed: int
     ) -> Agreement:
         """Compare the scores of judged candidates with the judgements."""
-        if kind == PREFERENCES:
-            pairs = preference_pairs(dataset)
-        else:
-            pairs = ordered_pairs(merge_ties(human, dataset.candidate_offsets), dataset.candidate_offsets)
+        dataset = people.dataset
         return cls(
-            kind,
-            agreement(dataset, scores, kind=kind, resamples=resamples, seed=seed),
-            source_spearman(dataset, scores, human),
-            np.bincount(dataset.candidate_source[pairs.better], minlength=len(dataset.sources)),
+            people.kind,
+            agreement(dataset, scores, kind=people.kind, resamples=resamples, seed=seed),
+            source_spearman(dataset, scores, people.human),
+            np.bincount(dataset.candidate_source[people.pairs.better], minlength=len(dataset.sources)),
+            reliability,
         )
 
 
@@ -99,31 +91,27 @@ class DatasetFindings:
         training = ranker.training
         assert training is not None
         notes = []
-        compared = kind != AUTO or bool(kinds(dataset))
-        judged_outputs, human, rows = dataset, np.full(len(dataset), np.nan), None
-        if not compared:
+        people = None
+        if kind == AUTO and not kinds(dataset):
             notes.append("has no human judgements, so this report does not measure agreement")
         else:
             if trained := RankerScorer(ranker).trained_on(dataset):
                 notes.append(f"the ranker {trained}")
-            kind = resolve_kind(dataset, kind, learnt=[training.kind])
-            rows = judged(dataset, kind)
-            judged_outputs = dataset.select_candidates(rows)
-            human = human_scores(judged_outputs, kind)
-        weights = ranker.weight_sets.of_candidates(dataset, rows)
-        columns = (ranker.feature_set.transform(dataset, partial=True, rows=rows) - ranker.mean) / ranker.scale
+            people = Judged.of(dataset, kind, [training.kind])
+        judged_outputs, kind = (people.dataset, people.kind) if people else (dataset, kind)
+        weights = ranker.weight_sets.of_candidates(judged_outputs)
+        columns = (ranker.feature_set.transform(judged_outputs, partial=True) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
-        if rows is not None:
-            agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
-            reliability = Reliability.of(RankerScorer(ranker), dataset, rows, scores, kind)
-            agreement = replace(agreement, reliability=reliability)
+        if people:
+            reliability = Reliability.of(RankerScorer(ranker), people, scores)
+            agreement = Agreement.of(people, scores, reliability, resamples=resamples, seed=seed)
         systems = _compared(ranker, judged_outputs, kind, resamples, seed)
-        note = ranker.note(dataset, rows)
+        note = ranker.note(judged_outputs)
         return cls(
             judged_outputs,
             weights * columns,
-            human,
+            people.human if people else np.full(len(dataset), np.nan),
             agreement,
             systems,
             (*([note] if note else []), *notes, *(systems.notes if systems else ())),

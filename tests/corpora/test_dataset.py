@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ranker.corpora import catalogue
 from ranker.corpora.dataset import (
     Dataset,
     block_offsets,
@@ -210,3 +211,24 @@ def test_sources_are_named_for_messages():
     assert [source_place(dataset, source) for source in range(2)] == ["small[de-en:x]", "small[de-en:y]"]
     assert source_place(dataset, 2).startswith("small[fr-en_GB:")
     assert repr(dataset) == "<Dataset small: 4 sources, 4 references, 7 candidates, 11 ratings, 4 preferences>"
+
+
+def test_candidates_in_context_know_the_others() -> None:
+    dataset = catalogue.load("sample")
+    rows = np.arange(len(dataset)) % 3 > 0
+    part, plain = dataset.in_context(rows), dataset.select_candidates(rows)
+    assert part.fingerprint == plain.fingerprint
+    assert part.context is dataset
+    assert plain.context is plain
+    assert dataset.in_context(np.ones(len(dataset), dtype=bool)) is dataset
+    # again, by sources, and with other tables
+    again = part.in_context(np.arange(len(part)) % 2 == 0)
+    assert again.context is dataset
+    np.testing.assert_array_equal(np.flatnonzero(again.context_rows), np.flatnonzero(rows)[::2])
+    keep = np.arange(len(dataset.sources)) < 5
+    some = part.select_sources(keep)
+    assert some.fingerprint == plain.select_sources(keep).fingerprint
+    assert some.context.fingerprint == dataset.select_sources(keep).fingerprint
+    assert some.context.select_candidates(some.context_rows).fingerprint == some.fingerprint
+    changed = dataclasses.replace(part, references=part.references.iloc[:0])
+    assert changed.context is changed

@@ -163,7 +163,7 @@ def test_lengths_against_the_other_candidates():
     assert (length.needs.references, length.needs.candidates) == (0, 3)
     expected = [[0, 0], [np.log(5 / 2), 0], [0, np.log(6 / 3)], [0, 0]]
     np.testing.assert_allclose(length.transform(dataset), expected, atol=1e-12)
-    some = FeatureSet((length,)).transform(dataset, rows=np.array([True, False, True, False]))
+    some = FeatureSet((length,)).transform(dataset.in_context([True, False, True, False]))
     np.testing.assert_allclose(some, [expected[0], expected[2]], atol=1e-12)
     referenced = dataset_of([(["a b c d e f g"], ["a b c", "a", "a b c d e"])])
     result = length.transform_references(referenced, leave_one_out(referenced))

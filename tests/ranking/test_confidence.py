@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
+from ranker.corpora.judgements import Judged
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
@@ -78,16 +79,15 @@ def test_a_calibrated_ranker_ranks_as_before_and_says_how_sure_it_is(learnt, sam
 
 
 def test_reliability_is_what_counting_gives(learnt, sample):
-    rows = np.ones(len(sample), dtype=bool)
     scores = learnt.candidate_scores(sample)
-    found = Reliability.of(RankerScorer(learnt), sample, rows, scores, "fluency")
-    pairs = JudgedPairs.of(sample, "fluency")
+    found = Reliability.of(RankerScorer(learnt), Judged(sample, "fluency"), scores)
+    pairs = JudgedPairs.of(Judged(sample, "fluency"))
     right = (scores[pairs.first] > scores[pairs.second]) == (pairs.outcome > 0.5)
     strict = (pairs.outcome != 0.5) & (scores[pairs.first] != scores[pairs.second])
     assert found.pairs == strict.sum()
     assert np.mean(found.observed) == pytest.approx(right[strict].mean(), abs=1e-3)
     assert found.error < 0.06
-    assert Reliability.of(RankerScorer(Ranker("chrf", C=1.0).fit(sample)), sample, rows, scores, "fluency") is None
+    assert Reliability.of(RankerScorer(Ranker("chrf", C=1.0).fit(sample)), Judged(sample, "fluency"), scores) is None
 
 
 @thorough

@@ -144,7 +144,7 @@ def test_equal_tables_give_equal_scores_however_they_were_selected() -> None:
 def test_large_data_are_computed_in_parts(sample, monkeypatch):
     features = FeatureSet.parse("bleu,ribes,consensus[trust=source].weighted")
     rows = np.arange(len(sample)) % 5 != 1
-    whole, selected = features.transform(sample), features.transform(sample, rows=rows)
+    whole, selected = features.transform(sample), features.transform(sample.in_context(rows))
     monkeypatch.setattr("ranker.ranking.feature_set._KEPT_ROWS", 100)
     monkeypatch.setattr("ranker.ranking.feature_set._PART", 37)
     sizes, matrix = [], FeatureSet._matrix
@@ -154,7 +154,7 @@ def test_large_data_are_computed_in_parts(sample, monkeypatch):
     np.testing.assert_array_equal(features.transform(sample), whole)
     assert max(sizes) < 60
     assert len(sizes) > 10
-    np.testing.assert_array_equal(features.transform(sample, rows=rows), selected)
+    np.testing.assert_array_equal(features.transform(sample.in_context(rows)), selected)
     sizes.clear()
     # what learns from all that is ranked cannot be taken apart
     FeatureSet.parse("consensus.weighted").transform(sample)

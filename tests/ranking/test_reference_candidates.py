@@ -76,7 +76,7 @@ def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(capl
     dataset = small()
     added = ReferenceCandidates.of(dataset, "rank", exclude_self=True)
     assert caplog.messages == ["ranker: note: small: sources with fewer than 2 references, skipped: 1 of 3"]
-    human = added.human(human_scores(added.outputs, "rank"))
+    human = added.human
     assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
     assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
     assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]

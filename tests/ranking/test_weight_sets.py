@@ -131,7 +131,7 @@ def test_unjudged_candidates_vote_in_training_and_in_evaluation():
     rows = judged(data, "fluency")
     features = FeatureSet.parse("consensus").transform(data)[rows]
     np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, features, atol=1e-12)
-    scores = ranker.candidate_scores(data, rows)
+    scores = ranker.candidate_scores(data.in_context(rows))
     np.testing.assert_array_equal(scores, ranker.candidate_scores(data)[rows])
     # three are judged, but four vote
     assert usable(ranker.feature_set.extractors, data).all()
@@ -153,7 +153,7 @@ def test_only_what_compares_candidates_is_computed_for_those_that_are_not_select
             return made(self, dataset)
 
         monkeypatch.setattr(kind, "transform", transform)
-    FeatureSet.parse("chrf,consensus").transform(data, rows=rows)
+    FeatureSet.parse("chrf,consensus").transform(data.in_context(rows))
     assert sizes == {Chrf: 15, Consensus: 20}
 
 
@@ -161,7 +161,7 @@ def test_sources_without_a_selected_candidate_need_no_reference():
     data = concatenate([corpus(5), corpus(1, references=0, candidates=2)])
     ranker = Ranker("chrf", C=0.1).fit(corpus(30))
     rows = data.candidate_source < 5
-    np.testing.assert_array_equal(ranker.candidate_scores(data, rows), ranker.candidate_scores(corpus(5)))
+    np.testing.assert_array_equal(ranker.candidate_scores(data.in_context(rows)), ranker.candidate_scores(corpus(5)))
     with pytest.raises(DataError, match="has no reference"):
         ranker.candidate_scores(data)
 

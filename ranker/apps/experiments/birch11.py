@@ -30,11 +30,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.judgements import (
     PREFERENCES,
+    Judged,
     PreferencePairs,
-    human_scores,
-    judged,
-    ordered_pairs,
-    preference_pairs,
     resolve_kind,
 )
 from ranker.corpora.selection import select_language_pairs
@@ -129,8 +126,8 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
 
 def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     """Align every language pair and compute the parts of the scores."""
-    kind = resolve_kind(dataset)
-    outputs = dataset.select_candidates(judged(dataset, kind))
+    people = Judged.of(dataset)
+    outputs, kind = people.dataset, people.kind
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
     outputs = with_spaces(outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0)))
     return [
@@ -154,17 +151,11 @@ def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettin
         name,
         bilingual_orders(aligned).monotonicity(aligned)[name],
         dataset.candidate_offsets,
-        _preferred(dataset, kind),
+        Judged(dataset, kind).pairs,
         baselines,
         order,
         aligner,
     )
-
-
-def _preferred(dataset: Dataset, kind: str) -> PreferencePairs:
-    if kind == PREFERENCES:
-        return preference_pairs(dataset)
-    return ordered_pairs(merge_ties(human_scores(dataset, kind), dataset.candidate_offsets), dataset.candidate_offsets)
 
 
 def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], float]:

@@ -13,7 +13,7 @@ from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
+from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, preference_pairs
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.order.metrics import alignment_signed
@@ -88,8 +88,7 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
 
 def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
-    resolve_kind(dataset, PREFERENCES)
-    outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
+    outputs = Judged.of(dataset, PREFERENCES).dataset
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
     number = np.unique(source_language_pairs(outputs).astype(str), return_inverse=True)[1]
     corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)

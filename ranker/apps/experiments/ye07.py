@@ -20,7 +20,7 @@ from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
+from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, human_scores, resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.source_keys import same_source
 from ranker.evaluation.correlation.segment import source_spearman
@@ -138,13 +138,12 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSett
 
 def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
-    kind = resolve_kind(dataset, settings.kind)
-    outputs = _judged(dataset, kind)
+    people = Judged.of(dataset, settings.kind)
+    outputs, kind = people.dataset, people.kind
     reasons = {str(extractor): extractor.needs.missing(outputs) for extractor in _USED.extractors}
     missing = {name: f"{dataset.name}: {reason}" for name, reason in reasons.items() if reason}
     if not _with_references(dataset, kind):
-        table = TrainingTable.of(outputs, kind)
-        return Prepared(outputs, missing, _USED.transform(outputs), human_scores(outputs, kind), table)
+        return Prepared(outputs, missing, _USED.transform(outputs), people.human, TrainingTable.of(people))
     together = with_references_as_candidates(outputs)
     matrix = np.empty((len(together), len(_USED.columns)))
     human = human_scores(together, kind)
@@ -157,7 +156,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
         missing,
         matrix,
         human,
-        TrainingTable(together, np.ones(len(together), bool), kind, merge_ties(human, together.candidate_offsets)),
+        TrainingTable(together, kind, merge_ties(human, together.candidate_offsets)),
     )
 
 
@@ -358,10 +357,6 @@ def _mean(values: FloatArray) -> float:
 def _variance(values: FloatArray) -> float:
     known = values[~np.isnan(values)]
     return float(known.var(ddof=1)) if len(known) > 1 else np.nan
-
-
-def _judged(dataset: Dataset, kind: str) -> Dataset:
-    return dataset.select_candidates(judged(dataset, kind))
 
 
 def _with_references(dataset: Dataset, kind: str) -> bool:

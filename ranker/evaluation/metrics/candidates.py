@@ -36,27 +36,25 @@ class CandidateScores:
         scorer: Scorer,
         dataset: Dataset,
         *,
-        rows: BoolArray | None = None,
         name: str | None = None,
         levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
-        """Score the candidates of a data set, or the candidates in the mask `rows`, for `levels`.
+        """Score the candidates of a data set for `levels`, under the name of the scorer, unless it is given another.
 
-        They are under the name of the scorer, unless it is given another. The signature is that of the scorer that
-        documents and systems are scored by.
+        The signature is that of the scorer that documents and systems are scored by.
         """
         of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
         used = dict.fromkeys([scorer, of_systems])
-        notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset, rows))]
+        notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset))]
         trained = scorer.trained_on(dataset)
-        statistics = scorer.statistics(dataset, rows)
-        scores = scorer.scores_of(dataset, statistics, rows)
+        statistics = scorer.statistics(dataset)
+        scores = scorer.scores_of(dataset, statistics)
         return cls(
             name or scorer.name,
             scores,
             statistics if scorer.by_sums else None,
             (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
-            None if of_systems is scorer else of_systems.candidate_scores(dataset, rows),
+            None if of_systems is scorer else of_systems.candidate_scores(dataset),
             scorer.kind,
             of_systems.signature(dataset) + of_systems.sacrebleu(dataset, levels),
             (*([trained] if trained else []), *dict.fromkeys(notes)),

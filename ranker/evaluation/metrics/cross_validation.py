@@ -21,6 +21,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references
 from ranker.corpora.dataset import source_language_pairs
+from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, note_logger
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -162,7 +163,7 @@ def cross_validate(
     scored = [CandidateScores(THIS_MODEL, held_out)]
     for name, scorer in compared.items():
         try:
-            scored.append(CandidateScores(name, scorer.candidate_scores(table.whole, table.rows)))
+            scored.append(CandidateScores(name, scorer.candidate_scores(table.dataset)))
         except RankerError as error:
             if name in (*baseline, *rivals):
                 raise
@@ -203,7 +204,7 @@ def _compared(
 
 
 def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
-    pairs = JudgedPairs.of(table.dataset, table.kind)
+    pairs = JudgedPairs.of(Judged(table.dataset, table.kind))
     return fit_confidence(scores[pairs.first] - scores[pairs.second], pairs.outcome, np.ones(len(pairs.outcome)))
 
 

@@ -189,16 +189,17 @@ def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
     """Score candidates for a comparison: for segments alone those with a judgement of `kind`, else all."""
-    rows = None
+    rows = np.ones(len(dataset), dtype=bool)
     if [*levels] == ["segment"] and kind is not None:
         rows = judged(dataset, resolve_kind(dataset, kind, learnt=_learnt(scorers)))
+    outputs = dataset.in_context(rows)
     scored = [
-        CandidateScores.of(each, dataset, rows=rows, name=name, levels=levels)
+        CandidateScores.of(each, outputs, name=name, levels=levels)
         if isinstance(each, Scorer)
-        else CandidateScores(name, each if rows is None else each[rows])
+        else CandidateScores(name, each[rows])
         for name, each in scorers.items()
     ]
-    return (dataset if rows is None else dataset.select_candidates(rows)), scored
+    return outputs, scored
 
 
 def _learnt(scorers: Mapping[str, Any]) -> list[str]:

@@ -205,12 +205,16 @@ def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: 
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }
+    # files may list all candidates
+    whole = dataset.context
     new = {
-        column: _of_candidates(dataset, part, tuple(pairs))
+        column: _of_candidates(whole, part, tuple(pairs))
         for column, part in in_files.items()
-        if column not in dataset.candidates
+        if column not in whole.candidates
     }
-    return dataclasses.replace(dataset, candidates=dataset.candidates.assign(**new)) if new else dataset
+    if not new:
+        return dataset
+    return dataclasses.replace(whole, candidates=whole.candidates.assign(**new)).in_context(dataset.context_rows)
 
 
 @view
