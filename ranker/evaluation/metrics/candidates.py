@@ -46,7 +46,8 @@ class CandidateScores:
         of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
         used = dict.fromkeys([scorer, of_systems])
         notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset))]
-        trained = scorer.trained_on(dataset)
+        whole = dataset.context
+        trained = scorer.trained_on(whole)
         statistics = scorer.statistics(dataset)
         scores = scorer.scores_of(dataset, statistics)
         return cls(
@@ -56,7 +57,7 @@ class CandidateScores:
             (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
             None if of_systems is scorer else of_systems.candidate_scores(dataset),
             scorer.kind,
-            of_systems.signature(dataset) + of_systems.sacrebleu(dataset, levels),
+            of_systems.signature(whole) + of_systems.sacrebleu(whole, levels),
             (*([trained] if trained else []), *dict.fromkeys(notes)),
         )
 

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ranker import load_dataset, make_metric
+from ranker import Ranker, load_dataset, make_metric
 from ranker.corpora.dataset import concatenate
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.metrics.candidates import CandidateScores
-from ranker.evaluation.metrics.evaluation import EVALUATED, evaluate, main_scope, named_scopes
+from ranker.evaluation.metrics.evaluation import EVALUATED, evaluate, main_scope, named_scopes, scored_by
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
 from ranker.evaluation.resampling.significance import williams
+from ranker.ranking.ranker_scorer import scorer_of
 from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.made import graded, preferred
 
@@ -373,3 +374,13 @@ def test_notes_and_signatures_of_all_data_sets_are_kept():
     (metric,) = compare(data, resamples=0).metrics
     assert metric.notes == ("a", "b")
     assert metric.signature == "m"
+
+
+def test_a_note_on_training_data_counts_sources_without_judgements() -> None:
+    sample = load_dataset("sample")
+    rated = sample.candidate_source[sample.ratings["candidate"].to_numpy()]
+    judged = replace(sample, ratings=sample.ratings[rated < 60].reset_index(drop=True))
+    ranker = Ranker("chrf", C=1.0).fit(sample.select_sources(np.arange(120) < 30))
+    part, scored = scored_by(judged, {"m": scorer_of(ranker)}, kind="fluency", levels=["segment"])
+    assert len(part) == len(scored[0].scores) == 420
+    assert scored[0].notes == ("was trained on 25% of the sources of sample",)
