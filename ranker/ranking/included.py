@@ -37,7 +37,7 @@ def locate(model: str | Path) -> Path:
     hint = nearest(str(model), names())
     if hint or (path.name == str(model) and not path.suffix):
         what = f"no such model{hint}; included models are {', '.join(names())}"
-        raise ModelError(f"{path}: {what}; to train one: ranker train -o {path}")
+        raise ModelError(f"{path}: {what}; to train one: ranker train --data FILE -o {path}")
     return path
 
 
