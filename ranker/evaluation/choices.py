@@ -1,11 +1,14 @@
-"""Choices of levels, tests, corrections and methods.
+"""Choices of levels, tests, corrections and methods, and the range of resamples and seeds.
 
 Nothing heavy is imported, because the command line takes its choices from here.
 """
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Literal, get_args
+
+from ranker.errors import OptionError
 
 Level = Literal["segment", "document", "system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -21,3 +24,11 @@ FEW_SOURCES = 30
 """Below this number of sources p-values are of randomisation, because the bootstrap finds too many differences."""
 Parity = Literal["sacrebleu"]
 """Programs whose p-values can be reproduced."""
+
+
+def check_resampling(resamples: object, seed: object, *, fewest: int = 0) -> None:
+    """Refuse a number of resamples, or a seed, that is out of range."""
+    if not (isinstance(resamples, Integral) and int(resamples) >= fewest):
+        raise OptionError(f"resamples: expected a whole number from {fewest}, found {resamples!r}")
+    if not (isinstance(seed, Integral) and int(seed) >= 0):
+        raise OptionError(f"seed: expected a whole number from 0, found {seed!r}")

@@ -33,7 +33,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError, counted
-from ranker.evaluation.choices import Correction, Level, Test
+from ranker.evaluation.choices import Correction, Level, Test, check_resampling
 from ranker.evaluation.resampling.bootstrap import UNKNOWN, Estimate
 from ranker.evaluation.resampling.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.table_result import TableResult
@@ -77,8 +77,7 @@ class ComparisonSettings:
                 "does not resample, but the Westfall-Young correction requires resamples: use --correction holm or none"
             )
             raise OptionError(f"--test williams {what}")
-        if self.resamples < 0:
-            raise OptionError(f"resamples: expected a whole number from 0, found {self.resamples}")
+        check_resampling(self.resamples, self.seed)
         if not 0 < self.alpha < 1:
             raise OptionError(f"alpha: expected a number between 0 and 1, found {self.alpha}")
 

@@ -21,7 +21,7 @@ from ranker.corpora.own_references import check_texts, without_only_references
 from ranker.corpora.records import first_repeated
 from ranker.corpora.sanity import nearly_identical
 from ranker.errors import DataError, OptionError, nearest
-from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest
+from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.direction import judgements_note
@@ -138,8 +138,7 @@ def compare_systems(
         if value not in known:
             raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
     number = RESAMPLES[test] if resamples is None else resamples
-    if number < 1:
-        raise OptionError(f"resamples: expected a whole number from 1, found {number}")
+    check_resampling(number, seed, fewest=1)
     settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power, level)
     dataset = candidate_rows(candidates).dataset
     if scorers is None:

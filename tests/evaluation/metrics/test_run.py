@@ -304,6 +304,11 @@ def test_levels_and_mistakes(human):
     for alpha in (0.0, 1.0, float("nan")):
         with pytest.raises(OptionError, match=f"alpha: expected a number between 0 and 1, found {alpha}"):
             compare([(graded(human), scored)], alpha=alpha)
+    for options in ({"resamples": -1}, {"resamples": 1.5}, {"seed": -1}, {"seed": "x"}):
+        with pytest.raises(OptionError, match=f"{next(iter(options))}: expected a whole number from 0, found"):
+            compare([(graded(human), scored)], **options)
+    with pytest.raises(OptionError, match="levels: expected some of segment, document, system, found 'sentence'"):
+        compare([(graded(human), scored)], levels=["sentence"])
     with pytest.raises(OptionError, match="nothing to compare"):
         compare([])
     lacking = CandidateScores("m", np.full(300, np.nan))

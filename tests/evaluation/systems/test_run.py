@@ -55,6 +55,10 @@ def test_metrics_and_rankers_are_given_by_name_or_as_they_are_and_data_in_any_fo
         compare_systems(frame, ["bleu", "bleu"])
     with pytest.raises(OptionError, match="did you mean 'bleu'"):
         compare_systems(frame, ["bley"])
+    with pytest.raises(OptionError, match="resamples: expected a whole number from 1, found 0"):
+        compare_systems(frame, ["bleu"], resamples=0)
+    with pytest.raises(OptionError, match="seed: expected a whole number from 0, found -1"):
+        compare_systems(frame, ["bleu"], seed=-1)
 
 
 @thorough

@@ -10,6 +10,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.errors import OptionError, counted
+from ranker.evaluation.choices import check_resampling
 from ranker.evaluation.resampling.significance import few_sources
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
@@ -69,6 +70,7 @@ def contrast(
     dataset = candidate_rows(candidates).dataset
     if first is None or second is None:
         first, second = _only_two(dataset)
+    check_resampling(resamples, seed)
     scorer = scorer_of(scorer).for_systems()
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
