@@ -29,13 +29,14 @@ def _program() -> Any:
 
 
 def _options(words: Sequence[str]) -> set[str]:
-    """Options of the command that the first words name, and of the program."""
-    command = _program()
+    """Options of the command that the first words name, after options of the program, and of the program."""
+    command = program = _program()
     found = {"--help", *(option for parameter in command.params for option in parameter.opts)}
     for word in words:
-        if word not in getattr(command, "commands", {}):
+        if word in getattr(command, "commands", {}):
+            command = command.commands[word]
+        elif command is not program:
             break
-        command = command.commands[word]
     return found | {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
 
 

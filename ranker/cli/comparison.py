@@ -16,6 +16,8 @@ from ranker.evaluation.choices import LEVELS, Level
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ranker.arrays import FloatArray
+    from ranker.corpora.dataset import Dataset
     from ranker.evaluation.metrics.result import Comparison, Scope, Statistic
     from ranker.ranking.scorers import Scorer
 
@@ -30,10 +32,11 @@ def compare(
     form: OutputForm,
     wins: str | None,
     per_lp: bool,
+    published: str | None,
     **settings: Any,
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
-    if not (metrics or models):
+    if not (metrics or models or published):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics import run
@@ -44,14 +47,15 @@ def compare(
     scorers |= {name: make_scorer(None, path) for name, path in _named([Path(path) for path in models]).items()}
     scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.members]
-    datasets = [each.read(members) for each in inputs.each()]
+    data = [(each.read(members), each.data) for each in inputs.each()]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
+    read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
     scored = []
-    for dataset in datasets:
+    for dataset, others in read:
         if direction := judgements_note(dataset, kind, learnt):
             print_note(direction)
         with working(f"scoring {dataset.name}"):
-            scored.append(scored_by(dataset, scorers, kind=kind, levels=levels))
+            scored.append(scored_by(dataset, {**scorers, **others}, kind=kind, levels=levels))
         for each in scored[-1][1]:
             for note in each.notes:
                 print_note(f"{each.name}: {note}")
@@ -63,6 +67,21 @@ def compare(
     if form != "table":
         for note in comparison.notes:
             print_note(note)
+
+
+def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple[Dataset, dict[str, FloatArray]]:
+    """Return the data set with one reference, and the scores of metrics in its directory; say what is left out."""
+    from ranker.corpora.formats.mtme import has_published_scores, published_scores
+    from ranker.corpora.own_references import only_references
+
+    if not (paths and has_published_scores(paths[0])):
+        what = f"--published: {dataset.name} has no scores of metrics, expected a directory of mt-metrics-eval with"
+        raise OptionError(f"{what} metric-scores")
+    kept, scores, incomplete = published_scores(paths[0], dataset, reference)
+    if incomplete:
+        print_note(f"{dataset.name}: left out, without scores of some judged candidates: {', '.join(incomplete)}")
+    others = ~only_references(kept)
+    return kept.select_candidates(others), {name: values[others] for name, values in scores.items()}
 
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
@@ -110,7 +129,8 @@ def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
     for note in comparison.notes:
         say(note, "")
     for metric in comparison.metrics:
-        say_signatures(f"{metric.name}: {metric.signature}")
+        if metric.signature:
+            say_signatures(f"{metric.name}: {metric.signature}")
     say_signatures(comparison.signature)
 
 

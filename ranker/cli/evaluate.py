@@ -31,6 +31,7 @@ from ranker.cli.scorer import MetricsOption, chosen, listed, print_notes, print_
 from ranker.cli.sharded import ShardOptions, processed
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Correction, Test
+from ranker.files import display_name
 from ranker.signature import make_signature
 
 if TYPE_CHECKING:
@@ -67,6 +68,14 @@ def command(
         str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
     ] = None,
     per_lp: Annotated[bool, Option("--per-lp", help="Also print a table of the comparison per language pair.")] = False,
+    published: Annotated[
+        str | None,
+        Option(
+            help="Compare with the metrics whose scores are in the directory of mt-metrics-eval, computed with this "
+            "reference or none; other metrics use it too.",
+            metavar="REFERENCE",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     form: OutputForm = "table",
 ) -> None:
@@ -79,6 +88,8 @@ def command(
     system. Each value is followed by its 95% confidence interval and its significance cluster: a metric starts a new
     cluster if it is significantly worse than a metric of the cluster above. JSON output contains all values, p-values
     and win matrices. --level segment scores only judged candidates, which is faster.
+
+    A directory of mt-metrics-eval may have the scores of other metrics: --published refA compares with them too.
 
     Shards (ranker data shard) are scored one at a time; the scores of judged candidates are kept in --out, if given.
 
@@ -94,8 +105,12 @@ def command(
         "--correction": correction != "westfall-young",
         "--wins": wins,
         "--per-lp": per_lp,
+        "--published": published,
     }
     shards = sharding.find(inputs, {**unsuited, **comparing}, must_write=False)
+    for path in [] if published else inputs.data:
+        if (Path(path) / "metric-scores").is_dir():
+            print_note(f"{display_name(path)} has scores of metrics; compare with them: --published refA")
     if any(comparing.values()):
         for option in [option for option, value in unsuited.items() if value]:
             what = next(what for what, value in comparing.items() if value)
@@ -110,6 +125,7 @@ def command(
             form=form,
             wins=wins,
             per_lp=per_lp,
+            published=published,
             resamples=resamples,
             seed=seed,
             test=test,

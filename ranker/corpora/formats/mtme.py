@@ -7,26 +7,28 @@
     system-outputs/en-de/SYSTEM.txt      a reference that is scored too stands here under its name
     documents/en-de.docs                 a domain and a document for every segment
     human-scores/en-de.NAME.seg.score    see `ranker.corpora.formats.mtme_scores`
+    metric-scores/en-de/METRIC-REFERENCES.seg.score
 
 Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
 MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``; others
-whose name says that lower is better are turned round too. Scores of documents, domains and systems, and of metrics,
-are not kept, nor are marked errors (``*.seg.rating``).
+whose name says that lower is better are turned round too. Scores of documents, domains and systems are not kept, nor
+are marked errors (``*.seg.rating``). Scores of metrics are read by `published_scores` alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.column_names import lower_is_better
-from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side
 from ranker.errors import DataError, nearest, note_logger
@@ -36,6 +38,8 @@ _LOG = note_logger(__name__)
 _PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)*-[A-Za-z]{2,3}(?:_[A-Za-z]+)*\Z")
 _SCORES = re.compile(r"(?P<pair>[^.]+)\.(?P<name>.+)\.(?P<level>sys|domain|doc|seg)\.score\Z")
 _OUTPUTS = "system-outputs"
+_PUBLISHED = "metric-scores"
+_METRIC = re.compile(r"(?P<name>.+)-(?P<references>[^-]+)\.seg\.score\Z")
 
 
 def is_mtme(folder: str | Path) -> bool:
@@ -58,6 +62,93 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     if left_out:
         _LOG.warning("ranker: note: %s: files of human scores not at segment level, ignored: %d", file, left_out)
     return replace(concatenate(tests), name=name)
+
+
+def has_published_scores(folder: str | Path) -> bool:
+    """True if a directory has scores of metrics, as mt-metrics-eval keeps them."""
+    return is_mtme(folder) and bool(_listed(Path(folder) / _PUBLISHED))
+
+
+def published_scores(
+    folder: str | Path, dataset: Dataset, reference: str
+) -> tuple[Dataset, dict[str, FloatArray], list[str]]:
+    """Scores of metrics in a directory of mt-metrics-eval, computed with one reference or with the source alone.
+
+    Parameters
+    ----------
+    folder : str or Path
+    dataset : Dataset
+        All or some language pairs of the directory, as `read_mtme` reads them.
+    reference : str
+        Name of the reference, such as ``refA``.
+
+    Returns
+    -------
+    Dataset
+        The data set with this reference alone.
+    dict of str to float array, shape (candidates,)
+        Scores by metric and reference, such as ``COMET-refA`` or ``CometKiwi-src``; NaN for candidates without a score.
+    list of str
+        Metrics that are left out, because they have no scores of some language pair or judged candidate.
+
+    Raises
+    ------
+    DataError
+        If a source has no reference of that name, or there are no scores with it, or a file is malformed.
+    """
+    root, pairs = Path(folder), source_language_pairs(dataset)
+    names = dataset.references["name"].to_numpy(object)
+    named = dataset.references["source"].to_numpy(np.int64)[names == reference]
+    lacking = np.flatnonzero(~np.isin(np.arange(len(dataset.sources)), named))
+    if len(lacking):
+        lp = pairs[lacking[0]]
+        known = sorted({*names[pairs[dataset.references["source"].to_numpy(np.int64)] == lp]})
+        listed = ", ".join(known) or "none"
+        what = f"{lp} has no reference {shown(reference)}{nearest(reference, known)}; available: {listed}"
+        raise DataError(what, file=display_name(root))
+    kept = replace(dataset, references=dataset.references[names == reference].reset_index(drop=True))
+    scores: dict[str, FloatArray] = {}
+    covered: Counter[str] = Counter()
+    for lp in dataset.language_pairs:
+        for path in _listed(root / _PUBLISHED / lp):
+            metric = _METRIC.match(path.name)
+            if metric is None or metric["references"] not in (reference, "src"):
+                continue
+            name = printable(f"{metric['name']}-{metric['references']}")
+            values = scores.setdefault(name, np.full(len(dataset), np.nan))
+            _put_scores(values, parse_scores(read_text(path), display_name(path)), kept, pairs == lp, path)
+            covered[name] += 1
+    if not scores:
+        what = f"has no scores with {shown(reference)} or src, expected files such as COMET-{reference}.seg.score"
+        raise DataError(what, file=display_name(root / _PUBLISHED))
+    judged = dataset.ratings["candidate"].unique()
+    whole = [
+        name
+        for name, values in scores.items()
+        if covered[name] == len(dataset.language_pairs) and not np.isnan(values[judged]).any()
+    ]
+    return kept, {name: scores[name] for name in whole}, [name for name in scores if name not in whole]
+
+
+def _put_scores(
+    values: FloatArray,
+    by_system: Mapping[str, Sequence[tuple[float | None, int]]],
+    dataset: Dataset,
+    of_pair: BoolArray,
+    path: Path,
+) -> None:
+    """Put the scores of a file, one per segment of a language pair, into the places of the candidates."""
+    segment = dataset.sources["seg_id"].to_numpy(object)[dataset.candidate_source]
+    systems = dataset.candidates["system"].to_numpy(object)
+    rows_of = of_pair[dataset.candidate_source]
+    highest = max(map(int, segment[rows_of]), default=0)
+    for system, scored in by_system.items():
+        if len(scored) < highest:
+            what = f"system {shown(system)} has {len(scored)} scores, expected one for each of {highest} segments"
+            raise DataError(what, file=display_name(path), line=scored[-1][1])
+        numbers = np.array([score for score, _ in scored], dtype=np.float64)
+        rows = np.flatnonzero(rows_of & (systems == system))
+        values[rows] = numbers[segment[rows].astype(np.int64) - 1]
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import json
 import logging
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.mtme import read_mtme
+from ranker.corpora.formats.mtme import published_scores, read_mtme
 from ranker.corpora.formats.mtme_scores import format_scores, parse_scores, stem
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
+from tests.command_line import Command
 from tests.corpora.damage import refusal
 
 FILES = {
@@ -196,3 +199,84 @@ def test_names_that_look_alike_are_refused(folder: Path) -> None:
         (folder / "system-outputs" / "en-de" / name).write_text("a\nb\nc\n")
     with pytest.raises(DataError, match=r"S\\n\.txt: has the same name as another file.*; rename one of them"):
         read_mtme(folder)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A directory of two language pairs with ratings and scores of metrics."""
+    words = ["rain", "sun", "snow", "wind", "fog", "hail"]
+    files: dict[str, list[str]] = {}
+    for lp in ("en-de", "zh-en"):
+        files[f"sources/{lp}.txt"] = [f"s{number}" for number in range(6)]
+        files[f"references/{lp}.refA.txt"] = [f"it is {word} today" for word in words]
+        files[f"references/{lp}.refB.txt"] = [f"today there is {word}" for word in words]
+        for number, system in enumerate(["S1", "S2", "S3"]):
+            files[f"system-outputs/{lp}/{system}.txt"] = [
+                f"it is {word if place % 3 >= number else 'it'} today" for place, word in enumerate(words)
+            ]
+        scores = {name: [] for name in ("X-refA", "X-refB", "Kiwi-src", "Part-refA")}
+        people = []
+        for system in ("S1", "S2", "S3"):
+            for place in range(6):
+                people.append(f"{system}\t{-(place + int(system[1])) % 5}")
+                for name, values in scores.items():
+                    missing = name == "Part-refA" and lp == "zh-en" and place == 0
+                    values.append(f"{system}\t{'None' if missing else (place * int(system[1]) + len(name)) % 7}")
+        files[f"human-scores/{lp}.quality.seg.score"] = people
+        files |= {f"metric-scores/{lp}/{name}.seg.score": values for name, values in scores.items()}
+        files[f"metric-scores/{lp}/X-refA.sys.score"] = ["S1\t1"]
+    for name, lines in files.items():
+        path = tmp_path / "set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "set"
+
+
+def test_published_scores_are_those_of_the_files_beside_one_reference(published: Path) -> None:
+    dataset = read_mtme(published)
+    kept, scores, incomplete = published_scores(published, dataset, "refA")
+    assert kept.references["name"].unique().tolist() == ["refA"]
+    assert (sorted(scores), incomplete) == (["Kiwi-src", "X-refA"], ["Part-refA"])
+    part = dataset.select_sources(np.arange(12) % 2 == 1)
+    for data, name in ((dataset, "X-refA"), (part, "Kiwi-src")):
+        values = published_scores(published, data, "refA")[1][name]
+        for row, value in enumerate(values.tolist()):
+            source = data.sources.iloc[int(data.candidate_source[row])]
+            system = data.candidates["system"].iloc[row]
+            lines = (published / "metric-scores" / source["lp"] / f"{name}.seg.score").read_text().splitlines()
+            mine = [line.split("\t")[1] for line in lines if line.startswith(f"{system}\t")]
+            assert value == float(mine[int(source["seg_id"]) - 1])
+
+
+def test_metrics_of_a_directory_are_compared_with_ours_on_one_reference(published: Path, command: Command) -> None:
+    words = ["evaluate", str(published), "-m", "chrf"]
+    result = command(*words, "--published", "refA", "--level", "segment", "-f", "json")
+    document = json.loads(result.out)
+    assert [metric["name"] for metric in document["metrics"]] == ["chrf", "Kiwi-src", "X-refA"]
+    assert "note: set: left out, without scores of some judged candidates: Part-refA\n" in result.err
+    assert "|nrefs:1|" in document["metrics"][0]["signature"]
+    alone = command(*words)
+    assert "has scores of metrics; compare with them: --published refA\n" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [("refC", "has no reference 'refC'"), ("refB", None)],
+)
+def test_a_reference_that_is_not_there_is_refused(published: Path, reference: str, said: str | None) -> None:
+    dataset = read_mtme(published)
+    if said is None:
+        assert sorted(published_scores(published, dataset, reference)[1]) == ["Kiwi-src", "X-refB"]
+    else:
+        with pytest.raises(DataError, match=said):
+            published_scores(published, dataset, reference)
+
+
+def test_too_few_published_scores_and_other_data_are_refused(published: Path, command: Command) -> None:
+    (published / "metric-scores" / "en-de" / "X-refA.seg.score").write_text("S1\t1\n" * 5)
+    with pytest.raises(
+        DataError, match=r"X-refA\.seg\.score:5: system 'S1' has 5 scores, expected one for each of 6 seg"
+    ):
+        published_scores(published, read_mtme(published), "refA")
+    said = command("evaluate", "sample", "-m", "chrf", "--published", "refA", code=2).err
+    assert "--published: sample has no scores of metrics, expected a directory of mt-metrics-eval" in said
