@@ -136,6 +136,7 @@ def command(
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.evaluation.reliability import Reliability
+    from ranker.ranking.scorers import trained_on
 
     of_model = Path(models[0]) if models else None
     corpora: list[Dataset] = []
@@ -175,7 +176,7 @@ def command(
         "seed": seed if resamples else None,
     }
     if shards is None:
-        trained = next(filter(None, map(scorer.trained_on, [dataset, *corpora])), None)
+        trained = next(filter(None, (trained_on(scorer, each) for each in (dataset, *corpora))), None)
         if trained:
             print_note(f"this model {trained}, which it is evaluated on")
         signature = result_signature(scorer, dataset, scored=outputs, **about)

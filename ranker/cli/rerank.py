@@ -106,6 +106,7 @@ def command(
     from ranker.apps.tuning.hypothesis_files import read_hypotheses
     from ranker.apps.tuning.reranking import best_hypotheses, outranked_hypotheses, sentence_scores, sound_scores
     from ranker.apps.tuning.reranking import oracle as best_of_all
+    from ranker.extractors.base import check_new_texts
     from ranker.ranking.ranker import Ranker
     from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
 
@@ -121,7 +122,7 @@ def command(
     ranker = Ranker.load(model) if model is not None else None
     reported = [make_scorer(name, None) for name in listed(report)]
     for reported_scorer in reported:
-        reported_scorer.check_new_texts("hypotheses")
+        check_new_texts(reported_scorer.members, "hypotheses")
     references = read_references(refs or [], source) if refs or source else None
     lists, dataset = read_hypotheses(
         nbest, sentences=None if references is None else len(references.sources), each=each
@@ -194,6 +195,7 @@ def _expected(
     nbest: NBestList, mbr: str, weights: Path | None, scale: float | None, references: Dataset | None, out: BoolArray
 ) -> FloatArray:
     from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
+    from ranker.extractors.base import check_new_texts
     from ranker.ranking.ranker_scorer import RankerScorer, scorer_of
     from ranker.ranking.scorers import MetricScorer
 
@@ -208,7 +210,7 @@ def _expected(
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
-    gain.check_new_texts("hypotheses against each other")
+    check_new_texts(gain.members, "hypotheses against each other")
     if isinstance(gain, MetricScorer):
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)

@@ -146,9 +146,12 @@ def result_signature(
 
     `scored` is the part that was scored, if not all of it was.
     """
+    from ranker.ranking.scorers import result_head
+
     parts = {"ranked": f"{dataset.name}#{dataset.fingerprint[:8]}", **more}
     fallback = ["fallback"] if scorer.missing_requirement(dataset if scored is None else scored) else []
-    return make_signature(scorer.head(dataset), parts, *fallback) + scorer.sacrebleu(dataset, levels or ("segment",))
+    signature = make_signature(result_head(scorer, dataset), parts, *fallback)
+    return signature + scorer.sacrebleu(dataset, levels or ("segment",))
 
 
 def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:

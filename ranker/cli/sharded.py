@@ -99,6 +99,7 @@ def processed(
     """
     from ranker.apps.scaling.cluster import dask_client
     from ranker.apps.scaling.parts import check, data_signature, process, write_results
+    from ranker.ranking.scorers import result_head
     from ranker.threads import jobs
 
     with ExitStack() as opened:
@@ -119,7 +120,7 @@ def processed(
         if len(notes) > _MOST_NOTES:
             print_note(f"{counted(len(notes) - _MOST_NOTES, 'more note')} about single shards")
         ranked = {"ranked": data_signature(shards, parts)}
-        signatures = [make_signature(scorer.head(), ranked) for scorer in named.scorers()]
+        signatures = [make_signature(head, ranked) for head in map(result_head, named.scorers())]
         if options.out is not None:
             write_results(folder, shards, parts, signatures=signatures, result=about, notes=notes)
         check(parts, options.out)

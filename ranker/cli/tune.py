@@ -151,6 +151,7 @@ def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset,
 
 def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) -> str:
     from ranker.apps.tuning.hypotheses import list_digest
+    from ranker.ranking.scorers import result_head
 
     parts = {
         "lists": list_digest(tuned.nbest)[:8],
@@ -162,7 +163,7 @@ def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) 
         "iterations": len(tuned.steps),
         "seed": plan.search.seed,
     }
-    return make_signature(objective.head(), parts)
+    return make_signature(result_head(objective), parts)
 
 
 def _print(tuned: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], form: DocumentFormat) -> None:

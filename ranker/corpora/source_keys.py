@@ -35,12 +35,6 @@ def among(dataset: Dataset, known: UInt32Array) -> BoolArray:
     return np.asarray((keys != _NONE) & np.isin(_short(keys), known))
 
 
-def share_among(dataset: Dataset, known: UInt32Array) -> float:
-    """Return the share of the sources with candidates whose `short_keys` are among the `known`."""
-    used = np.unique(dataset.candidate_source)
-    return float(among(dataset, known)[used].mean()) if len(used) else 0.0
-
-
 def _short(keys: npt.NDArray[np.uint64]) -> UInt32Array:
     return (keys >> np.uint64(32)).astype(np.uint32)
 

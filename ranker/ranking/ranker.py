@@ -31,7 +31,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import only_references
-from ranker.corpora.source_keys import UInt32Array, among, share_among, short_keys
+from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
@@ -399,11 +399,6 @@ class Ranker:
         if note:
             _LOG.warning("ranker: note: %s", note)
         return rows
-
-    def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that were learnt from."""
-        self._trained()
-        return share_among(dataset, self._sources)
 
     def learnt_from(self, dataset: Dataset) -> BoolArray:
         """Return the mask of the sources of `dataset` that were learnt from."""

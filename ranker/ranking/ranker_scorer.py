@@ -42,7 +42,6 @@ class RankerScorer(Scorer):
     ranker: Ranker
     whole: Ranker | None = None
     kind: ClassVar[Literal["ranker"]] = "ranker"
-    by_sums = False
 
     @property
     def name(self) -> str:
@@ -108,10 +107,6 @@ class RankerScorer(Scorer):
             return self.ranker.signature()
         return f"{self.whole.signature()}|systems:without {self._left_out}"
 
-    def head(self, dataset: Dataset | None = None) -> str:
-        """Return the signature, which begins with the version."""
-        return self.signature()
-
     def note(self, dataset: Dataset) -> str | None:
         """Return the note of the ranker, with the features left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
@@ -121,10 +116,6 @@ class RankerScorer(Scorer):
     def missing_requirement(self, dataset: Dataset) -> str | None:
         """Note on the sources that are not scored by all features, with the reason, or None."""
         return self.ranker.weight_sets.note(dataset)
-
-    def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that the ranker learnt from."""
-        return self.ranker.seen(dataset)
 
     def learnt_from(self, dataset: Dataset) -> BoolArray:
         """Return the mask of the sources that the ranker learnt from."""

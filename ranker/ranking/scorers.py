@@ -19,7 +19,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts, checked
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, checked
 from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.needs import Needs
 from ranker.ranking.feature_set import FeatureSet
@@ -40,8 +40,6 @@ class Scorer(ABC):
 
     kind: ClassVar[Literal["metric", "ranker"]]
     """Type, for readers of results."""
-    by_sums: ClassVar[bool] = True
-    """True if systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
 
     @property
     @abstractmethod
@@ -100,30 +98,13 @@ class Scorer(ABC):
         """Reason why `dataset` is scored by a part of the features only, or None."""
         return None
 
-    def seen(self, dataset: Dataset) -> float:
-        """Return the share of the sources of `dataset` that it learnt from."""
-        return 0.0
-
     def learnt_from(self, dataset: Dataset) -> BoolArray:
         """Return the mask of the sources of `dataset` that it learnt from."""
         return np.zeros(len(dataset.sources), dtype=bool)
 
-    def trained_on(self, dataset: Dataset) -> str | None:
-        """Phrase for the share of sources of `dataset` in the training data, to follow the scorer's name, or None."""
-        share = self.seen(dataset)
-        if not share:
-            return None
-        # 99.6 % are not all
-        part = "all" if share == 1.0 else f"{max(min(share, 0.99), 0.01):.0%} of the"
-        return f"was trained on {part} sources of {dataset.name}"
-
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature of the same scores at `levels`; empty if sacreBLEU cannot compute them."""
         return ""
-
-    def head(self, dataset: Dataset | None = None) -> str:
-        """Return the beginning of a result's signature: the version and the scorer."""
-        return make_signature({"ranker": VERSION}, f"{self.kind}:{self.signature(dataset)}")
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Contributions of every column to the score of every candidate."""
@@ -153,27 +134,14 @@ class Scorer(ABC):
         """Return this scorer with the files of external scores set by name."""
         return self
 
-    def check_new_texts(self, what: str) -> None:
-        """Refuse to score `what`, texts other than the candidates of a data set, if external scores are needed."""
-        check_new_texts(self.members, what)
-
     @property
     def sign(self) -> float:
         """1 if higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
 
-    def gain(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score, negated where lower is better; NaN counts as the worst."""
-        scores = self.sign * self.score(statistics)
-        return np.where(np.isnan(scores), -np.inf, scores)
-
-    def candidate_scores(self, dataset: Dataset) -> FloatArray:
-        """Scores of all candidates; higher is better, shape (candidates,)."""
-        return self.scores_of(dataset, self.statistics(dataset))
-
-    def scores_of(self, dataset: Dataset, statistics: FloatArray) -> FloatArray:
-        """Return `candidate_scores` from the statistics of `dataset`."""
-        scores = self.sign * self.score(statistics)
+    def candidate_scores(self, dataset: Dataset, statistics: FloatArray | None = None) -> FloatArray:
+        """Scores of all candidates, from their `statistics` if these are known; higher is better, (candidates,)."""
+        scores = self.sign * self.score(self.statistics(dataset) if statistics is None else statistics)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise DataError(
@@ -296,6 +264,22 @@ def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
     units = pd.DataFrame(columns).iloc[dataset.candidate_source].assign(system=dataset.candidates["system"].to_numpy())
     sizes = units.groupby([*units], dropna=False).size()
     return {*(sizes == 1).tolist()} or {False}
+
+
+def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
+    """Phrase for the share of sources of `dataset` in the training data, to follow the scorer's name, or None."""
+    known = scorer.learnt_from(dataset)[np.unique(dataset.candidate_source)]
+    if not known.any():
+        return None
+    # 99.6 % are not all
+    part = "all" if known.all() else f"{max(min(known.mean(), 0.99), 0.01):.0%} of the"
+    return f"was trained on {part} sources of {dataset.name}"
+
+
+def result_head(scorer: Scorer, dataset: Dataset | None = None) -> str:
+    """Beginning of a result's signature: the version and the scorer; the signature of a ranker has both."""
+    signature = scorer.signature(dataset)
+    return signature if scorer.kind == "ranker" else make_signature({"ranker": VERSION}, f"metric:{signature}")
 
 
 def no_evidence(what: str) -> OptionError:

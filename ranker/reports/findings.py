@@ -24,6 +24,7 @@ from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import RankerScorer
+from ranker.ranking.scorers import trained_on
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
@@ -95,7 +96,7 @@ class DatasetFindings:
         if kind == AUTO and not kinds(dataset):
             notes.append("has no human judgements, so this report does not measure agreement")
         else:
-            if trained := RankerScorer(ranker).trained_on(dataset):
+            if trained := trained_on(RankerScorer(ranker), dataset):
                 notes.append(f"the ranker {trained}")
             people = Judged.of(dataset, kind, [training.kind])
         judged_outputs, kind = (people.dataset, people.kind) if people else (dataset, kind)

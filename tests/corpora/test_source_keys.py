@@ -6,7 +6,7 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.selection import without_references
-from ranker.corpora.source_keys import same_source, share_among, short_keys
+from ranker.corpora.source_keys import among, same_source, short_keys
 from tests.datasets import dataset_of
 
 
@@ -29,12 +29,11 @@ def test_without_texts_sources_are_known_by_references_else_by_candidates() -> N
     assert same_source(bare).tolist() == [0, 1, 0]
     nothing = bare.select_candidates([False, False, False])
     assert same_source(nothing).tolist() == [0, 1, 2]
-    assert share_among(nothing, short_keys(nothing)) == 0.0
+    assert not among(nothing, short_keys(nothing)).any()
 
 
-def test_the_share_of_known_sources_counts_those_with_candidates() -> None:
+def test_known_sources_are_found() -> None:
     data = dataset_of([([], ["a"])] * 4, sources=["w", "x", "y", "z"])
     keys = short_keys(data.select_sources([True, True, False, False]))
     assert keys.dtype == np.uint32
-    assert share_among(data, keys) == 0.5
-    assert share_among(data.select_candidates([True, False, False, False]), keys) == 1.0
+    assert among(data, keys).tolist() == [True, True, False, False]

@@ -14,7 +14,7 @@ from ranker.corpora.schema import table
 from ranker.errors import ModelError, OptionError
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranking.scorers import rank_by
+from ranker.ranking.scorers import rank_by, trained_on
 from ranker.ranking.settings import DEFAULTS, Settings
 from ranker.ranking.training import standardiser
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -205,12 +205,15 @@ def test_a_model_knows_the_sources_that_it_learnt_from(sample, tmp_path):
     later, unseen = (sample.select_sources(rows >= first) for first in (60, 90))
     renamed = dataclasses.replace(later, name="other", references=later.references[:0])
     for model in (ranker, loaded):
-        assert model.seen(sample) == 0.75
-        assert model.seen(renamed) == 0.5
-        assert RankerScorer(model).trained_on(renamed) == "was trained on 50% of the sources of other"
-        assert model.seen(unseen) == 0.0
-        assert RankerScorer(model).trained_on(unseen) is None
-    assert Ranker.load("full").seen(sample) == 0.0, "models of before know their data set only"
+        assert model.learnt_from(sample).tolist() == (rows < 90).tolist()
+        assert model.learnt_from(renamed).mean() == 0.5
+        assert trained_on(RankerScorer(model), renamed) == "was trained on 50% of the sources of other"
+        assert not model.learnt_from(unseen).any()
+        assert trained_on(RankerScorer(model), unseen) is None
+        # sources without candidates do not count
+        known = later.select_candidates(later.candidate_source < 30)
+        assert trained_on(RankerScorer(model), known) == "was trained on all sources of sample"
+    assert not Ranker.load("full").learnt_from(sample).any(), "models of before know their data set only"
 
 
 def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sample):

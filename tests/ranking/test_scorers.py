@@ -10,7 +10,7 @@ from ranker.extractors.needs import Needs
 from ranker.extractors.registry import make_metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer, result_head, trained_on
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,12 @@ def test_metrics_and_rankers_score_rows_and_sums_alike(sample, ranker):
         assert len(statistics) == len(sample)
         np.testing.assert_array_equal(scorer.candidate_scores(sample), scorer.sign * scorer.score(statistics))
         assert scorer.score(np.stack([statistics.sum(axis=0)] * 2)).shape == (2,)
-        assert scorer.gain(statistics.sum(axis=0)) == scorer.sign * scorer.score(statistics.sum(axis=0))
         assert scorer.learnt == (() if scorer.kind == "metric" else ("fluency",))
-        assert scorer.seen(sample) == (scorer.kind == "ranker")
-        assert scorer.trained_on(sample) == (
+        assert (scorer.learnt_from(sample) == (scorer.kind == "ranker")).all()
+        assert trained_on(scorer, sample) == (
             "was trained on all sources of sample" if scorer.kind == "ranker" else None
         )
-        assert scorer.head(sample).startswith("ranker:")
+        assert result_head(scorer, sample).startswith("ranker:")
 
 
 def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):

@@ -38,7 +38,7 @@ from ranker.extractors.registry import make_metric
 from ranker.progress import report
 from ranker.ranking import included as included_models
 from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, trained_on
 
 BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"
@@ -237,7 +237,7 @@ def _pair_tables(
 def _seen(scored: Mapping[str, Metric | Scorer], dataset: Dataset) -> Iterator[tuple[str, str]]:
     """Yield the trained rankers that learnt from sources of a data set, each with a note."""
     for name, scorer in scored.items():
-        if isinstance(scorer, Scorer) and (seen := scorer.trained_on(dataset)):
+        if isinstance(scorer, Scorer) and (seen := trained_on(scorer, dataset)):
             yield name, seen
 
 

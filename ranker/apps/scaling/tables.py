@@ -27,7 +27,7 @@ from ranker.evaluation.choices import Level
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Extractor, join_notes
 from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking.scorers import Scorer, rank_by
+from ranker.ranking.scorers import Scorer, rank_by, result_head
 
 Made = tuple[pa.Table, str | None]
 
@@ -81,9 +81,7 @@ class NamedScorers:
 
     def signature(self) -> str:
         """Return a text of everything that changes the scores."""
-        return "\n".join(
-            [*(scorer.head() for scorer in self.scorers()), f"references={self.references}", f"checks={self.checks}"]
-        )
+        return "\n".join([*map(result_head, self.scorers()), f"references={self.references}", f"checks={self.checks}"])
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
         """Return a shard ready for scoring, and a note; refuse a shard whose scores depend on the language of all."""

@@ -16,6 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.errors import DataError
+from ranker.extractors.base import check_new_texts
 from ranker.files import display_name, read_text
 from ranker.ranking.scorers import Scorer
 
@@ -138,11 +139,17 @@ def _strings(values: pa.Array) -> pd.Series:
     return pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([values])), dtype=TEXT)
 
 
+def objective_gain(objective: Scorer, statistics: npt.ArrayLike) -> FloatArray:
+    """Scores by an objective, negated where lower is better; NaN counts as the worst."""
+    scores = objective.sign * objective.score(statistics)
+    return np.where(np.isnan(scores), -np.inf, scores)
+
+
 class StatisticsTable:
     """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once."""
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
-        objective.check_new_texts("hypotheses")
+        check_new_texts(objective.members, "hypotheses")
         self.objective, self.references = objective, references
         self.statistics: FloatArray = np.zeros((0, 0))
         self._keys: Int64Array = np.zeros(0, dtype=np.int64)

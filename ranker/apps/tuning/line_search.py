@@ -17,6 +17,7 @@ from ranker.apps.tuning.envelope import (
     sweep,
     wide_intervals,
 )
+from ranker.apps.tuning.hypotheses import objective_gain
 from ranker.arrays import FloatArray, Int64Array
 from ranker.ranking.scorers import Scorer
 
@@ -74,7 +75,7 @@ class Problem:
         """Return the gain of the choice by `model_scores`, shape (hypotheses,)."""
         chosen = best_of_blocks(model_scores, self.offsets)
         sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
-        return float(self.objective.gain(sums))
+        return float(objective_gain(self.objective, sums))
 
     def best_two(self, model_scores: FloatArray) -> Int64Array:
         """The two best hypotheses of every sentence, which searches from the same weights share."""
@@ -118,7 +119,7 @@ class Problem:
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
         if not len(wide):
             return 0.0, -np.inf
-        gains = self.objective.gain(sums[wide])
+        gains = objective_gain(self.objective, sums[wide])
         best = gains.max()
         equal = np.flatnonzero(gains >= best - _SAME * max(1.0, abs(best)) if np.isfinite(best) else gains == best)
         steps = _inside(left[equal], right[equal])

@@ -14,6 +14,7 @@ from ranker.apps.tuning.hypotheses import (
     check_sentences,
     dataset_of,
     distinct_hypotheses,
+    objective_gain,
     references_of,
 )
 from ranker.apps.tuning.pairwise import mean_pairwise
@@ -23,7 +24,7 @@ from ranker.checks.faults import fault_note, outranked, without_votes
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError, counted
-from ranker.extractors.base import Metric
+from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
 from ranker.ranking.scorers import Scorer
 
@@ -45,12 +46,12 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
     """Return the objective's score of every hypothesis by itself, higher is better, shape (hypotheses,)."""
     table = StatisticsTable(objective, references)
     row = table.rows(nbest)
-    return objective.gain(table.statistics)[row]
+    return objective_gain(objective, table.statistics)[row]
 
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
     """Scores as of `sentence_scores`, without the votes of hypotheses that are no translation."""
-    objective.check_new_texts("hypotheses")
+    check_new_texts(objective.members, "hypotheses")
     check_sentences(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
     return without_votes(all_hypotheses(nbest, references), objective.members, objective.candidate_scores)[row]
@@ -67,7 +68,7 @@ def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
     """Return the objective's score of one hypothesis a sentence; only their statistics are extracted."""
-    objective.check_new_texts("hypotheses")
+    check_new_texts(objective.members, "hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
     return float(objective.score(statistics.sum(axis=0)))
@@ -84,19 +85,21 @@ def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Arr
     row = table.rows(nbest)
     offsets = nbest.offsets(len(references.sources))
     statistics = table.statistics
-    chosen = best_of_blocks(objective.gain(statistics)[row], offsets)
+    chosen = best_of_blocks(objective_gain(objective, statistics)[row], offsets)
     for _ in range(_SWEEPS):
         chosen_statistics = statistics[row[chosen]]
         total = chosen_statistics.sum(axis=0)
-        before = float(objective.gain(total))
-        gains = objective.gain(total + statistics[row] - np.repeat(chosen_statistics, np.diff(offsets), axis=0))
+        before = float(objective_gain(objective, total))
+        gains = objective_gain(
+            objective, total + statistics[row] - np.repeat(chosen_statistics, np.diff(offsets), axis=0)
+        )
         better = best_of_blocks(gains, offsets)
         sentences = np.flatnonzero(gains[better] > before)
         sentences = sentences[np.argsort(-gains[better[sentences]], kind="stable")]
         if not len(sentences):
             break
         changes = statistics[row[better[sentences]]] - statistics[row[chosen[sentences]]]
-        together = objective.gain(total + np.cumsum(changes, axis=0))
+        together = objective_gain(objective, total + np.cumsum(changes, axis=0))
         best = int(np.argmax(together))
         if together[best] <= before + 1e-12 * max(1.0, abs(before)):
             break

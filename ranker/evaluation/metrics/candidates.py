@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.choices import LEVELS, Level
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, trained_on
 from ranker.ranks import merge_ties
 
 
@@ -47,14 +47,14 @@ class CandidateScores:
         used = dict.fromkeys([scorer, of_systems])
         notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset))]
         whole = dataset.context
-        trained = scorer.trained_on(whole)
-        statistics = scorer.statistics(dataset)
-        scores = scorer.scores_of(dataset, statistics)
+        trained = trained_on(scorer, whole)
+        statistics, by_sums = scorer.statistics(dataset), scorer.kind == "metric"
+        scores = scorer.candidate_scores(dataset, statistics)
         return cls(
             name or scorer.name,
             scores,
-            statistics if scorer.by_sums else None,
-            (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
+            statistics if by_sums else None,
+            (lambda rows: scorer.sign * scorer.score(rows)) if by_sums else None,
             None if of_systems is scorer else of_systems.candidate_scores(dataset),
             scorer.kind,
             of_systems.signature(whole) + of_systems.sacrebleu(whole, levels),

@@ -51,7 +51,7 @@ from ranker.evaluation.systems.result import (
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, trained_on
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION
@@ -459,7 +459,7 @@ def _agreement(
 
 def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     notes = [note for note in (scorer.note(dataset),) if note]
-    if trained := scorer.trained_on(dataset):
+    if trained := trained_on(scorer, dataset):
         notes.append(f"{name} {trained}")
     fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
     signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))

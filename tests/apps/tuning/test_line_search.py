@@ -18,7 +18,7 @@ from ranker.apps.tuning.envelope import (
     sweep,
     wide_intervals,
 )
-from ranker.apps.tuning.hypotheses import StatisticsTable
+from ranker.apps.tuning.hypotheses import StatisticsTable, objective_gain
 from ranker.apps.tuning.iterations import problem_of
 from ranker.apps.tuning.line_search import Problem
 from ranker.extractors import registry
@@ -66,7 +66,7 @@ def steps_between_crossings(problem, intercept, slope):
 def best_plainly(problem, intercept, slope):
     steps = steps_between_crossings(problem, intercept, slope)
     sums = np.array([sum_plainly(problem, intercept, slope, step) for step in steps])
-    return problem.objective.gain(sums).max()
+    return objective_gain(problem.objective, sums).max()
 
 
 def check_line_search(objective: Scorer, seed: int, **sizes: int) -> None:
@@ -99,7 +99,7 @@ def test_the_optimum_for_a_trained_ranker_is_that_of_all_crossings():
         check_line_search(objective, seed)
 
 
-TOTAL = SimpleNamespace(sign=1, gain=lambda statistics: np.asarray(statistics)[..., 0])
+TOTAL = SimpleNamespace(sign=1, score=lambda statistics: np.asarray(statistics)[..., 0])
 """An objective that is a sum."""
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ranker.apps.tuning import pairwise
-from ranker.apps.tuning.hypotheses import StatisticsTable, read_references
+from ranker.apps.tuning.hypotheses import StatisticsTable, objective_gain, read_references
 from ranker.apps.tuning.reranking import (
     best_hypotheses,
     expected_gains,
@@ -141,7 +141,7 @@ def test_the_oracle_is_close_to_the_best_of_all_choices(name):
         table = StatisticsTable(objective, references)
         row = table.rows(nbest)
         choices = np.array(list(itertools.product(*(range(start, start + 5) for start in (0, 5, 10, 15)))))
-        best = objective.gain(table.statistics[row[choices]].sum(axis=1)).max()
+        best = objective_gain(objective, table.statistics[row[choices]].sum(axis=1)).max()
         result = oracle(nbest, references, objective)
         alone = best_hypotheses(nbest, sentence_scores(nbest, references, objective), 4)
         own, start = (objective.sign * score_of_choice(nbest, references, objective, item) for item in (result, alone))

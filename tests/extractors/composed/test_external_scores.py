@@ -15,6 +15,7 @@ from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.base import check_new_texts
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.feature_set import FeatureSet
@@ -213,8 +214,8 @@ def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
     with pytest.raises(
         OptionError, match=r"given\[name=comet\] has scores only for the candidates of a data set and cannot"
     ):
-        scorer.check_new_texts("hypotheses")
-    make_scorer("bleu", None).check_new_texts("hypotheses")
+        check_new_texts(scorer.members, "hypotheses")
+    check_new_texts(make_scorer("bleu", None).members, "hypotheses")
     with pytest.raises(OptionError, match="cannot score references"):
         FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data)
 

@@ -194,7 +194,7 @@ def test_a_ranker_does_not_learn_from_the_sources_that_its_encoder_saw(start, ju
     assert 20 <= seen < 30
     assert ranker.training.sources == 60 - seen
     assert ranker.training_notes[0] == f"{seen} of 60 sources left out: the encoder was trained on them"
-    assert ranker.seen(judged) == 1
+    assert ranker.learnt_from(judged).all()
     train([judged], start, tmp_path, kind="fluency", settings=SETTINGS)
     with pytest.raises(DataError, match="the encoder was trained on 60 of 60 sources; nothing is left to learn from"):
         Ranker(features, kind="fluency").fit(judged)

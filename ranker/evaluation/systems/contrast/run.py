@@ -75,7 +75,7 @@ def contrast(
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
-    scores = scorer.sign * scorer.scores_of(pair.dataset, statistics)[pair.rows]
+    scores = scorer.sign * scorer.candidate_scores(pair.dataset, statistics)[pair.rows]
     statistics = statistics[pair.rows]
     bootstrap = Bootstrap(resamples, seed)
     frequency = (
