@@ -212,6 +212,13 @@ def test_texts_of_a_million_characters_are_searched_in_one_pass(text):
     assert len(numbers(text * (1_000_000 // len(text)))) == (text == "1")
 
 
+def test_words_of_the_source_that_a_reference_keeps_hide_no_others():
+    source = "Er sagte ich habe es nicht und dann ging er in das Haus zurück."
+    kept, left = "He said ich habe es nicht and", "then ging er in das Haus zurück."
+    data = from_texts([f"{kept} {left}"], [f"{kept} then he went back to the house."], [source], lp="de-en")
+    assert check_outputs(data)[["check", "found"]].values.tolist() == [["mixed", "ging er in das Haus zurück"]]
+
+
 def test_failed_checks_are_counted_and_references_left_out():
     data = from_texts({"A": ["Here is the translation: 5", "ok"], "B": [" ", "**ok**"]}, None, ["4", "gut"])
     assert failures(data).tolist() == [2, 1, 0, 1]

@@ -48,11 +48,11 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
         words = place[row][first : first + length]
         run = (" " if sum(map(len, words)) > 1.5 * length else "").join(words)
         rest = _unquoted(run, texts.sources[texts.source[row]].as_py())
-        if row not in shown and untranslated(rest, *texts.pair(row), part=True):
+        if row in shown or not untranslated(rest, *texts.pair(row), part=True):
+            continue
+        if not any(run in text for text in texts.references_of(row)):
             shown[row] = run
-    yield from (
-        (row, what) for row, what in shown.items() if not any(what in text for text in texts.references_of(row))
-    )
+    yield from shown.items()
 
 
 def _unquoted(words: str, source: str) -> str:
