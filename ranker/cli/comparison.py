@@ -46,7 +46,7 @@ def compare(
     scorers = _metrics(metrics)
     scorers |= {name: make_scorer(None, path) for name, path in _named([Path(path) for path in models]).items()}
     scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
-    members = [part for scorer in scorers.values() for part in scorer.members]
+    members = [part for scorer in scorers.values() for part in scorer.feature_set.members]
     data = [(each.read(members), each.data) for each in inputs.each()]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
     read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
@@ -90,7 +90,7 @@ def _metrics(texts: list[str]) -> dict[str, Scorer]:
     from ranker.ranking.ranker_scorer import make_scorer
 
     scorers = [make_scorer(text, None) for text in texts]
-    in_files = [any(given_files(scorer.members).values()) for scorer in scorers]
+    in_files = [any(given_files(scorer.feature_set.members).values()) for scorer in scorers]
     names = [scorer.name if inside else text for scorer, inside, text in zip(scorers, in_files, texts, strict=True)]
     return by_unique_name(names, scorers)
 

@@ -94,7 +94,7 @@ def command(
     ].for_systems()
     named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
     check_page(html)
-    dataset = replace(inputs, data=inputs.data or named).read(scorer.members)
+    dataset = replace(inputs, data=inputs.data or named).read(scorer.feature_set.members)
     first, second = map(inputs.system, names) if names else (None, None)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast

@@ -272,7 +272,7 @@ def select(
     from ranker.ranking.ranker_scorer import make_scorer
 
     scorer = make_scorer(metric, None)
-    dataset = inputs.read(scorer.members)
+    dataset = inputs.read(scorer.feature_set.members)
     with working("selecting"):
         chosen = dataset.select_sources(informative_sources(dataset, scorer, n))
         paths = [str(path) for path in write_dataset(chosen, target)]

@@ -85,7 +85,7 @@ def command(
             return np.stack([*parts.values()], axis=1)
 
         names: list[str] = []
-        values = without_votes(dataset, scorer.members, compute) if checks else compute(dataset)
+        values = without_votes(dataset, scorer.feature_set.members, compute) if checks else compute(dataset)
         print_notes([scorer], dataset)
         if checks and (note := fault_note(dataset)):
             print_note(f"{note}; rank them by score with --no-checks")
@@ -93,7 +93,7 @@ def command(
         matrix = values if contributions else None
         parts = dict(zip(names, values.T, strict=True)) if contributions else {}
         scores = values if matrix is None else matrix.sum(axis=1)
-        families = {} if matrix is None else by_family(matrix, scorer.families)
+        families = {} if matrix is None else by_family(matrix, scorer.feature_set.families)
         ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
         ranking = ranking.assign(**scorer.certainty(dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)

@@ -122,7 +122,7 @@ def command(
     ranker = Ranker.load(model) if model is not None else None
     reported = [make_scorer(name, None) for name in listed(report)]
     for reported_scorer in reported:
-        check_new_texts(reported_scorer.members, "hypotheses")
+        check_new_texts(reported_scorer.feature_set.members, "hypotheses")
     references = read_references(refs or [], source) if refs or source else None
     lists, dataset = read_hypotheses(
         nbest, sentences=None if references is None else len(references.sources), each=each
@@ -210,12 +210,12 @@ def _expected(
     if mbr.endswith(".npy"):
         return expected_given_gains(nbest, mbr, chances)
     gain = scorer_of(Path(mbr) if Path(mbr).is_file() else mbr)
-    check_new_texts(gain.members, "hypotheses against each other")
+    check_new_texts(gain.feature_set.members, "hypotheses against each other")
     if isinstance(gain, MetricScorer):
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
     assert isinstance(gain, RankerScorer)
-    if not gain.needs.references:
+    if not gain.feature_set.needs.references:
         raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
     alone = gain.for_systems()
     _print_language_note(alone.ranker, nbest)

@@ -72,7 +72,7 @@ def chosen(
     metric = single(metrics)
     if model is not None or metric is not None:
         scorer = supplied([make_scorer(metric, model)], data.given)[0]
-        return scorer, read(scorer.members)
+        return scorer, read(scorer.feature_set.members)
     files_for((), data.given)
     dataset = read(())
     return make_scorer(None, suited_model(dataset)), dataset
@@ -80,7 +80,7 @@ def chosen(
 
 def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
     """Return scorers with the files of --given."""
-    files = files_for([part for scorer in scorers for part in scorer.members], given)
+    files = files_for([part for scorer in scorers for part in scorer.feature_set.members], given)
     return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
 
 
@@ -201,7 +201,7 @@ def given_scorers(
         return by_unique_name([scorer.name for scorer in scorers], scorers)
 
     chosen_scorers = named(listed(metrics), model, data.given)
-    members = [part for scorer in chosen_scorers.values() for part in scorer.members]
+    members = [part for scorer in chosen_scorers.values() for part in scorer.feature_set.members]
     dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
     if not chosen_scorers and not (preferences and len(dataset.preferences)):
         if not by_default:

@@ -157,15 +157,11 @@ class Ranker:
     def _repr_html_(self) -> str:
         """Summary and the features with the largest weights, for a notebook."""
         summary = f"<p>{html.escape(repr(self))}</p>"
-        weights = self.weights_by_feature()
-        if not weights:
+        if self.training is None:
             return summary
-        table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
+        columns = {"family": self.feature_set.families, "weight": self.weights}
+        table = pd.DataFrame(columns, index=[*self.feature_set.columns])
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
-
-    def weights_by_feature(self) -> dict[str, float]:
-        """Return the weight of every feature by name; empty for an untrained ranker."""
-        return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
 
     def fit(self, candidates: Candidates) -> Ranker:
         """Learn from the judged candidates among `candidates`, in any form that `score` takes.

@@ -18,8 +18,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import by_translation, from_texts
 from ranker.corpora.records import joined_texts, shown
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, join_notes, mean_score
-from ranker.extractors.needs import Needs
+from ranker.extractors.base import Metric, join_notes, mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import names
@@ -70,19 +69,14 @@ class RankerScorer(Scorer):
         return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
     @property
-    def needs(self) -> Needs:
-        """Requirements of all features."""
-        return self.ranker.feature_set.needs
+    def feature_set(self) -> FeatureSet:
+        """The features of the ranker."""
+        return self.ranker.feature_set
 
     @property
     def learnt(self) -> tuple[str, ...]:
         """The kind of judgement that the ranker learnt from."""
         return (self.ranker.training.kind,) if self.ranker.training else ()
-
-    @property
-    def members(self) -> tuple[Extractor, ...]:
-        """Basic extractors of the features, with combinations replaced by their members."""
-        return self.ranker.feature_set.members
 
     def with_files(self, files: Mapping[str, str]) -> RankerScorer:
         """Return the scorer of the ranker with these files."""
@@ -130,11 +124,6 @@ class RankerScorer(Scorer):
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Contributions of every column to the scores."""
         return dict(zip(self.ranker.feature_set.columns, self.ranker.contributions(dataset).T, strict=True))
-
-    @property
-    def families(self) -> tuple[FeatureFamily, ...]:
-        """Family of every column."""
-        return self.ranker.feature_set.families
 
 
 def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
@@ -231,7 +220,7 @@ class _Reward:
             what = f"{self.references}[{listed.index(None)}]: expected a reference, or a list of them, found null"
             raise DataError(what, file="reward")
         dataset = from_texts([text or "" for text in texts], by_translation(references), sources, lp=self.lp)
-        if scorer.needs.references and not len(dataset.references):
+        if scorer.feature_set.needs.references and not len(dataset.references):
             what = f"no references: {scorer.name} requires a list of them in {self.references!r}"
             raise DataError(what, file="reward")
         scores = scorer.score(scorer.statistics(dataset))

@@ -19,9 +19,8 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Extractor, FeatureFamily, Metric, checked
+from ranker.extractors.base import Metric, checked
 from ranker.extractors.composed.external_scores import ExternalScores
-from ranker.extractors.needs import Needs
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.inputs import context_for
 from ranker.ranking.reference_candidates import leave_one_out
@@ -48,8 +47,8 @@ class Scorer(ABC):
 
     @property
     @abstractmethod
-    def needs(self) -> Needs:
-        """Requirements on the data."""
+    def feature_set(self) -> FeatureSet:
+        """What it scores by: the features of a ranker, or a metric as the only one."""
 
     @property
     def higher_is_better(self) -> bool:
@@ -120,16 +119,6 @@ class Scorer(ABC):
         """
         return {}
 
-    @property
-    def families(self) -> tuple[FeatureFamily, ...]:
-        """Family of every column of `contributions`."""
-        return ()
-
-    @property
-    def members(self) -> tuple[Extractor, ...]:
-        """The extractors that it scores by."""
-        return ()
-
     def with_files(self, files: Mapping[str, str]) -> Scorer:
         """Return this scorer with the files of external scores set by name."""
         return self
@@ -169,9 +158,9 @@ class MetricScorer(Scorer):
         return str(self.metric)
 
     @property
-    def needs(self) -> Needs:
-        """Requirements of the metric."""
-        return self.metric.needs
+    def feature_set(self) -> FeatureSet:
+        """The metric as the only feature."""
+        return FeatureSet((self.metric,))
 
     @property
     def higher_is_better(self) -> bool:
@@ -183,11 +172,6 @@ class MetricScorer(Scorer):
         """As of the metric."""
         return self.metric.is_fraction
 
-    @property
-    def members(self) -> tuple[Extractor, ...]:
-        """Basic extractors of the metric, with combinations replaced by their members."""
-        return self.metric.members
-
     def with_files(self, files: Mapping[str, str]) -> MetricScorer:
         """Return the scorer of the metric with these files."""
         return dataclasses.replace(self, metric=self.metric.with_files(files))
@@ -196,7 +180,7 @@ class MetricScorer(Scorer):
         """Statistics of the metric; candidates that are references are scored against the other references."""
         self.metric.check_ready()
         dataset, chosen = context_for(self.metric, dataset)
-        FeatureSet((self.metric,)).check_references(dataset)
+        self.feature_set.check_references(dataset)
         fitted = self.metric.fit_ranked(dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
         statistics = made.astype(np.float64)
@@ -215,7 +199,7 @@ class MetricScorer(Scorer):
 
     def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
         """Return the metric's scores, negated where lower is better."""
-        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, exclude_self=exclude_self)[:, 0]
+        return self.sign * self.feature_set.transform_references(dataset, exclude_self=exclude_self)[:, 0]
 
     def for_systems(self) -> MetricScorer:
         """Return this scorer, unless the metric compares candidates."""

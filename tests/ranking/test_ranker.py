@@ -193,7 +193,7 @@ def test_a_model_outlives_the_name_of_its_feature_set(trained, sample, tmp_path)
     loaded = Ranker.load(tmp_path / "y.model")
     assert str(loaded.feature_set) == str(trained.feature_set)
     np.testing.assert_array_equal(loaded.candidate_scores(sample), trained.candidate_scores(sample))
-    assert loaded.fit(sample).weights_by_feature() == trained.weights_by_feature()
+    assert loaded.fit(sample).weights.tolist() == trained.weights.tolist()
 
 
 def test_a_model_knows_the_sources_that_it_learnt_from(sample, tmp_path):

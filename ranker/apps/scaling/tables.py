@@ -60,7 +60,7 @@ class NamedScorers:
             named = str(Path(named).absolute())
         scorers = cls(tuple(metrics), named, references, level)
         for scorer in scorers.scorers():
-            for extractor in scorer.members:
+            for extractor in scorer.feature_set.members:
                 _check_by_shards(extractor, scorer.name if scorer.kind == "metric" else f"the model {model}")
         return scorers
 
@@ -89,7 +89,7 @@ class NamedScorers:
         unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():
             by_language = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.by_language
-            if by_language and scorer.needs.language:
+            if by_language and scorer.feature_set.needs.language:
                 what = "has no language pair, by which the model scores: name it in a column or key lp"
                 raise DataError(f"{source_place(part, int(unknown[0]))} {what}, or choose --model full-any")
         return part, about
@@ -132,7 +132,7 @@ def ranks(named: NamedScorers, part: Dataset) -> Made:
     if named.checks:
         wrong = faults(part)
         scores, about = (
-            without_votes(part, scorer.members, scorer.candidate_scores),
+            without_votes(part, scorer.feature_set.members, scorer.candidate_scores),
             join_notes([about, fault_note(part)]),
         )
     else:

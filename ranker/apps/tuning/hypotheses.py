@@ -149,7 +149,7 @@ class StatisticsTable:
     """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once."""
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
-        check_new_texts(objective.members, "hypotheses")
+        check_new_texts(objective.feature_set.members, "hypotheses")
         self.objective, self.references = objective, references
         self.statistics: FloatArray = np.zeros((0, 0))
         self._keys: Int64Array = np.zeros(0, dtype=np.int64)

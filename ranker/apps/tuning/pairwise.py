@@ -41,7 +41,8 @@ def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Sum the scores of every hypothesis against all of its sentence, weighted by their `mass`; and against itself."""
-    check_new_texts(gain.members, "hypotheses against each other")
+    scored_by = gain if isinstance(gain, Metric) else gain.feature_set
+    check_new_texts(scored_by.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
     sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
     if sizes.max(initial=0) > MOST_HYPOTHESES:

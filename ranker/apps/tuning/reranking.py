@@ -51,10 +51,11 @@ def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) ->
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
     """Scores as of `sentence_scores`, without the votes of hypotheses that are no translation."""
-    check_new_texts(objective.members, "hypotheses")
+    members = objective.feature_set.members
+    check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
-    return without_votes(all_hypotheses(nbest, references), objective.members, objective.candidate_scores)[row]
+    return without_votes(all_hypotheses(nbest, references), members, objective.candidate_scores)[row]
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
@@ -68,7 +69,7 @@ def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
     """Return the objective's score of one hypothesis a sentence; only their statistics are extracted."""
-    check_new_texts(objective.members, "hypotheses")
+    check_new_texts(objective.feature_set.members, "hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
     return float(objective.score(statistics.sum(axis=0)))

@@ -58,7 +58,7 @@ def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> lis
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:
     """Names of the references of a language pair; empty if no reference is needed, None if sources differ in them."""
-    if not scorer.needs.references:
+    if not scorer.feature_set.needs.references:
         return []
     of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)
     names = dataset.references["name"].astype(object)

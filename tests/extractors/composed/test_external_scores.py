@@ -214,8 +214,8 @@ def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
     with pytest.raises(
         OptionError, match=r"given\[name=comet\] has scores only for the candidates of a data set and cannot"
     ):
-        check_new_texts(scorer.members, "hypotheses")
-    check_new_texts(make_scorer("bleu", None).members, "hypotheses")
+        check_new_texts(scorer.feature_set.members, "hypotheses")
+    check_new_texts(make_scorer("bleu", None).feature_set.members, "hypotheses")
     with pytest.raises(OptionError, match="cannot score references"):
         FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data)
 
