@@ -430,7 +430,7 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:
         raise DataError(
-            f"has {len(lines)} lines, expected {expected} as in {like}",
+            f"has {counted(len(lines), 'line')}, expected {expected} as in {like}",
             file=display_name(path),
             line=len(lines) or None,
         )

@@ -9,6 +9,7 @@ from typer import Option
 
 from ranker.cli.options import Corpora, KindOption, OutputForm, ResamplesOption, SeedOption, working
 from ranker.cli.output import emit, figure, print_table, say
+from ranker.errors import OptionError
 from ranker.evaluation.choices import RankingMethod
 from ranker.signature import make_signature
 
@@ -40,6 +41,8 @@ def command(
     """
     dataset = corpora.read(to_score=False)
     if systems is not None:
+        if pairs:
+            raise OptionError("--pairs: not available with --systems")
         _rank_systems(dataset, kind, systems, resamples, seed, form)
         return
     from ranker.corpora.judgements import resolve_kind

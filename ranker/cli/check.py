@@ -32,10 +32,10 @@ def command(
 
     with working("checking"):
         failed, counts = records(failed_checks(dataset)), system_counts(dataset)
-    emit(form, {"systems": counts, "failed": failed}, failed, lambda: print_checks(counts, failed, examples))
+    emit(form, {"systems": counts, "failed": failed}, failed, lambda: _print(counts, failed, examples))
 
 
-def print_checks(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, Any]], examples: int = 1) -> None:
+def _print(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, Any]], examples: int) -> None:
     """Print how many outputs of every system fail each check, and some of them."""
     from ranker.checks.outputs import CHECKS
 

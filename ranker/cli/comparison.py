@@ -9,7 +9,7 @@ import typer
 
 from ranker.cli.options import Input, OutputForm, working
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
-from ranker.cli.scorer import by_unique_name, supplied
+from ranker.cli.scorer import by_unique_name, suited_model, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Level
 
@@ -36,8 +36,7 @@ def compare(
     **settings: Any,
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
-    if not (metrics or models or published):
-        raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
+    from ranker.corpora.dataset import concatenate
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
@@ -48,6 +47,9 @@ def compare(
     scorers = dict(zip(scorers, supplied([*scorers.values()], inputs.given), strict=True))
     members = [part for scorer in scorers.values() for part in scorer.feature_set.members]
     data = [(each.read(members), each.data) for each in inputs.each()]
+    if not (scorers or published):
+        name = suited_model(concatenate([dataset for dataset, _ in data]))
+        scorers = {name: make_scorer(None, name)}
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
     read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
     scored = []
@@ -63,10 +65,7 @@ def compare(
         comparison = run.compare(scored, kind=kind, levels=levels, learnt=learnt, **settings)
     statistic = _wins_statistic(comparison, wins)
     document = comparison.document() if form == "json" else None
-    emit(form, document, _rows(comparison), lambda: _print(comparison, statistic, per_lp))
-    if form != "table":
-        for note in comparison.notes:
-            print_note(note)
+    emit(form, document, _rows(comparison), lambda: _print(comparison, statistic, per_lp), notes=comparison.notes)
 
 
 def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple[Dataset, dict[str, FloatArray]]:

@@ -12,13 +12,13 @@ from typer import Option
 
 from ranker.cli.comparison import compare
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     ExcludeSelfOption,
     Input,
     KindOption,
     LevelName,
     OutputForm,
     ReferencesAsCandidatesOption,
-    ResamplesOption,
     SeedOption,
     check_exclude_self,
     level_of,
@@ -29,7 +29,7 @@ from ranker.cli.options import (
 from ranker.cli.output import emit, estimate_columns, figure, interval, print_note, print_table, say, say_signatures
 from ranker.cli.scorer import MetricsOption, chosen, listed, print_notes, print_tied, result_signature
 from ranker.cli.sharded import ShardOptions, processed
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
 from ranker.files import display_name
 from ranker.signature import make_signature
@@ -59,11 +59,19 @@ def command(
     ] = None,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     exclude_self: ExcludeSelfOption = False,
-    resamples: ResamplesOption = 1000,
-    test: Annotated[Test, Option(help="Significance test for two metrics.")] = "bootstrap",
+    resamples: Annotated[
+        int,
+        Option(
+            help="Bootstrap samples for the 95% confidence intervals, and resamples of --test (0: neither).",
+            min=0,
+            max=MOST_RESAMPLES,
+        ),
+    ] = 1000,
+    test: Annotated[Test | None, Option(help="Significance test for two metrics.", show_default="bootstrap")] = None,
     correction: Annotated[
-        Correction, Option(help="Multiple-testing correction for the p-values of a comparison.")
-    ] = "westfall-young",
+        Correction | None,
+        Option(help="Multiple-testing correction for the p-values of a comparison.", show_default="westfall-young"),
+    ] = None,
     wins: Annotated[
         str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
     ] = None,
@@ -101,8 +109,8 @@ def command(
     comparing = {
         "several metrics or models": len(metrics) + len(models) > 1,
         "--level": level,
-        "--test": test != "bootstrap",
-        "--correction": correction != "westfall-young",
+        "--test": test,
+        "--correction": correction,
         "--wins": wins,
         "--per-lp": per_lp,
         "--published": published,
@@ -128,8 +136,8 @@ def command(
             published=published,
             resamples=resamples,
             seed=seed,
-            test=test,
-            correction=correction,
+            test=test or "bootstrap",
+            correction=correction or "westfall-young",
         )
         return
     from ranker.corpora.judgements import Judged
@@ -189,7 +197,7 @@ def command(
 
     def show() -> None:
         for name, each in figures.items():
-            note = f"; [95% confidence interval over sources, {resamples} resamples]" if resamples else ""
+            note = f"; [95% confidence interval over sources, {counted(resamples, 'resample')}]" if resamples else ""
             title = f"{dataset.name}: agreement of {scorer.name} with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             say("")
@@ -197,7 +205,7 @@ def command(
             say(
                 f"Accuracy over pairs of candidates, people's ties included: {reliability.accuracy_with_ties:.3f} with "
                 f"the ties of rank, {reliability.accuracy:.3f} with equal scores tied. The predicted confidence is off "
-                f"by {reliability.error:.1%} on average ({reliability.pairs:,} judgements).",
+                f"by {reliability.error:.1%} on average ({counted(reliability.pairs, 'judgement')}).",
                 "",
             )
         say_signatures(signature)

@@ -162,15 +162,21 @@ def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> No
         raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
 
 
+def typed_options(context: typer.Context, without: Container[str]) -> dict[str, list[str]]:
+    """Return the option of each parameter that was typed, none for an argument, without some parameters."""
+    options = {}
+    for parameter in context.command.params:
+        name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and name not in without:
+            options[name] = [max(parameter.opts, key=len)] if parameter.param_type_name == "option" else []
+    return options
+
+
 def typed(context: typer.Context, without: Container[str], *more: str) -> str:
     """Return the command as it was typed, with more words and without some parameters, by their names."""
     words = context.command_path.split()
-    for parameter in context.command.params:
-        name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
-        if source is None or source.name != "COMMANDLINE" or name in without:
-            continue
+    for name, option in typed_options(context, without).items():
         value = context.params[name]
-        option = [max(parameter.opts, key=len)] if parameter.param_type_name == "option" else []
         for each in value if isinstance(value, list | tuple) else [value]:
             words += option if isinstance(each, bool) else [*option, str(each)]
     return shlex.join([*words, *more])
@@ -224,12 +230,14 @@ class Corpora:
         parts: list[Dataset] | None = None,
         to_score: bool = True,
         conclusions: bool = False,
+        identical: bool = True,
     ) -> Dataset:
         """Read the data set that the options name, with the scores that `extractors` read from files.
 
         What is `to_score` is without candidates that would be compared with themselves alone, which a note says.
         Another note names the corpora without judgements of `kind`; the corpora are added to `parts`. Notes say what is
-        probably wrong with the data, and with `conclusions` whether they are too few to draw any from.
+        probably wrong with the data, and with `conclusions` whether they are too few to draw any from; no note names
+        `identical` systems if the result does.
         """
         self.check()
         from ranker.corpora import sanity
@@ -258,7 +266,8 @@ class Corpora:
                 print_note(unused)
         if parts is not None:
             parts.extend(corpora)
-        checks = (*sanity.CHECKS, *sanity.CONCLUSIONS) if conclusions else sanity.CHECKS
+        checks = [check for check in sanity.CHECKS if identical or check is not sanity.nearly_identical_systems]
+        checks += sanity.CONCLUSIONS if conclusions else ()
         check = f"ranker data check {' '.join(self.data)}"
         rest = check if self.data else "ranker data check lists all notes about a data file"
         note_with_result(map(str, sanity.notes_of(dataset, checks)), rest)

@@ -57,11 +57,13 @@ def emit(
     *,
     signature: str = "",
     title: str = "",
+    notes: Iterable[str] = (),
 ) -> None:
     """Print a result in the form that ``--format`` names, after the notes that wait for it.
 
     JSON is `document` or else an object of ``signature`` and ``rows``; JSON lines are `lines` or else `rows`; CSV is
-    `rows`; and `show` prints what people read, by default a table of the rows and the signature.
+    `rows`; and `show` prints what people read, by default a table of the rows and the signature. After the other forms,
+    the notes on the result that `show` prints are told.
     """
     print_pending_notes()
     if form == "json":
@@ -79,6 +81,8 @@ def emit(
         say("")
         for line in signature.split("\n"):
             (say_signatures if line.startswith("ranker:") else say)(line)
+    for note in notes if form != "table" else ():
+        print_note(note)
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -37,10 +37,7 @@ def command(
     check_percent(percent, form)
     result, dataset = options.compare(inputs)
     rows = _rows(result, pairs, difference, percent)
-    emit(form, None, rows, lambda: _print(result, rows, difference), signature=result.signature)
-    if form != "table":
-        for note in result.notes:
-            print_note(note)
+    emit(form, None, rows, lambda: _print(result, rows, difference), signature=result.signature, notes=result.notes)
     if options.level == "segment" and len(dataset.sources) and dataset.sources["doc"].notna().all():
         print_note("the documents are known: --level document plans for a number of documents")
 
@@ -90,6 +87,5 @@ def _print(result: SystemsResult, rows: list[dict[str, Any]], difference: float 
         f"power: probability that the difference is significant at {settings.alpha:g}, for this pair alone\n"
         f"needed: {settings.unit}s required for a power of {settings.power:g}\n"
     )
-    for note in result.notes:
-        say(note)
+    say(*result.notes)
     say_signatures(result.signature)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Option
 
-from ranker.cli.options import Input, KindOption, ModelOption, ResamplesOption, SeedOption, working
+from ranker.cli.options import Input, KindOption, ModelOption, ResamplesOption, SeedOption, typed_options, working
 from ranker.cli.output import print_note, print_pending_notes, say
 from ranker.cli.pages import check_page, write_html
 from ranker.cli.scorer import files_for
 from ranker.errors import OptionError
 
+_OF_COMPARISON = ("comparison", "html", "plots", "quiet", "jobs", "long_signatures")
+
 
 def command(
+    context: typer.Context,
     inputs: Input,
     model: ModelOption = None,
     comparison: Annotated[
@@ -46,8 +50,9 @@ def command(
     """
     if (model is None) == (comparison is None):
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker evaluate)")
-    if comparison is not None and (inputs.data or inputs.lp or inputs.parallel):
-        raise OptionError("--comparison is complete in itself: it takes no data or language pairs")
+    if comparison is not None and (more := typed_options(context, _OF_COMPARISON)):
+        option, *_ = [*next(iter(more.values())), "data"]
+        raise OptionError(f"--comparison is complete in itself: it takes no {option}")
     if model is not None and not (inputs.data or inputs.parallel):
         raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots

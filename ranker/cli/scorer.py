@@ -186,11 +186,13 @@ def given_scorers(
     systems: bool = False,
     preferences: bool = False,
     by_default: bool = True,
+    identical: bool = True,
 ) -> tuple[dict[str, Scorer], Dataset]:
     """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
 
     What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
     preferences need no scorers by default if `preferences` will do. Without `by_default`, options must name scorers.
+    `identical` is as of `Input.read`.
     """
     from ranker.ranking.ranker_scorer import make_scorer
 
@@ -202,7 +204,7 @@ def given_scorers(
 
     chosen_scorers = named(listed(metrics), model, data.given)
     members = [part for scorer in chosen_scorers.values() for part in scorer.feature_set.members]
-    dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences)
+    dataset = data.read(members, to_score=bool(chosen_scorers) or not preferences, identical=identical)
     if not chosen_scorers and not (preferences and len(dataset.preferences)):
         if not by_default:
             raise OptionError("name what the systems are compared by: --metric NAME or --model FILE|NAME")

@@ -51,17 +51,25 @@ class SystemOptions:
         html: Path | None = None,
         percent: bool = False,
         kind: str | None = None,
+        shown: bool = False,
         gate: bool = False,
         **settings: Any,
     ) -> tuple[SystemsResult, Dataset]:
         """Compare the systems of the data, tell the user the notes, and write the HTML report.
 
-        `kind` is that of the human ranking, None for commands without one. With `gate`, too few sources for any
-        significant difference are an error, and so is no metric or model if there are no preferences.
+        `kind` is that of the human ranking, None for commands without one. Conclusions that are `shown` name identical
+        systems. With `gate`, too few sources for any significant difference are an error, and so is no metric or model
+        if there are no preferences.
         """
         check_page(html)
         scorers, dataset = given_scorers(
-            self.metric, self.model, inputs, systems=True, preferences=html is None, by_default=not gate
+            self.metric,
+            self.model,
+            inputs,
+            systems=True,
+            preferences=html is None,
+            by_default=not gate,
+            identical=not shown,
         )
         from ranker.evaluation.systems.run import can_differ, compare_systems
 

@@ -13,7 +13,6 @@ from ranker.cli.options import KindOption, PercentOption, TextInput, working
 from ranker.cli.output import (
     emit,
     estimate_columns,
-    print_note,
     print_table,
     print_text,
     say,
@@ -75,24 +74,32 @@ def command(
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
     result, dataset = options.compare(
-        inputs, html=html, percent=percent, kind=kind, test=test, correction=correction, parity=parity
+        inputs,
+        html=html,
+        percent=percent,
+        kind=kind,
+        shown=form in ("table", "json"),
+        test=test,
+        correction=correction,
+        parity=parity,
     )
-    from ranker.checks.outputs import system_counts
+    counts: list[dict[str, Any]] = []
+    if result.metrics[0].type != "preferences" and (form == "json" or (form == "table" and not pairs)):
+        from ranker.checks.outputs import system_counts
 
-    if form in ("latex", "markdown"):
-        from ranker.reports import paper_tables
-
-        print_text(getattr(paper_tables, form)(result, percent=percent))
-    else:
-        rows = _pair_rows(result) if pairs else _rows(result)
         with working("checking outputs"):
-            scored = result.metrics[0].type != "preferences"
-            counts = system_counts(dataset) if scored and form in ("table", "json") else []
-        document = {**result.document(), "checks": counts} if form == "json" else None
-        emit(form, document, rows, lambda: _print(result, counts, pairs, percent, legend))
-    if form != "table":
-        for note in result.notes:
-            print_note(note)
+            counts = system_counts(dataset)
+
+    def print_result() -> None:
+        if form == "table":
+            _print(result, counts, pairs, percent, legend)
+        else:
+            from ranker.reports import paper_tables
+
+            print_text(getattr(paper_tables, form)(result, percent=percent))
+
+    document = {**result.document(), "checks": counts} if form == "json" else None
+    emit(form, document, _pair_rows(result) if pairs else _rows(result), print_result, notes=result.notes)
     show_page(html)
 
 
@@ -157,11 +164,11 @@ def _print(result: SystemsResult, counts: list[dict[str, Any]], pairs: bool, per
         else:
             _print_systems(result, lp, percent)
     failing = sum(row["failed"] for row in counts)
-    if failing and not pairs:
+    if failing:
         most = max(counts, key=lambda row: row["failed"])
-        say(f"{counted(failing, 'output')} fail checks, most of {most['system']} ({most['failed']}): see ranker check")
+        say(f"outputs that fail checks: {failing:,}, {most['failed']:,} of them of {most['system']}: see ranker check")
     if legend:
-        _print_legend(result)
+        _print_legend(result, pairs)
     say(*result.notes)
     for described in result.metrics:
         say_signatures(f"{described.name}: {described.signature}")
@@ -190,13 +197,14 @@ def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
         if any(system.people for system in main.systems):
             row["people, all sources"] = figure(each.people) if each.people else "-"
         if not several:
-            tested = _tested(each, figures(result.metrics[0], percent), known=main.people_known)
-            row |= {name: value for name, value in tested.items() if name != "p"}
+            row |= _tested(each, figures(result.metrics[0], percent), known=main.people_known)
+            del row["p"]
         rows.append(row)
     title = f"{'ranks by ' if several else ''}{titled(result, main, percent)}"
     print_table(rows, title, keys=["system"], together=["difference", "adjusted", "needed"])
-    lower = [metric.name for metric in result.metrics if not metric.higher_is_better]
-    if several and lower:
+    # the title says it of the main one
+    lower = [each.name for each in result.metrics if not each.higher_is_better and each.name != main.metric]
+    if lower:
         say(f"lower is better: {', '.join(lower)}")
     if main.judged > 1:
         by_one = f"{show(main.kendall)}, Pearson's r {show(main.pearson)}"
@@ -205,25 +213,32 @@ def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
     say("")
 
 
-def _print_legend(result: SystemsResult) -> None:
-    """Print what the columns of the tables mean."""
+def _print_legend(result: SystemsResult, pairs: bool) -> None:
+    """Print what the columns of the tables mean, which by several metrics have no tests."""
     settings, judged = result.settings, result.metrics[0].type == "preferences"
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
-    say(
-        f"score: [{interval}] and cluster",
-        "ranks: rank range; ranges of different clusters do not overlap",
-        f"difference: from the baseline; p: {result.test_title}, {counted(settings.resamples, 'resample')}, "
-        f"seed {settings.seed}, {counting}",
-        f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}",
-        f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}",
-    )
+    test = f"{result.test_title}, {counted(settings.resamples, 'resample')}, seed {settings.seed}, {counting}"
+    tested = pairs or len(result.metrics) == 1
+    if not pairs:
+        say(
+            f"{'score' if tested else 'scores'}: [{interval}] and cluster",
+            "ranks: rank range; ranges of different clusters do not overlap",
+        )
+    if tested:
+        say(
+            f"difference: {f'better minus worse, [{interval}]' if pairs else 'from the baseline'}",
+            *([f"p: {test}"] if pairs else []),
+            f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}",
+            *([] if pairs else [f"  p: {test}"]),
+            f"needed: {settings.unit}s required for a significant difference with power {settings.power:g}",
+        )
     if judged:
         say(
             "score: log strength (Bradley-Terry with ties, Davidson 1970), mean 0: of two systems d apart, one is",
             "preferred exp(d) times as often as the other; a comparison without a source counts as one source",
         )
-    known = {pair.metric for pair in result.comparisons if pair.people_known}
+    known = {pair.metric for pair in result.comparisons if pair.people_known and tested}
     if known:
         say("people agree: how often people prefer the better of two systems this far apart")
     for described in result.metrics:

@@ -385,6 +385,7 @@ def short_or_long(dataset: Dataset) -> list[Note]:
     return _of_systems(dataset, flagged, "are much longer or shorter than the reference")
 
 
+@view
 def nearly_identical(dataset: Dataset) -> list[tuple[tuple[str, str, str], int]]:
     """Return language pair and names of systems whose outputs are mostly the same, and a source where they are."""
     arrays = outputs(dataset)

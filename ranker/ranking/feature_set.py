@@ -17,7 +17,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import references_among_candidates, scored_apart
 from ranker.corpora.source_keys import UInt32Array
-from ranker.errors import DataError, OptionError, nearest, note_logger
+from ranker.errors import DataError, OptionError, counted, nearest, note_logger
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, join_notes
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
@@ -291,7 +291,7 @@ class FeatureSet:
             source = int(np.argmax(empty))
             raise DataError(
                 f"{source_place(dataset, source)} has no reference, which column {needy[0].columns[0]!r} requires "
-                f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
+                f"(missing in {int(empty.sum()):,} of {counted(len(empty), 'source')}): add references, or "
                 "choose features that need none, such as consensus"
             )
 

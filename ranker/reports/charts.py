@@ -9,6 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.errors import counted
 from ranker.evaluation.metrics.evaluation import SPEARMAN
 from ranker.evaluation.metrics.result import Scope
 from ranker.evaluation.metrics.run import ALL
@@ -149,9 +150,8 @@ def distribution(rho: FloatArray) -> Plot:
         axes.yaxis.get_major_locator().set_params(integer=True)
 
     below, above = int((rho < 0).sum()), int((rho > 0.5).sum())
-    described = (
-        f"{len(rho)} sources, mean {mean:.3f}; {below} below 0, {above} above .5." if len(rho) else "No sources."
-    )
+    size = counted(len(rho), "source")
+    described = f"{size}, mean {mean:.3f}; {below} below 0, {above} above .5." if len(rho) else "No sources."
     return Plot("sources", "Correlation by source", f"Histogram: {described}", 2.6, paint)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ranker.errors import counted
 from ranker.evaluation.metrics.result import Comparison, PairwiseTests, Scope, Statistic
 from ranker.reports.drawing import Plot, require, shortened
 from ranker.reports.pages import Section, fragment, section, write_page
@@ -43,7 +44,7 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
         ),
         section("made.html", "made", "Settings", **values),
     ]
-    title = f"Comparison of {len(comparison.metrics)} metrics on {', '.join(names)}"
+    title = f"Comparison of {counted(len(comparison.metrics), 'metric')} on {', '.join(names)}"
     return write_page(title, fragment("comparison.html", **values), sections)
 
 

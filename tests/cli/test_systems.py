@@ -107,6 +107,15 @@ def test_twelve_systems_by_three_metrics_take_forty_lines(printed: Printed, monk
         assert len(lines) <= 40
 
 
+@pytest.mark.parametrize("options", [["chrf"], ["chrf", "--pairs"], ["chrf,ter"], further(["chrf,ter", "--pairs"])])
+def test_a_legend_explains_the_columns_that_are_printed_and_no_others(printed: Printed, options: list[str]) -> None:
+    out = printed("sample", "--resamples", "20", "--legend", "-m", *options)
+    columns = re.split(" {2,}", next(line for line in out.splitlines() if line.startswith(("ranks  ", "better  "))))
+    explained = re.findall(r"^(score|ranks|difference|p|adjusted|needed|people agree): ", out, re.MULTILINE)
+    names = ("score", "ranks", "difference", "p", "adjusted", "needed", "people agree")
+    assert explained == [name for name in names if name in columns]
+
+
 def test_pairs_and_json_hold_everything(printed: Printed) -> None:
     rows = rows_of(printed(*SAMPLE, "--pairs", "-f", "csv"))
     assert len(rows) == 2 * 21

@@ -106,7 +106,9 @@ def test_who_would_do_better_with_the_included_model_is_told_so_and_how(train):
     assert ranked.endswith("to use this model: ranker rank FILE --model m --given fluency=FILE\n")
 
 
-@pytest.mark.parametrize("line", ["rank data.json", "score data.json", "explain data.json", "evaluate data.json"])
+@pytest.mark.parametrize(
+    "line", [f"{name} data.json" for name in ("rank", "score", "explain", "evaluate", "evaluate --level system")]
+)
 def test_without_a_model_those_in_the_folder_are_named(line, train, command):
     """The second command of most users is ``ranker rank FILE``, and by it they mean the model of their first.
 

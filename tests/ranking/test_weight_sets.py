@@ -107,7 +107,7 @@ def test_without_any_references(trained):
     assert trained.note(none) == "all 6 sources without a reference; ranked by consensus alone"
     assert np.isfinite(trained.candidate_scores(none)).all()
     plain = Ranker("chrf,perp", C=0.1).fit(corpus(120))
-    with pytest.raises(DataError, match=r"test\[1\] has no reference, which column 'chrf' requires \(6 of 6"):
+    with pytest.raises(DataError, match=r"has no reference, which column 'chrf' requires \(missing in 6 of 6"):
         plain.candidate_scores(none)
 
 

@@ -15,7 +15,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.extractors.base import check_new_texts
 from ranker.files import display_name, read_text
 from ranker.ranking.scorers import Scorer
@@ -32,7 +32,7 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
     for path, lines in zip(files, columns, strict=True):
         if len(lines) != len(columns[0]):
             raise DataError(
-                f"has {len(lines)} lines, expected {len(columns[0])} as in {display_name(files[0])}",
+                f"has {counted(len(lines), 'line')}, expected {len(columns[0])} as in {display_name(files[0])}",
                 file=display_name(path),
                 line=len(lines),
             )
@@ -82,8 +82,8 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
     sentences = len(references.sources)
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
-            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has {sentences} lines: "
-            "sentence numbers start at 0",
+            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
+            f"{counted(sentences, 'line')}: sentence numbers start at 0",
             file=nbest.name,
         )
     missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)

@@ -148,7 +148,7 @@ class _Maker:
         self.left_out = len(self.options.lm_text) - len(text)
         if len(text) < ENOUGH:
             raise DataError(
-                f"{len(text)} sentences are too few for a language model, which needs {ENOUGH}; the list's own "
+                f"too few sentences for a language model, which needs {ENOUGH}: {len(text)}; the list's own "
                 f"references are excluded, here {self.left_out}",
                 file=self.dataset.name,
             )

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from ranker.corpora.records import number_in, shown
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, counted, nearest
 from ranker.files import printable
 
 PLACE = ("system", "doc", "segment")
@@ -129,8 +129,9 @@ def _index(name: str, column: int | str, first: list[str], file: str, line: int)
     """Return the index of the column that holds `name`."""
     if isinstance(column, int):
         if column > len(first):
-            what = f"expected {shown(name)} in column {column}, found {len(first)} columns: {shown(' '.join(first))}"
-            raise DataError(f"{what} (wrong delimiter?)", file=file, line=line)
+            found = f"found {counted(len(first), 'column')}: {shown(' '.join(first))}"
+            what = f"expected {shown(name)} in column {column}, {found} (wrong delimiter?)"
+            raise DataError(what, file=file, line=line)
         return column - 1
     titles = [title.casefold() for title in first]
     if titles.count(column.casefold()) != 1:

@@ -487,12 +487,12 @@ def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str 
     if names is not None:
         names = reader.texts(names, "reference_names")
         if len(names) != len(references):
-            reader.fail("reference_names", f"{len(references)} names", names)
+            reader.fail("reference_names", counted(len(references), "name"), names)
     alignments = fields.get("reference_alignments")
     if alignments is not None:
         alignments = reader.texts(alignments, "reference_alignments")
         if len(alignments) != len(references):
-            reader.fail("reference_alignments", f"{len(references)} alignments", alignments)
+            reader.fail("reference_alignments", counted(len(references), "alignment"), alignments)
     return Record(
         source="" if source is None else reader.text(fields[source], source),
         references=references,

@@ -31,7 +31,7 @@ from ranker.corpora.column_names import lower_is_better
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side
-from ranker.errors import DataError, nearest, note_logger
+from ranker.errors import DataError, counted, nearest, note_logger
 from ranker.files import display_name, printable, read_lines, read_text
 
 _LOG = note_logger(__name__)
@@ -235,7 +235,7 @@ def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> d
                 what = f"expected a system of {pair}, found {shown(system)}{nearest(system, places)}"
                 raise DataError(what, file=file, line=scores[0][1])
             if len(scores) != size:
-                what = f"system {shown(system)} has {len(scores)} scores, expected {size}, one per segment"
+                what = f"system {shown(system)} has {counted(len(scores), 'score')}, expected {size}, one per segment"
                 raise DataError(what, file=file, line=scores[-1][1])
             value = np.array([score for score, _ in scores], dtype=np.float64)
             judged = np.flatnonzero(~np.isnan(value))

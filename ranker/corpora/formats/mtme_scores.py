@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ranker.corpora.records import number_in, shown
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 
 MISSING = "None"
 SUFFIXES = {"segment": "seg", "document": "doc", "system": "sys"}
@@ -29,7 +29,7 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
         fields = line.split()
         if len(fields) != 2:
-            what = f"expected a system and its score, found {shown(line)} ({len(fields)} fields)"
+            what = f"expected a system and its score, found {shown(line)} ({counted(len(fields), 'field')})"
             raise DataError(what, file=file, line=number)
         system, value = fields
         by_system.setdefault(system, []).append((parse_score(value, file, number), number))

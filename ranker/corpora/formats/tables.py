@@ -80,7 +80,9 @@ def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> I
             continue
         size = size or len(row)
         if len(row) != size:
-            raise DataError(f"expected {size} fields as in the first line, found {len(row)}", file=file, line=line)
+            raise DataError(
+                f"expected {counted(size, 'field')} as in the first line, found {len(row)}", file=file, line=line
+            )
         yield line, row
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place
 from ranker.corpora.languages import LanguagePair
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.evaluation.choices import Level
 from ranker.files import printable
 from ranker.ranking.scorers import Scorer
@@ -85,8 +85,9 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     if lacking.any():
         source = int(np.argmax(lacking))
         raise DataError(
-            f"{source_place(dataset, source)} has no document, which document level requires ({int(lacking.sum()):,} "
-            f"of {len(doc):,} sources have none): add doc to every source, or score segments or systems"
+            f"{source_place(dataset, source)} has no document, which document level requires (missing in "
+            f"{int(lacking.sum()):,} of {counted(len(doc), 'source')}): add doc to every source, or score segments or "
+            "systems"
         )
     code, table = pd.factorize(
         pd.MultiIndex.from_arrays([source_language_pairs(dataset), doc.to_numpy(object)]), sort=False

@@ -168,7 +168,7 @@ class ExternalScores(SentenceMean):
             where = source_place(dataset, int(dataset.candidate_source[row]))
             system = shown(dataset.candidates["system"].iloc[row])
             many = f"{len(lacking):,} of {counted(len(dataset), 'candidate')}"
-            what = f"no score {shown(self.name)} of system {system} for {where} ({many} have none)"
+            what = f"no score {shown(self.name)} of system {system} for {where} (missing for {many})"
             raise DataError(
                 f"{what}: expected one for every candidate", file=None if self._scores is None else self._scores.file
             )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.files import display_name, read_text
 
 _COLUMNS = 10
@@ -80,7 +80,7 @@ def _sentence(lines: Sequence[tuple[int, str]], file: str) -> Sentence:
             continue
         columns = line.split("\t")
         if len(columns) != _COLUMNS:
-            what = f"{len(columns)} columns, expected {_COLUMNS} separated by tabs (CoNLL-U)"
+            what = f"{counted(len(columns), 'column')}, expected {_COLUMNS} separated by tabs (CoNLL-U)"
             raise DataError(what, file=file, line=number)
         if "." in columns[_ID]:
             continue

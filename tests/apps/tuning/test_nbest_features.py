@@ -64,7 +64,7 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
     assert mixed.nbest.features.tolist() == plain.nbest.features.tolist()
     assert plain.nbest.columns == ("lm", "unknown")
     assert (plain.nbest.features[:, 0] < 0).all()
-    with pytest.raises(DataError, match=f"0 sentences are too few .* here {len(own)}"):
+    with pytest.raises(DataError, match=f"too few sentences .*: 0; .* here {len(own)}"):
         from_dataset(dataset, FeatureOptions("lm", own))
     with pytest.raises(OptionError, match="--lm-text FILE or --lm-data CORPUS"):
         from_dataset(dataset, FeatureOptions("lm"))

@@ -176,5 +176,5 @@ def test_references_of_several_files(tmp_path):
     assert result.sources["text"].tolist() == ["1", "2"]
     # an empty line of the only file is an empty reference
     assert read_references([tmp_path / "b"]).references["text"].tolist() == ["", "z"]
-    with pytest.raises(DataError, match=r"c:1: has 1 lines, expected 2 as in .*a"):
+    with pytest.raises(DataError, match=r"c:1: has 1 line, expected 2 as in .*a"):
         read_references([tmp_path / "a", tmp_path / "c"])

@@ -150,7 +150,7 @@ def test_plain_files_beside_marked_up_ones(expected: Dataset, tmp_path: Path) ->
     assert right.candidates["text"].tolist() == expected.candidates["text"].tolist()
     assert right.sources["lp"].isna().all()
     (tmp_path / "good").write_text("only\n")
-    says = "has 1 lines, expected 3 as in .*test.xml"
+    says = "has 1 line, expected 3 as in .*test.xml"
     refusal(lambda: read_parallel(tmp_path / "test.xml", [], [tmp_path / "good"]), tmp_path / "good", 1, says)
 
 

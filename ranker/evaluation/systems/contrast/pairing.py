@@ -9,7 +9,7 @@ import numpy as np
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_place
 from ranker.corpora.system_pairs import system_pair
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.extractors.ngram.unigrams import F1
 from ranker.ranking.feature_set import FeatureSet
 from ranker.text.ngrams import ngram_matches
@@ -40,9 +40,9 @@ class ContrastedSystems:
             source = int(np.argmax(lacking))
             system = first if rows[source, 0] < 0 else second
             raise DataError(
-                f"{source_place(dataset, source)} has no translation by system {system!r} ({int(lacking.sum()):,} of "
-                f"{int(either.sum()):,} sources have only one of the two): contrast systems that translate the same "
-                "sources"
+                f"{source_place(dataset, source)} has no translation by system {system!r} (missing in "
+                f"{int(lacking.sum()):,} of {counted(int(either.sum()), 'source')}): contrast systems that translate "
+                "the same sources"
             )
         chosen = np.zeros(len(dataset), dtype=bool)
         chosen[rows[either].ravel()] = True
