@@ -132,6 +132,17 @@ def test_the_examples_of_an_explanation_print_what_is_shown(page):
 
 
 @in_checkout
+def test_options_in_the_changelog_exist_or_are_said_to_be_gone(build):
+    program = typer.main.get_command(app)
+    commands = [program, *(command for _, command in build.commands(program, "ranker"))]
+    known = {option for command in commands for parameter in command.params for option in parameter.opts}
+    known |= {option for command in commands for parameter in command.params for option in parameter.secondary_opts}
+    for item in re.split(r"\n(?=- )", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")):
+        named = {*re.findall(r"(?<![\w-])--[a-z][\w-]*", item)} - {"--help"}
+        assert named <= known or re.search(r"\b(gone|removed|before:|are now)", item), item
+
+
+@in_checkout
 @pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
 def test_commands_on_pages_have_names_and_options_that_exist(page, build):
     every = typer.main.get_command(app)

@@ -120,7 +120,7 @@ class Group(TyperGroup):
 
 
 class Commands(typer.Typer):
-    """A group of commands."""
+    """Group whose commands take the options that all have, and list them by subject."""
 
     def __init__(self, help: str, *, completion: bool = False) -> None:
         super().__init__(

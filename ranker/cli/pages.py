@@ -27,7 +27,7 @@ def check_page(html: Path | None, plots: Path | None = None) -> None:
 
 
 def write_html(html: Path, page: str) -> None:
-    """Write a page."""
+    """Write the HTML of a page, encoded in UTF-8."""
     from ranker.files import write_bytes
 
     write_bytes(html, page.encode())
