@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import threading
 from collections import deque
@@ -70,18 +69,14 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-SMALL_WORK = 300_000.0
-"""Approximate nanoseconds of work below which starting threads costs more than it saves."""
-
-
-def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math.inf) -> None:
+def for_each_block(run: Callable[[int], None], n_blocks: int) -> None:
     """Call `run` for every block, in threads; it should spend its time without the interpreter's lock.
 
     Threads take the next block as they finish one: a division in advance waits for the slowest thread, which on a busy
     machine cost more than the threads saved. Inside a block there are no further threads.
     """
     most = jobs()
-    n_threads = 1 if _thread.busy or work < SMALL_WORK else min(n_blocks, most)
+    n_threads = 1 if _thread.busy else min(n_blocks, most)
     waiting = deque(range(n_blocks))
 
     def run_waiting() -> None:

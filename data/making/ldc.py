@@ -11,6 +11,7 @@ synthetic and proves nothing about quality.
 from __future__ import annotations
 
 import argparse
+import html
 import re
 import sys
 from collections.abc import Sequence
@@ -160,11 +161,27 @@ def _write_stories(records: Sequence[Record], folder: Path, name: str | None, sh
             for record in records
             if record.doc == doc and (text := _text(record, name)) is not None
         )
-        story = sgml.format_document(sgml.Document(doc, segments, name))
+        story = format_document(sgml.Document(doc, segments, name))
         if shape.windows:
             tag = re.compile("</?(?:DOC|seg)[^>]*>")
             story = tag.sub(lambda match: match[0].lower().replace('"', ""), story).replace("\n", "\r\n")
         files.write_bytes(folder / f"{doc}.sgm", story.encode(encoding))
+
+
+def format_document(document: sgml.Document) -> str:
+    """Write a document as `sgml.parse_documents` reads it, its first segment as the headline."""
+    sysid = f" sysid={_quoted(document.sysid)}" if document.sysid else ""
+    lines = [f"<DOC docid={_quoted(document.docid)}{sysid}>"]
+    for index, segment in enumerate(document.segments):
+        around = "hl" if index == 0 else "p"
+        # in the LDC's stories blanks set the text off from the tags
+        body = f"<seg id={_quoted(segment.id)}> {html.escape(segment.text, quote=False)} </seg>"
+        lines += [f"<{around}>", body, f"</{around}>"]
+    return "\n".join([*lines, "</DOC>", ""])
+
+
+def _quoted(value: str) -> str:
+    return f'"{html.escape(value)}"'
 
 
 def _assessments(records: Sequence[Record], shape: Shape) -> bytes:

@@ -354,5 +354,3 @@ def test_wrong_pairs_beside_a_corpus(tmp_path: Path) -> None:
         return refusal(lambda: read_dataset(path), pairs)
 
     check_messages("pairs", ask, folder=tmp_path)
-    with pytest.raises(DataError, match="no such file"):
-        read_dataset(path, pairs=tmp_path / "none.tsv")

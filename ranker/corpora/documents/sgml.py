@@ -262,19 +262,3 @@ def _resolved(entity: re.Match[str]) -> str:
     # html.unescape alone would also take the &not of &nothing;
     known = entity[1] is None or f"{entity[1]};" in html.entities.html5
     return html.unescape(entity[0]) if known else entity[0]
-
-
-def format_document(document: Document) -> str:
-    """Write a document as `parse_documents` reads it, its first segment as the headline."""
-    attributes = f"docid={_quoted(document.docid)}" + (f" sysid={_quoted(document.sysid)}" if document.sysid else "")
-    lines = [f"<DOC {attributes}>"]
-    for index, segment in enumerate(document.segments):
-        around = "hl" if index == 0 else "p"
-        # in the LDC's stories blanks set the text off from the tags
-        body = f"<seg id={_quoted(segment.id)}> {html.escape(segment.text, quote=False)} </seg>"
-        lines += [f"<{around}>", body, f"</{around}>"]
-    return "\n".join([*lines, "</DOC>", ""])
-
-
-def _quoted(value: str) -> str:
-    return f'"{html.escape(value)}"'

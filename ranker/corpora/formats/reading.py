@@ -38,7 +38,6 @@ def format_of(path: str | Path) -> str | None:
 def read_dataset(
     path: str | Path,
     *,
-    pairs: str | Path | None = None,
     name: str | None = None,
     systems: Sequence[str] = (),
     severity_weights: Mapping[str, float] | None = None,
@@ -54,7 +53,7 @@ def read_dataset(
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=file)
-    pairs = pairs or (None if str(path) == STDIN else companion(path))
+    pairs = None if str(path) == STDIN else companion(path)
     return read_pairs(pairs, dataset) if pairs else dataset
 
 

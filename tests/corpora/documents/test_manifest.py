@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from data.making import sample as simulation
-from data.making.ldc import SHAPES, main, simulate_ldc
+from data.making.ldc import SHAPES, format_document, main, simulate_ldc
 from ranker import share
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.corpora.documents.manifest_schema import parse_manifest
-from ranker.corpora.documents.sgml import Document, Segment, format_document
+from ranker.corpora.documents.sgml import Document, Segment
 from ranker.corpora.records import assemble
 from ranker.errors import DataError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranker.corpora.documents.sgml import Document, Segment, format_document, key, parse_documents
+from data.making.ldc import format_document
+from ranker.corpora.documents.sgml import Document, Segment, key, parse_documents
 from ranker.errors import DataError
 from tests.golden_examples import Example, file_examples
 

@@ -300,11 +300,10 @@ def test_pairs_beside_a_corpus_are_read_with_it(corpus: str, pairs: str, plain: 
     assert again.fingerprint == dataset.fingerprint
 
 
-def test_pairs_by_name_and_with_the_required_columns_alone(plain: Dataset, tmp_path: Path) -> None:
+def test_pairs_with_the_required_columns_alone(plain: Dataset, tmp_path: Path) -> None:
     write_dataset(plain, tmp_path / "x.jsonl")
-    (tmp_path / "other.tsv").write_text("sysB\tsysA\tnote\trelation\tseg_id\tlp\nA\tB\tn\t>\t2\t-\n")
-    dataset = read_dataset(tmp_path / "x.jsonl", pairs=tmp_path / "other.tsv")
-    assert preferences(dataset) == [[3, 2, ">", None, None, None, None, True]]
+    (tmp_path / "x.pairs.tsv").write_text("sysB\tsysA\tnote\trelation\tseg_id\tlp\nA\tB\tn\t>\t2\t-\n")
+    assert preferences(read_dataset(tmp_path / "x.jsonl")) == [[3, 2, ">", None, None, None, None, True]]
     (tmp_path / "x.pairs.tsv").write_text(HEADER)
     assert preferences(read_dataset(tmp_path / "x.jsonl")) == []
 
