@@ -212,6 +212,22 @@ def test_texts_of_a_million_characters_are_searched_in_one_pass(text):
     assert len(numbers(text * (1_000_000 // len(text)))) == (text == "1")
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", ["a", "[", "[a](", "..", "汉"])
+@thorough
+def test_long_texts_are_checked_in_one_pass(text):
+    long = text * (200_000 // len(text))
+    source = f"Das ist das Haus und der Mann {long} in der Stadt"
+    outputs = [f"Yes, das ist das Haus und der Mann {long}", source]
+    found = check_outputs(from_texts(outputs, None, [source] * 2, lp="de-en"))
+    assert found["check"][found["candidate"] == 1].tolist() == ["copy"]
+
+
+def test_numbers_of_thousands_of_digits_are_compared():
+    data = from_texts(["It is " + "1" * 5000], None, ["Es sind " + "2" * 5000], lp="de-en")
+    assert check_outputs(data)["check"].tolist() == ["numbers"]
+
+
 def test_words_of_the_source_that_a_reference_keeps_hide_no_others():
     source = "Er sagte ich habe es nicht und dann ging er in das Haus zurück."
     kept, left = "He said ich habe es nicht and", "then ging er in das Haus zurück."

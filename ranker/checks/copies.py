@@ -15,9 +15,10 @@ from ranker.checks.texts import clean_words, tables
 
 _CODE = re.compile(r"[{}=<>\\_|]|\(\)|::|;\s*$|^\s*[$#]|--\w")
 _QUOTED = re.compile("""["“„«‘]([^"“”„«»]{3,60})["”“»’]""")
-_ADDRESS = re.compile(r"\S*\w[/_.]\w\S*")
+_ADDRESS = re.compile(r"\w[/_.]\w")
 _WORDS = re.compile(r"\w+")
-_END = re.compile(r"[.!?…]\W*$")
+_BEGUN_AT_END = re.compile(r"\W*[.!?…]")
+"""End of a sentence, in a text that is reversed, so that it is searched once."""
 _LONGEST_OF_NAMES = 20
 _RUN, _SHARE = 3, 0.15
 
@@ -57,7 +58,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 def _unquoted(words: str, source: str) -> str:
     """Remove addresses, and titles and sayings in quotation marks, which may be kept, from words of a source."""
-    for quoted in (*_QUOTED.findall(source), *_ADDRESS.findall(source)):
+    for quoted in dict.fromkeys((*_QUOTED.findall(source), *filter(_ADDRESS.search, source.split()))):
         kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
     return words
@@ -103,7 +104,7 @@ def untranslated(text: str, source: str, target: str, *, part: bool = False) -> 
     content = [word for word in lower if word not in frequent and len(word) > 2]
     if _CODE.search(text):
         return len(function) > 1 and len(content) > 1
-    ended = bool(_END.search(text)) and len(words) > 1
+    ended = bool(_BEGUN_AT_END.match(text[::-1])) and len(words) > 1
     if part:
         # a title in the language of the output
         title = (

@@ -103,7 +103,7 @@ def _has(name: str, *texts: str) -> bool:
 
 def _is_month(number: str, text: str) -> bool:
     months = [*tables()["dates"]["month"].values()]
-    return number.isdigit() and 1 <= int(number) <= 12 and bool(re.search(months[int(number) - 1], text))
+    return number in map(str, range(1, 13)) and bool(re.search(months[int(number) - 1], text))
 
 
 def _same(first: str, second: str, *, scaled: bool, clock: bool) -> bool:
