@@ -345,7 +345,9 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
         if column == "seg_id":
             pairs = pc.fill_null(_text(sources["lp"]).cast(pa.large_string()), "")
             text = pc.binary_join_element_wise(pairs, text, pa.scalar("\0", pa.large_string()))
+        # tables have an empty judge where none is known
         distinct = text.unique().drop_null()
+        distinct = distinct.filter(pc.not_equal(distinct, ""))
         if len(distinct) < 2:
             continue
         form = pc.utf8_normalize(pc.replace_substring_regex(distinct, _INVISIBLE, ""), "NFC")

@@ -90,6 +90,17 @@ def test_names_of_references_are_kept_by_json_alone(tmp_path: Path) -> None:
     assert read_dataset(tmp_path / "y.csv").references["text"].tolist() == ["r", "s"]
 
 
+def test_a_judge_of_white_space_differs_from_none(tmp_path: Path) -> None:
+    rows = [
+        {"source": text, "candidates": [{"system": "A", "text": "a", "human": {"x": value}}]}
+        for text, value in zip("st", (1, {" ": 2}), strict=True)
+    ]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    dataset = read_dataset(tmp_path / "x.json")
+    write_dataset(dataset, tmp_path / "y.parquet")
+    assert read_dataset(tmp_path / "y.parquet").fingerprint == dataset.fingerprint
+
+
 # arbitrary texts ---------------------------------------------------------------------------------------------------
 
 anything = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
@@ -123,7 +134,12 @@ def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
     (folder / "in.json").write_text(json.dumps(corpus))
-    dataset = read_dataset(folder / "in.json")
+    try:
+        dataset = read_dataset(folder / "in.json")
+    except DataError as error:
+        if "look the same" not in str(error):
+            raise
+        return
     assert dataset.sources["text"].tolist() == [record["source"] for record in corpus]
     for ending in ("jsonl", "json.gz", "csv", "tsv", "parquet"):
         path = folder / f"out.{ending}"
