@@ -14,6 +14,8 @@ from ranker.cli.sharded import ShardOptions, emit_files
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
 
@@ -71,29 +73,27 @@ def command(
     from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
+    from ranker.ranking.ranker_scorer import RankerScorer
     from ranker.ranking.scorers import rank_by
 
     if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
         raise OptionError("--confidence requires a model trained with a cross-validation or ranker train --calibrate")
+    compute: Callable[[Dataset], FloatArray] = scorer.candidate_scores
+    if contributions:
+        if not isinstance(scorer, RankerScorer):
+            raise OptionError("--contributions requires --model; a metric has no features")
+        compute = scorer.ranker.contributions
     with working("ranking"):
-
-        def compute(data: Dataset) -> FloatArray:
-            if not contributions:
-                return scorer.candidate_scores(data)
-            parts = scorer.contributions(data)
-            names[:] = parts
-            return np.stack([*parts.values()], axis=1)
-
-        names: list[str] = []
-        values = without_votes(dataset, scorer.feature_set.members, compute) if checks else compute(dataset)
+        features = scorer.feature_set
+        values = without_votes(dataset, features.members, compute) if checks else compute(dataset)
         print_notes([scorer], dataset)
         if checks and (note := fault_note(dataset)):
             print_note(f"{note}; rank them by score with --no-checks")
         # the sum along rows, as the ranker takes it itself
         matrix = values if contributions else None
-        parts = dict(zip(names, values.T, strict=True)) if contributions else {}
+        parts = dict(zip(features.columns, values.T, strict=True)) if contributions else {}
         scores = values if matrix is None else matrix.sum(axis=1)
-        families = {} if matrix is None else by_family(matrix, scorer.feature_set.families)
+        families = {} if matrix is None else by_family(matrix, features.families)
         ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
         ranking = ranking.assign(**scorer.certainty(dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)

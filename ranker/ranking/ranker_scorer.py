@@ -121,10 +121,6 @@ class RankerScorer(Scorer):
         """Confidence and likely ties of margins, by the ranker's confidence parameters."""
         return self.ranker.certainty(dataset, source, margin)
 
-    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Contributions of every column to the scores."""
-        return dict(zip(self.ranker.feature_set.columns, self.ranker.contributions(dataset).T, strict=True))
-
 
 def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
     """Return the scorer for a metric or its notation, or a ranker, the name of an included one or a model file."""

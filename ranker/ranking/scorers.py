@@ -105,10 +105,6 @@ class Scorer(ABC):
         """Return sacreBLEU's signature of the same scores at `levels`; empty if sacreBLEU cannot compute them."""
         return ""
 
-    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
-        """Contributions of every column to the score of every candidate."""
-        raise OptionError("--contributions requires --model; a metric has no features")
-
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:

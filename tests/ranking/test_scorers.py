@@ -41,9 +41,6 @@ def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
     scorer = RankerScorer(ranker)
     total = scorer.statistics(sample).sum(axis=0)
     assert scorer.score(total) == pytest.approx(ranker.candidate_scores(sample).mean())
-    assert sum(scorer.contributions(sample).values()) == pytest.approx(ranker.candidate_scores(sample))
-    with pytest.raises(OptionError, match="--contributions requires --model; a metric has no features"):
-        MetricScorer(make_metric("bleu")).contributions(sample)
 
 
 def test_a_scorer_is_chosen_by_one_option():
