@@ -75,8 +75,8 @@ def main() -> None:
     tests = {}
     for name, size in TESTED.items():
         say(name)
-        whole = sample(name, *size)
-        tests[name] = (part := Judged.of(whole).dataset), every.transform(part)
+        outputs = Judged.of(sample(name, *size)).dataset
+        tests[name] = outputs, every.transform(outputs)
     lines = []
     for title, features in sets.items():
         used = np.isin(every.columns, features.columns)

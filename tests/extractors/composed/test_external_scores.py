@@ -77,7 +77,9 @@ def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
     assert metric.transform(joined)[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
     assert metric.transform(select_language_pairs(joined, ["?"]))[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
     added = with_references_as_candidates(whole)
-    with pytest.raises(DataError, match=r"comet.tsv: no score 'comet' of system 'reference1' for test\[1\] \(3 of 12"):
+    with pytest.raises(
+        DataError, match=r"comet.tsv: no score 'comet' of system 'reference1' for test\[1\] \(missing for 3 of 12"
+    ):
         metric.transform(added)
     outputs = added.select_candidates(~added.candidates["is_reference"].to_numpy(bool))
     assert metric.transform(outputs)[:, 0].tolist() == SCORES.tolist()
@@ -156,7 +158,7 @@ def test_a_missing_score_is_an_error_only_where_it_is_asked_for(data: Dataset) -
     Path("gap.tsv").write_text(Path("comet.tsv").read_text().replace("0.85", "None"))
     metric = make_metric("given[file=gap.tsv]")
     with pytest.raises(
-        DataError, match=r"gap.tsv: no score 'gap' of system 's1' for test\[2\] \(1 of 9 candidates have"
+        DataError, match=r"gap.tsv: no score 'gap' of system 's1' for test\[2\] \(missing for 1 of 9 candidates\)"
     ):
         metric.transform(data)
     whole = with_given_scores(data, [metric])
