@@ -253,7 +253,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     try:
         descriptor, temporary = _make_temporary(target.parent, mode)
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
@@ -267,7 +267,7 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     except RankerError:
         raise
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -282,7 +282,7 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
     try:
         descriptor, temporary = _make_temporary(folder, directory=True)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     try:
         yield temporary
         for file in temporary.rglob("*"):
@@ -292,7 +292,7 @@ def replacing_together(folder: str | Path) -> Iterator[Path]:
         for complete in list(temporary.iterdir()):
             _move(complete, folder / complete.name)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         os.close(descriptor)
@@ -358,7 +358,7 @@ def check_target(path: str | Path) -> None:
         if target.exists() and _is_database(target):
             raise DataError("cannot be written: is a database, such as a campaign; choose another name", file=name)
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
 
 
 def _is_database(path: Path) -> bool:
@@ -380,8 +380,10 @@ def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
         )
 
 
-def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(f"cannot be written: {error.strerror or error}", file=display_name(path))
+def unwritable(path: Path, error: OSError) -> DataError:
+    """Make the error for a file or directory that cannot be written."""
+    what = "it is no directory" if isinstance(error, FileExistsError) else error.strerror or error
+    return DataError(f"cannot be written: {what}", file=display_name(path))
 
 
 def safe_join(folder: str | Path, *names: str) -> Path:

@@ -85,7 +85,8 @@ def _chosen(groups: dict[str, list[list[dict[str, Any]]]], names: list[str]) -> 
     known = [part[0]["name"] for listed in groups.values() for part in listed]
     unknown = next((name for name in names if name.lower() not in map(str.lower, known)), None)
     if unknown is not None:
-        raise OptionError(f"unknown metric, feature or feature set {unknown!r}{nearest(unknown, known)}")
+        near = nearest(unknown, known)
+        raise OptionError(f"unknown metric, feature or feature set {unknown!r}{near}; see: ranker features")
     chosen = {group: [part for part in listed if part[0]["name"].lower() in wanted] for group, listed in groups.items()}
     return {group: listed for group, listed in chosen.items() if listed}
 

@@ -174,7 +174,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
     elif listed:
         what = f"contains no known kind of human judgements, only other numbers: {listed}"
     else:
-        raise DataError("contains no human judgements", file=dataset.name)
+        raise DataError("contains no human judgements; see: ranker help judgements", file=dataset.name)
     raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
 
 

@@ -291,8 +291,8 @@ class FeatureSet:
             source = int(np.argmax(empty))
             raise DataError(
                 f"{source_place(dataset, source)} has no reference, which column {needy[0].columns[0]!r} requires "
-                f"(missing in {int(empty.sum()):,} of {counted(len(empty), 'source')}): add references, or "
-                "choose features that need none, such as consensus"
+                f"(missing in {int(empty.sum()):,} of {counted(len(empty), 'source')}): add references, or, "
+                "to rank translations, choose features that need none, such as consensus"
             )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ranker.errors import DataError
-from ranker.files import check_target, display_name, printable, write_together
+from ranker.files import check_target, display_name, printable, unwritable, write_together
 from ranker.reports.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
@@ -103,7 +103,7 @@ def check_targets(page: Path, plots: Path | None) -> None:
         if page.exists() and not page.read_bytes().startswith(_FIRST_BYTES):
             raise DataError("already exists and is not an HTML file; delete it or choose another name", file=name)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+        raise unwritable(page, error) from None
     if plots is not None:
         _create(plots)
 

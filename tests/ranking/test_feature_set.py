@@ -78,8 +78,10 @@ def test_a_source_without_reference_is_refused_where_a_feature_needs_one(few):
     dataset = dataset_of([(["r"], "a"), ([], "b"), ([], "c"), ([], [])], lp="de-en")
     with pytest.raises(DataError) as refused:
         FeatureSet.parse("ter,bleu").transform(dataset)
-    message = "test[de-en:2] has no reference, which column 'ter' requires (missing in 2 of 4 sources)"
-    assert str(refused.value) == f"{message}: add references, or choose features that need none, such as consensus"
+    message = (
+        "test[de-en:2] has no reference, which column 'ter' requires (missing in 2 of 4 sources): add references, or"
+    )
+    assert str(refused.value) == f"{message}, to rank translations, choose features that need none, such as consensus"
     # a source that has nothing to be scored needs nothing
     FeatureSet.parse("ter").check_references(dataset.select_sources([True, False, False, True]))
 

@@ -25,7 +25,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.shards import Shards, digest
 from ranker.corpora.shards.making import notes_once
 from ranker.errors import DataError, counted
-from ranker.files import display_name, read_bytes, sha256, write_bytes
+from ranker.files import display_name, read_bytes, sha256, unwritable, write_bytes
 from ranker.threads import set_jobs
 from ranker.version import VERSION
 
@@ -68,7 +68,7 @@ def process(
             if number >= len(shards):
                 path.unlink()
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None
+        raise unwritable(folder, error) from None
     finish = functools.partial(finish_part, shards, make, signature, folder, threads)
     numbers = range(len(shards))
     done: list[ShardResult] = []

@@ -42,10 +42,9 @@ def load(
         if shards is not None:
             return shards.load()
         if text != STDIN and not exists(text):
-            raise MissingError(
-                f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
-                f"known corpora: {', '.join(known)}"
-            )
+            near = nearest(text, known) or nearest(text, [path.name for path in Path().glob("*")], likeness=0.8)
+            what = f"{shown(text)} is neither a file nor a known corpus{near}; known corpora: {', '.join(known)}"
+            raise MissingError(what)
         return _read(text, systems=systems, severity_weights=severity_weights)
     folder = known[text].find()
     if folder is None:

@@ -17,7 +17,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.selection import select_language_pairs, with_language_pair
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import DataError, OptionError
-from ranker.files import display_name, write_bytes
+from ranker.files import display_name, unwritable, write_bytes
 
 ENDINGS = (".parquet", ".jsonl.gz")
 """Endings of the names of shards: tables, or records that hold everything."""
@@ -106,4 +106,4 @@ def _prepare(folder: Path) -> None:
             path.unlink()
             path.with_name(companion_name(path)).unlink(missing_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None
+        raise unwritable(folder, error) from None

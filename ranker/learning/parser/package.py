@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranker.errors import DataError
-from ranker.files import replacing_together
+from ranker.files import replacing_together, unwritable
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
 from ranker.learning.parser.scores import ParserScores
@@ -78,7 +77,7 @@ def write_pipeline(
             card = _card(complete, treebank, scores, language, seed, options)
             (complete / CARD_FILE).write_text(card, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=str(output)) from None
+        raise unwritable(output, error) from None
 
 
 def _fill(directory: Path, pipeline: Language, table: LemmaTable, treebank: Treebank, notice: str) -> None:
