@@ -17,6 +17,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import human_scores, judged, resolve_kind
+from ranker.corpora.source_keys import UInt32Array, among
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval
 from ranker.extractors.registry import make_metric
@@ -24,6 +25,7 @@ from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
 
 CORPORA = ("mqm21", "bio21-mqm", "wmt24-esa", "wmt12", "wmt14", "wmt19-darr")
+NONE_KNOWN: UInt32Array = np.zeros(0, np.uint32)
 COPYING = "mtcarousel"
 """A system of bio21-mqm whose outputs are references."""
 ENCODER = "semantic[encoder=encoder-any]"
@@ -47,11 +49,11 @@ DIFFERENCES = (
 )
 
 
-def sample(name: str, most: int) -> Dataset:
-    """Return the judged candidates of at most `most` sources of every language pair of a corpus."""
+def sample(name: str, most: int, known: UInt32Array = NONE_KNOWN) -> Dataset:
+    """Return the judged candidates of at most `most` sources of every language pair, without `known` sources."""
     whole = catalogue.load(locate(name))
     whole = whole.select_candidates(judged(whole) & (whole.candidates["system"] != COPYING).to_numpy())
-    several = np.diff(whole.candidate_offsets) > 2
+    several = (np.diff(whole.candidate_offsets) > 2) & ~among(whole, known)
     return whole.select_sources(drawn_sources(whole, several, most))
 
 

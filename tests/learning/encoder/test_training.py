@@ -125,6 +125,19 @@ def test_every_corpus_and_every_language_pair_of_it_counts_the_same_whatever_its
     assert len(drawn) == 3 + 3 + 6
 
 
+def test_what_people_did_not_order_has_no_say_in_a_mixture_and_a_corpus_without_order_is_refused(start):
+    ordered = few_of_z("fluency", 4, ["en-de", "en-de", "en-cs", "en-fr"])
+    lp = ordered.sources["lp"].to_numpy(object)[ordered.candidate_source[ordered.ratings["candidate"]]]
+    scores = np.where((lp == "en-cs") | (ordered.ratings["candidate"] < 4), 1.0, ordered.ratings["value"])
+    partly = dataclasses.replace(ordered, ratings=ordered.ratings.assign(value=scores))
+    settings = dataclasses.replace(SETTINGS, balanced=True)
+    items, _ = mixture([partly], load(start), "auto", settings, 2)
+    np.testing.assert_allclose([float(item.share.sum()) for item in items], [0.5, 0.5])
+    alone = without_references(ordered)
+    with pytest.raises(DataError, match="no source has a reference and two candidates that people ordered"):
+        mixture([ordered, alone], load(start), "auto", settings)
+
+
 def test_what_is_written_is_the_mean_of_the_weights_before_and_after(start, judged, tmp_path):
     made = {}
     for keep in (0.0, 0.5, 1.0):
