@@ -48,7 +48,7 @@ class Scorer(ABC):
     @property
     @abstractmethod
     def feature_set(self) -> FeatureSet:
-        """What it scores by: the features of a ranker, or a metric as the only one."""
+        """Features that the scorer scores by: those of a ranker, or a metric as the only one."""
 
     @property
     def higher_is_better(self) -> bool:

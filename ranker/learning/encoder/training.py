@@ -180,7 +180,7 @@ def _nothing(dataset: Dataset) -> DataError:
 def mixture(
     corpora: Sequence[Dataset], encoder: Encoder, kind: str, settings: TrainingSettings, number: int = 0
 ) -> tuple[list[Example], UInt32Array]:
-    """Return what is learnt from corpora, about `number` sources that are drawn, 0 for all, and keys of the sources."""
+    """Examples of about `number` sources that are drawn from corpora, 0 for all, and the keys of the sources."""
     result, keys = [], []
     for corpus in corpora if settings.balanced else [concatenate(corpora)]:
         own = resolve_kind(corpus, kind)
