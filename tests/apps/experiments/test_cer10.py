@@ -230,7 +230,10 @@ def test_unknown_metrics_are_refused():
 def test_language_model_learns_from_the_other_corpus_in_the_same_language(preferred):
     settings = dataclasses.replace(TUNING, lm=preferred, features="words")
     # all sentences are references of the tuned corpus itself, which are left out
-    with pytest.raises(DataError, match="0 sentences are too few for a language model"):
+    with pytest.raises(
+        DataError,
+        match="too few sentences for a language model, which needs 100: 60",
+    ):
         language_pairs(select_language_pairs(preferred, ["aa-en"]), settings, align=False)
     texts = tuned_choices._lm_text(preferred, "aa-en")
     assert len(texts) == 120
