@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -227,6 +227,14 @@ def _text(values: Any) -> pa.ChunkedArray:
     return pa.chunked_array(values.__arrow_array__())
 
 
+def distinct_values(column: pa.ChunkedArray, null_encoding: Literal["mask", "encode"] = "mask") -> pa.DictionaryArray:
+    """Encode a column by its distinct values, without a copy of all its texts."""
+    # older versions of Arrow combine no chunks of a dictionary where there are none
+    if not len(column):
+        return column.combine_chunks().dictionary_encode(null_encoding)
+    return column.dictionary_encode(null_encoding).combine_chunks()
+
+
 def _unless(values: Any, *unknown: str) -> Any:
     """Replace values that mean `unknown` by null in a column of text."""
     text = _text(values)
@@ -236,7 +244,7 @@ def _unless(values: Any, *unknown: str) -> Any:
 
 def _in_one_form(pairs: Any) -> Any:
     """Return a column of language pairs as `language_pair` writes them."""
-    encoded = _text(pairs).dictionary_encode().combine_chunks()
+    encoded = distinct_values(_text(pairs))
     written = encoded.dictionary.to_pylist()
     known = [language_pair(pair) for pair in written]
     if known == written:
@@ -364,8 +372,7 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
 
 def _codes(text: pa.ChunkedArray) -> Int64Array:
     """Return a number for each value, equal for equal ones."""
-    encoded = text.dictionary_encode(null_encoding="encode").combine_chunks()
-    return np.asarray(encoded.indices, dtype=np.int64)
+    return np.asarray(distinct_values(text, "encode").indices, dtype=np.int64)
 
 
 def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int, int] | None:

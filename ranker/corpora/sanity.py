@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, block_offsets, has_texts, source_language_pairs, source_place, view
 from ranker.corpora.judgements import PREFERENCES, kinds, mean_ratings, ratings_of
+from ranker.corpora.records import distinct_values
 from ranker.errors import counted
 from ranker.ranks import merge_ties
 
@@ -120,7 +121,7 @@ def arrow_text(texts: pd.Series) -> pa.ChunkedArray:
 def _numbered(*columns: pd.Series) -> list[Int64Array]:
     """Return a number for each text, equal for equal texts of all columns."""
     chunks = [chunk for column in columns for chunk in arrow_text(column).cast(pa.large_string()).chunks]
-    encoded = pa.chunked_array(chunks, pa.large_string()).dictionary_encode().combine_chunks()
+    encoded = distinct_values(pa.chunked_array(chunks, pa.large_string()))
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
 

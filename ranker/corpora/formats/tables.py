@@ -37,6 +37,7 @@ from ranker.corpora.languages import contradict, pair_of
 from ranker.corpora.records import (
     build_dataset,
     contradiction,
+    distinct_values,
     duplicate_system_error,
     first_repeated,
     is_one_system,
@@ -471,7 +472,7 @@ def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
     """Return the number of every cell among the distinct values, -1 for null, and these values."""
-    encoded = column.dictionary_encode().combine_chunks()
+    encoded = distinct_values(column)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, encoded.dictionary
 
