@@ -17,6 +17,7 @@ _WORDS = (
     # of earlier versions of typer
     (r"('[^']*') is not a valid integer(?: range)?", r"expected a whole number, found \1"),
     (r"('[^']*') is not a valid float(?: range)?", r"expected a number, found \1"),
+    (r"\('(\(Possible options: [^']*\))',\)", r"\1"),
     (r"(\S+) is not in the range x>=(\S+)\.", r"expected \2 or more, found '\1'."),
     (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
 )

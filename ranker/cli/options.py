@@ -167,8 +167,11 @@ def typed_options(context: typer.Context, without: Container[str]) -> dict[str, 
     options = {}
     for parameter in context.command.params:
         name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and name not in without:
-            options[name] = [max(parameter.opts, key=len)] if parameter.param_type_name == "option" else []
+        is_option = parameter.param_type_name == "option"
+        # earlier versions of typer say so of arguments that were not given too
+        given = source is not None and source.name == "COMMANDLINE" and (is_option or bool(context.params[name]))
+        if given and name not in without:
+            options[name] = [max(parameter.opts, key=len)] if is_option else []
     return options
 
 
