@@ -19,7 +19,7 @@ def _table(words: str) -> frozenset[str]:
 TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_reference")
 """Columns that are not judgements, besides the references."""
 BY_OPTION = "use --systems (in ranker data convert if this command has none)"
-"""How a user names the columns of systems."""
+"""Form in which a user names the columns of systems."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
     "losses mqm metricx ter hter wer hwer cer cder eed edit edits postedit postedits distance levenshtein cost costs "
