@@ -16,6 +16,7 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
+from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.metrics.evaluation import agreement, main_scope, named_scopes
 from ranker.evaluation.metrics.result import Cell, Comparison, Scope
@@ -99,6 +100,8 @@ class DatasetFindings:
             if trained := trained_on(RankerScorer(ranker), dataset):
                 notes.append(f"the ranker {trained}")
             people = Judged.of(dataset, kind, [training.kind])
+            if direction := judgements_note(people.dataset, kind, [training.kind]):
+                notes.append(direction.removeprefix(f"{dataset.name}: "))
         judged_outputs, kind = (people.dataset, people.kind) if people else (dataset, kind)
         weights = ranker.weight_sets.of_candidates(judged_outputs)
         columns = (ranker.feature_set.transform(judged_outputs, partial=True) - ranker.mean) / ranker.scale

@@ -11,8 +11,10 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.evaluation.direction import direction_note, judgements_note
+from ranker.evaluation.metrics.cross_validation import train
 from ranker.extractors.composed.direction import opposed_to_chrf
 from ranker.ranking.ranker import Ranker
+from ranker.reports.findings import examine
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
 
@@ -61,6 +63,19 @@ def test_judgements_upside_down_are_refused_until_their_direction_is_stated(
     advice = f"if {opposite} values of {kind!r} are better, use --kind {kind}:{opposite}"
     assert judgements_note(dataset, f"{kind}:{better}") == f"made: {opposed}; {advice}"
     assert judgements_note(dataset, kind, [f"{kind}:{better}"]) == f"made: {opposed}; {advice}", "a ranker learnt it"
+
+
+def test_training_and_reports_refuse_a_direction_in_doubt_until_it_is_stated(caplog) -> None:
+    dataset, doubt = made("quality", -1), "so the direction is in doubt; state it: --kind quality:lower"
+    with pytest.raises(DataError, match=doubt):
+        train(dataset, Ranker("chrf", C=0.01), folds=0)
+    trained = train(dataset, Ranker("chrf", kind="quality:higher", C=0.01), folds=0).ranker
+    assert "people prefer candidates with lower chrF" in caplog.text
+    (stated,) = examine(trained, [dataset], examples=0, resamples=0).measured
+    assert [note for note in stated.notes if note.startswith("people prefer candidates with lower chrF")]
+    other = Ranker("chrf", C=0.01).fit(made("adequacy", 1))
+    with pytest.raises(DataError, match=doubt):
+        examine(other, [dataset], examples=0, resamples=0)
 
 
 @pytest.mark.parametrize("name", ["metricx", "MetricX-24-hybrid", "mqm_total", "errors", "hter"])

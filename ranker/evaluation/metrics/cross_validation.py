@@ -24,6 +24,7 @@ from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, note_logger
+from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
@@ -124,7 +125,10 @@ def train(
     ['this model', 'chrf', 'full']
     """
     ranker, rivals = Ranker(ranker) if isinstance(ranker, str) else ranker, scorers_by_name(compare)
-    table = ranker.fit_table(drop_sole_references(candidate_rows(candidates).dataset))
+    dataset = drop_sole_references(candidate_rows(candidates).dataset)
+    if note := judgements_note(dataset, ranker.settings.kind):
+        _LOG.warning("ranker: note: %s", note)
+    table = ranker.fit_table(dataset)
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
     return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed))
