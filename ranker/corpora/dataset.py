@@ -1,6 +1,6 @@
 """The data set: sources with references, candidate translations, and human judgements of them.
 
-Five frozen tables, rows in a fixed order, codes instead of keys:
+Six frozen tables, rows in a fixed order, codes instead of keys:
 
 ==============  ===========================================================  ==========================
 table           columns                                                      a row is
@@ -11,12 +11,14 @@ candidates      source, system, text, is_reference                           one
 ratings         candidate, judge, kind, value                                one score of one candidate
 preferences     first, second, relation, judge, task, rank_first,            one comparison of two
                 rank_second, primary                                         candidates of one source
+errors          candidate, rater, start, end, severity, category, side       one error that a rater marked
 ==============  ===========================================================  ==========================
 
 ``source``, ``candidate``, ``first`` and ``second`` are row numbers of the tables they point to. References and
 candidates are sorted by source, so the candidates of one source are one block. References and candidates may have one
 column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.formats.pharaoh`. Candidates
-may have columns of scores from files; see `ranker.extractors.composed.external_scores`.
+may have columns of scores from files; see `ranker.extractors.composed.external_scores`. Most data sets have no
+``errors``; see `ranker.corpora.marked_errors`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import functools
 import hashlib
 import html
 import inspect
+import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -37,7 +40,8 @@ import pyarrow as pa
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.column_names import canonical, kinds_of
 from ranker.corpora.languages import UNKNOWN_PAIR, LanguagePair
-from ranker.corpora.schema import SCHEMA, TEXT
+from ranker.corpora.marked_errors import error_entries, errors_by_candidate
+from ranker.corpora.schema import PLACE, SCHEMA, TEXT, empty_table
 from ranker.errors import DataError, counted
 
 _LONGEST_KEY = 60
@@ -59,7 +63,7 @@ class Dataset:
     ----------
     name : str
         What messages and signatures call it.
-    sources, references, candidates, ratings, preferences : DataFrame
+    sources, references, candidates, ratings, preferences, errors : DataFrame
         Tables of `SCHEMA`. They are never changed after the data set is made.
     """
 
@@ -69,6 +73,7 @@ class Dataset:
     candidates: pd.DataFrame
     ratings: pd.DataFrame
     preferences: pd.DataFrame
+    errors: pd.DataFrame = field(default_factory=functools.partial(empty_table, "errors"))
     _places: pd.DataFrame | None = None
     """``file`` and ``line`` that every source was read from, for messages."""
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
@@ -79,7 +84,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return the name and the sizes of the tables."""
-        sizes = ", ".join(counted(len(getattr(self, name)), name.removesuffix("s")) for name in SCHEMA)
+        tables = [name for name in SCHEMA if name != "errors" or len(self.errors)]
+        sizes = ", ".join(counted(len(getattr(self, name)), name.removesuffix("s")) for name in tables)
         return f"<Dataset {self.name}: {sizes}>"
 
     def _repr_html_(self) -> str:
@@ -116,9 +122,13 @@ class Dataset:
         """SHA-256 of everything in the tables: equal content gives an equal fingerprint."""
         digest = hashlib.sha256()
         for name, columns in SCHEMA.items():
+            if name == "errors" and not len(self.errors):
+                continue
             for column in [*columns, *sorted(set(getattr(self, name)) - set(columns))]:
                 digest.update(f"\n{name}.{column}\n".encode())
                 values = getattr(self, name)[column]
+                if values.dtype == PLACE:
+                    values = values.fillna(-1).astype(np.int64)
                 # bytes of texts in another form would be addresses
                 is_text = values.dtype.kind == "O"
                 for part in _text_bytes(values.astype(TEXT)) if is_text else [values.to_numpy().tobytes()]:
@@ -142,6 +152,7 @@ class Dataset:
             self.candidates.assign(source=code[self.candidate_source]),
             self.ratings,
             self.preferences,
+            self.errors,
             None if self._places is None else self._places[chosen],
         )
         return selected._keep_candidates(chosen[self.candidate_source])
@@ -176,7 +187,7 @@ class Dataset:
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
-        ratings = self.ratings[chosen[self.ratings["candidate"].to_numpy()]]
+        ratings, errors = (rows[chosen[rows["candidate"].to_numpy()]] for rows in (self.ratings, self.errors))
         first, second = (self.preferences[side].to_numpy() for side in ("first", "second"))
         preferences = self.preferences[chosen[first] & chosen[second]]
         return Dataset(
@@ -188,6 +199,7 @@ class Dataset:
             preferences.assign(
                 first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
             ).reset_index(drop=True),
+            errors.assign(candidate=code[errors["candidate"].to_numpy()]).reset_index(drop=True),
             self._places,
         )
 
@@ -224,12 +236,26 @@ class Dataset:
                 frame[column] = self.candidates[column]
         ratings = self.ratings.assign(judge=self.ratings["judge"].fillna(""))
         if not len(ratings):
-            return frame
+            return self._with_errors(frame)
         wide = ratings.pivot(index=["candidate", "judge"], columns="kind", values="value").reset_index()
         wide.columns.name = None
         joined = frame.join(wide.set_index("candidate"), how="left")
         joined["judge"] = joined["judge"].fillna("")
-        return joined.reset_index(drop=True)
+        return self._with_errors(joined)
+
+    def _with_errors(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Add the marked errors of every candidate, as JSON, to its first row of a frame with the rows as its index."""
+        rows = frame.reset_index(drop=True)
+        if len(self.errors):
+            written = {
+                row: json.dumps(error_entries(marks), ensure_ascii=False)
+                for row, marks in errors_by_candidate(self.errors).items()
+            }
+            rows["errors"] = [
+                None if again else written.get(row)
+                for row, again in zip(frame.index, frame.index.duplicated(), strict=True)
+            ]
+        return rows
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
@@ -334,6 +360,7 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         stack("candidates", {"source": starts_source}),
         stack("ratings", {"candidate": starts_candidate}),
         stack("preferences", {"first": starts_candidate, "second": starts_candidate}),
+        stack("errors", {"candidate": starts_candidate}),
         None
         if any(dataset._places is None for dataset in datasets)
         else pd.concat([dataset._places for dataset in datasets]),

@@ -74,6 +74,7 @@ def with_references_as_candidates(dataset: Dataset) -> Dataset:
         candidates=together.iloc[order].reset_index(drop=True),
         ratings=dataset.ratings.assign(candidate=code[dataset.ratings["candidate"].to_numpy()]),
         preferences=dataset.preferences.assign(**preferences),
+        errors=dataset.errors.assign(candidate=code[dataset.errors["candidate"].to_numpy()]),
     )
 
 

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_pair
+from ranker.corpora.marked_errors import MarkedError, checked_errors, error_columns
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, LONGEST_NAMES, TEXT, empty_table, typed_columns
@@ -99,13 +100,14 @@ def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
 
 @dataclass
 class Candidate:
-    """One output: its system, its text, its ratings as (kind, judge or None, value), its alignment to the source."""
+    """One output, with its ratings as (kind, judge or None, value), its alignment to the source, its marked errors."""
 
     system: str
     text: str
     ratings: list[tuple[str, str | None, float]] = field(default_factory=list)
     is_reference: bool = False
     alignment: str | None = None
+    errors: list[MarkedError] = field(default_factory=list)
 
 
 @dataclass
@@ -157,6 +159,7 @@ def assemble(
         references,
         candidates,
         {"candidate": rated, "judge": judges, "kind": kinds, "value": values},
+        [(row, mark) for row, (_, candidate) in enumerate(outputs) for mark in candidate.errors],
         file=file,
         lines=[record.line for record in record_list],
         unit=unit,
@@ -174,6 +177,7 @@ def build_dataset(
     references: Mapping[str, Sized],
     candidates: Mapping[str, Sized],
     ratings: Mapping[str, Sized],
+    errors: Sequence[tuple[int, MarkedError]] = (),
     *,
     file: str | None = None,
     lines: Sequence[int | None] = (),
@@ -186,7 +190,13 @@ def build_dataset(
     format can tell these apart. Language pairs are written as ``en-zh``. A system that is a reference throughout is
     marked as one (`ranker.corpora.own_references.mark_references`).
     """
-    columns = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
+    columns = {
+        "sources": sources,
+        "references": references,
+        "candidates": candidates,
+        "ratings": ratings,
+        "errors": error_columns(errors),
+    }
     arrays = {kind: typed_columns(kind, given) for kind, given in columns.items()}
     _check_characters(arrays, file or name, lines)
     keys, judged = arrays["sources"], arrays["ratings"]
@@ -197,7 +207,12 @@ def build_dataset(
     keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
     _check_keys(keys, arrays["candidates"], file, lines, unit)
     _check_alike(arrays, file or name, lines)
-    _check_sizes(judged, np.asarray(arrays["candidates"]["source"]), file or name, lines)
+    of_candidate = np.asarray(arrays["candidates"]["source"])
+    _check_sizes(judged, of_candidate, file or name, lines)
+    texts = {"target": _text(arrays["candidates"]["text"]), "source": _text(keys["text"])}
+    marked, problem = checked_errors(arrays["errors"], texts, of_candidate)
+    if problem is not None:
+        raise DataError(problem[1], file=file or name, line=lines[of_candidate[problem[0]]] if lines else None)
     judged["judge"] = _unless(judged["judge"], "")
     judged["value"] += 0.0
     arrays["candidates"]["is_reference"] = mark_references(arrays["candidates"], arrays["references"], size)
@@ -210,6 +225,7 @@ def build_dataset(
         _frame(arrays["candidates"]),
         _frame(_in_order(judged)) if len(judged["value"]) else empty_table("ratings"),
         empty_table("preferences"),
+        marked,
         None if file is None or unit != "line" else _places(file, lines, size),
     )
     note = near_sources_note(dataset, lines, unit)
@@ -342,10 +358,12 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
     sources, candidates, ratings = arrays["sources"], arrays["candidates"], arrays["ratings"]
     of_candidate = np.asarray(candidates["source"], dtype=np.int64)
     judged = np.asarray(ratings["candidate"], dtype=np.int64)
+    marked = np.asarray(arrays["errors"]["candidate"], dtype=np.int64)
     every = np.arange(len(sources["text"]))
     for column, values, rows in (
         ("system", candidates["system"], of_candidate),
         ("judge", ratings["judge"], of_candidate[judged] if len(judged) else judged),
+        ("rater", arrays["errors"]["rater"], of_candidate[marked] if len(marked) else marked),
         ("doc", sources["doc"], every),
         ("seg_id", sources["seg_id"], every),
     ):

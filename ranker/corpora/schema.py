@@ -1,4 +1,4 @@
-"""Columns of the five tables of a data set, which `ranker.corpora.dataset` describes, and tables made of columns."""
+"""Columns of the six tables of a data set, which `ranker.corpora.dataset` describes, and tables made of columns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import pyarrow as pa
 from ranker.corpora.languages import LONGEST_PAIR
 
 TEXT = pd.StringDtype("pyarrow")
+PLACE = pd.Int64Dtype()
 ALIGNMENT = "alignment"
 """A column that `references` and `candidates` may have in addition to `SCHEMA`."""
 
-LONGEST_NAMES = {"lp": LONGEST_PAIR, **dict.fromkeys(("doc", "seg_id", "name", "system", "judge", "kind"), 1000)}
+LONGEST_NAMES = {
+    "lp": LONGEST_PAIR,
+    **dict.fromkeys(("doc", "seg_id", "name", "system", "judge", "kind", "rater", "severity", "category"), 1000),
+}
 """Maximum number of characters of a name in columns of names, which are repeated in rows, messages and results."""
 
 SCHEMA: dict[str, dict[str, Any]] = {
@@ -34,6 +38,15 @@ SCHEMA: dict[str, dict[str, Any]] = {
         "rank_second": TEXT,
         "primary": np.bool_,
     },
+    "errors": {
+        "candidate": np.int64,
+        "rater": TEXT,
+        "start": PLACE,
+        "end": PLACE,
+        "severity": TEXT,
+        "category": TEXT,
+        "side": TEXT,
+    },
 }
 
 
@@ -50,6 +63,8 @@ def typed_columns(name: str, columns: Mapping[str, Sized]) -> dict[str, Any]:
 
 
 def _typed(values: Any, kind: Any, size: int) -> Any:
+    if kind is PLACE:
+        return pd.array([None] * size if values is None else values, dtype=PLACE)
     if kind is not TEXT:
         return np.array([None] * size if values is None else values, dtype=kind)
     return pd.array(pa.nulls(size, pa.large_string()) if values is None else values, dtype=TEXT)

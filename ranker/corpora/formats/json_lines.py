@@ -13,7 +13,9 @@ one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may
 are. A source may be missing where there are references. Optional: ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``,
 ``seg_id``, ``reference_names``, and in a candidate ``human`` (``{"fluency": 3}`` or, with judges,
 ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word alignments with the source in Pharaoh format, ``alignment``
-of a candidate and ``reference_alignments``.
+of a candidate and ``reference_alignments``. A candidate may have marked errors (`ranker.corpora.marked_errors`),
+``errors``, with the ``raters`` who looked for them, their names or objects with a name and ratings, ``source_errors``
+marked in the source, and ``missing``, without a place.
 A file holds one record a line, a list of records, or a single record. What programs write
 (`ranker.corpora.formats.program_outputs`) is read too.
 
@@ -36,6 +38,7 @@ from typing import Any, NoReturn, cast
 from ranker.corpora import column_names as names
 from ranker.corpora.formats.program_outputs import program_records
 from ranker.corpora.languages import contradict, pair_of
+from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.records import (
     Candidate,
     Record,
@@ -55,6 +58,7 @@ _SOURCE = ("source", *names.SOURCE)
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
+_MARKED = ("errors", "source_errors", "missing")
 _LOG = note_logger(__name__)
 
 
@@ -140,6 +144,7 @@ class _Rows:
             raise duplicate_system_error(candidate.system, self.file, reader.line, hint)
         else:
             before.ratings.extend(reader.new_ratings(before, candidate))
+            before.errors.extend(candidate.errors)
         return [record] if new else []
 
     def by_system(self, records: list[Record]) -> list[Record]:
@@ -439,19 +444,64 @@ class RecordReader:
         if row:
             numbered = tuple(key for key in fields if names.canonical(key)[9:].isdecimal())
             known = (*_SOURCE_KEYS, *known, *CANDIDATES, *_CANDIDATE, "judge", *numbered)
+        judge = self.optional_text(fields, "judge", "judge") if row else None
+        errors: list[MarkedError] = []
+        if has_errors(fields.get("errors")):
+            errors, rated = self.marked_errors(fields, path, judge or "")
+            ratings += rated
+            known = (*known, *_MARKED, "raters")
         more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
         twice = next((kind for kind, *_ in ratings if kind in more), None)
         if twice is not None:
             self.fail(_inside(path, twice), f"it here or in {_inside(path, 'human')}, not in both", more[twice])
         ratings += self.ratings(more, path, known)
-        if row and fields.get("judge") is not None:
-            judge = self.optional_text(fields, "judge", "judge")
+        if judge is not None:
             ratings = [(kind, by or judge, score) for kind, by, score in ratings]
         text = self.text(fields[text_key], _inside(path, text_key))
         alignment = None
         if fields.get("alignment") is not None:
             alignment = self.text(fields["alignment"], _inside(path, "alignment"))
-        return Candidate(system, text, ratings, is_reference, alignment)
+        return Candidate(system, text, ratings, is_reference, alignment, errors)
+
+    def marked_errors(
+        self, fields: Mapping[str, Any], path: str, rater: str
+    ) -> tuple[list[MarkedError], list[tuple[str, str | None, float]]]:
+        """Read the marked errors of a candidate, those without a name as by `rater`, and the ratings of its raters."""
+        errors, ratings = [], []
+        for key in _MARKED:
+            listed = fields.get(key)
+            if listed is not None and not has_errors(listed):
+                self.fail(_inside(path, key), "a list of errors {...}", listed)
+            side = SIDES[key == "source_errors"]
+            errors += [
+                self.error(item, f"{_inside(path, key)}[{index}]", rater, side)
+                for index, item in enumerate(listed or ())
+            ]
+        raters = fields.get("raters")
+        for index, item in enumerate(raters if isinstance(raters, list) else ()):
+            inside = f"{_inside(path, 'raters')}[{index}]"
+            by = {**item} if isinstance(item, dict) else {"rater": item}
+            name = self.text(by.pop("rater", None), inside)
+            errors.append(MarkedError(NO_ERROR, rater=name))
+            ratings += [(kind, name or None, score) for kind, _, score in self.ratings(by, inside)]
+        if not errors and rater:
+            errors.append(MarkedError(NO_ERROR, rater=rater))
+        return errors, ratings
+
+    def error(self, value: object, path: str, rater: str = "", side: str = SIDES[0]) -> MarkedError:
+        """Read one marked error; its place is compared with its text where the data set is made."""
+        fields = self.mapping(value, path)
+        place = [fields.get(name) for name in ("start", "end")]
+        for name, number in zip(("start", "end"), place, strict=True):
+            if number is not None and (type(number) is not int or not 0 <= number < 2**31):
+                self.fail(_inside(path, name), "a whole number from 0, or null", number)
+        named = {"severity": "", "category": "", "rater": rater, "side": side}
+        for name in named:
+            text = self.optional_text(fields, name, _inside(path, name))
+            named[name] = named[name] if text is None else text.strip()
+        if named["side"] not in SIDES:
+            self.fail(_inside(path, "side"), " or ".join(SIDES), named["side"])
+        return MarkedError(start=place[0], end=place[1], **{**named, "severity": named["severity"].lower()})
 
 
 def _listed(keys: tuple[str, ...]) -> str:
@@ -467,6 +517,11 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)
     return not looks_numeric and names.is_other(key, known)
+
+
+def has_errors(value: object) -> bool:
+    """True for a list of marked errors, which a key or column ``errors`` may hold, or may be called after others."""
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _is_number(value: object) -> bool:

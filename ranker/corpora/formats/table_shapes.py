@@ -21,7 +21,7 @@ from ranker.arrays import Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.annotation_exports import is_flat_export, without_bookkeeping
-from ranker.corpora.formats.json_lines import CANDIDATES
+from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
 from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
 from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
 from ranker.corpora.records import shown
@@ -76,7 +76,11 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
     header = [*dict.fromkeys(key for _, record in numbered for key in record)]
     try:
         "".join(header).encode()
-        values = [_column([record.get(key) for _, record in numbered]) for key in header]
+        values = [
+            _column([json.dumps(cell) if key == "errors" and has_errors(cell) else cell for cell in cells])
+            for key in header
+            for cells in [[record.get(key) for _, record in numbered]]
+        ]
     except UnicodeEncodeError:
         line, text = next((line, text) for line, record in numbered if (text := _unfit(record)))
         what = f"expected text that can be encoded in UTF-8, found {text}"

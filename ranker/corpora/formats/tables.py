@@ -33,7 +33,9 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import column_names as names
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.json_lines import RecordReader, has_errors, json_line
 from ranker.corpora.languages import contradict, pair_of
+from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import (
     build_dataset,
     contradiction,
@@ -300,6 +302,7 @@ class LongTable:
                 str(self._cell("system", row)), self.file, int(self.lines[row]), _ONLY_JUDGES
             )
             self.problems.append((row, error))
+        errors = self._errors(judge)
         ratings = self._ratings(output, before, judge)
         if self.problems:
             raise min(self.problems, key=lambda problem: problem[0])[1]
@@ -320,6 +323,7 @@ class LongTable:
                 "is_reference": is_reference[outputs],
             },
             {**ratings, "candidate": place[ratings["candidate"]]},
+            [(int(place[output[row]]), error) for row, error in errors],
             file=self.file,
             lines=self.lines[rows].tolist(),
             unit=self.unit,
@@ -404,6 +408,21 @@ class LongTable:
             ),
         )
         return truth > 0
+
+    def _errors(self, judge: Int64Array) -> list[tuple[int, MarkedError]]:
+        """Read the marked errors of every row out of the column ``errors``, if it holds any, and leave it out."""
+        cells = self.columns.get("errors", pa.chunked_array([[]])).to_pylist()
+        filled = [(row, cell) for row, cell in enumerate(cells) if cell not in (None, "")]
+        if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
+            return []
+        del self.columns["errors"]
+        errors: list[tuple[int, MarkedError]] = []
+        for row, cell in filled:
+            reader = RecordReader(self.file, int(self.lines[row]), {})
+            listed = json_line(cell, self.file, reader.line) if isinstance(cell, str) else cell
+            by = str(self._cell("judge", row)) if judge[row] >= 0 else ""
+            errors += [(row, error) for error in reader.marked_errors({"errors": listed}, "", by)[0]]
+        return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
         """Return the columns of ratings, with the number of the output instead of the candidate."""

@@ -16,6 +16,7 @@ from ranker.corpora.column_names import kinds_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
+from ranker.corpora.marked_errors import NO_ERROR, error_entries, errors_by_candidate
 from ranker.corpora.records import shown
 from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError
@@ -98,6 +99,7 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
     records = []
     candidates = dataset.candidates
     reference_alignments, candidate_alignments = (_alignments(rows) for rows in (dataset.references, candidates))
+    marked = errors_by_candidate(dataset.errors)
     texts = [candidates[column].tolist() for column in ("system", "text", "is_reference")]
     references = dataset.references["text"].tolist()
     names = dataset.references["name"].tolist()
@@ -120,6 +122,9 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
                 entry["is_reference"] = True
             if candidate_alignments and candidate_alignments[row] is not None:
                 entry["alignment"] = candidate_alignments[row]
+            if row in marked:
+                entry["raters"] = [*dict.fromkeys(mark.rater for mark in marked[row])]
+                entry["errors"] = error_entries(mark for mark in marked[row] if mark.severity != NO_ERROR)
             record["candidates"].append(entry)
         records.append(record)
     return records

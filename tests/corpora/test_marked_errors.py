@@ -1,0 +1,248 @@
+"""Marked errors stay with their candidates through selection, concatenation and files, and add up to penalties."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker import from_frame, from_records
+from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.shards import Shards
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.marked_errors import WEIGHTS, penalties, weight_of
+from ranker.corpora.own_references import with_references_as_candidates
+from ranker.corpora.schema import table
+from ranker.corpora.shards.making import make_shards
+from ranker.errors import DataError
+
+TEXT = "🙂 e\u0301t שלום d"
+RECORDS: list[dict[str, Any]] = [
+    {
+        "source": "eins zwei",
+        "references": ["one two"],
+        "candidates": [
+            {"system": "A", "text": "one"},
+            {
+                "system": "B",
+                "text": TEXT,
+                "human": {"esa": {"p": 70}},
+                "raters": ["p", "q", ""],
+                "errors": [
+                    {"start": 2, "end": 5, "severity": "Major", "category": "Accuracy/Omission", "rater": "p"},
+                    {"severity": "minor", "rater": "p", "text": "anything"},
+                    {"start": 0, "end": len(TEXT), "severity": "neutral"},
+                ],
+                "source_errors": [{"start": 5, "end": 9, "severity": "critical", "rater": "p"}],
+            },
+        ],
+    },
+    {"source": "drei", "references": ["three"], "candidates": [{"system": "A", "text": "", "errors": []}]},
+    {
+        "source": "vier",
+        "references": ["four"],
+        "candidates": [
+            {
+                "system": "A",
+                "text": "fore",
+                "raters": [{"rater": "p", "esa": 40}],
+                "errors": [],
+                "missing": [{"severity": "minor", "rater": "q"}],
+            }
+        ],
+    },
+]
+ROWS = [
+    [1, "p", 2, 5, "major", "Accuracy/Omission", "target"],
+    [1, "p", None, None, "minor", "", "target"],
+    [1, "", 0, len(TEXT), "neutral", "", "target"],
+    [1, "p", 5, 9, "critical", "", "source"],
+    [1, "q", None, None, "no-error", "", "target"],
+    [3, "q", None, None, "minor", "", "target"],
+    [3, "p", None, None, "no-error", "", "target"],
+]
+
+
+def rows(dataset: Dataset) -> list[list[object]]:
+    errors = dataset.errors.astype(object)
+    return errors.where(errors.notna(), None).to_numpy().tolist()
+
+
+def test_json_has_marked_errors_and_those_who_looked() -> None:
+    dataset = from_records(RECORDS)
+    assert rows(dataset) == ROWS
+    assert dataset.ratings[["candidate", "judge", "kind", "value"]].to_numpy().tolist() == [
+        [1, "p", "esa", 70],
+        [3, "p", "esa", 40],
+    ]
+    assert repr(dataset).endswith("0 preferences, 7 errors>")
+    assert (
+        from_records([{**RECORDS[1]}]).fingerprint
+        == from_records([json.loads(json.dumps(RECORDS[1]).replace(', "errors": []', ""))]).fingerprint
+    )
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.json", "x.parquet", "x.csv", "x.tsv"])
+def test_files_keep_them(name: str, tmp_path: Path) -> None:
+    dataset = from_records(RECORDS)
+    write_dataset(dataset, tmp_path / name)
+    again = read_dataset(tmp_path / name)
+    assert rows(again) == ROWS
+    assert (
+        again.fingerprint
+        == dataset.fingerprint
+        != from_records(
+            [
+                {**record, "candidates": [{"system": c["system"], "text": c["text"]} for c in record["candidates"]]}
+                for record in RECORDS
+            ]
+        ).fingerprint
+    )
+    assert rows(from_frame(dataset.to_frame())) == ROWS
+
+
+def test_selections_keep_them() -> None:
+    dataset = from_records(RECORDS)
+    later = [[row[0] - 1, *row[1:]] for row in ROWS]
+    assert rows(dataset.select_candidates([False, True, True, True])) == later
+    assert rows(dataset.in_context([False, True, True, True])) == later
+    assert rows(dataset.select_candidates([True, False, True, True])) == [[row[0] - 1, *row[1:]] for row in ROWS[5:]]
+    assert rows(dataset.select_sources([True, False, False])) == ROWS[:5]
+    both = concatenate([dataset, from_records(RECORDS[:2])])
+    assert rows(both) == [*ROWS, *([row[0] + 4, *row[1:]] for row in ROWS[:5])]
+    first = with_references_as_candidates(dataset)
+    assert first.candidates["text"].iloc[first.errors["candidate"]].tolist() == [TEXT] * 5 + ["fore"] * 2
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl.gz"])
+def test_shards_keep_them(ending: str, tmp_path: Path) -> None:
+    write_dataset(from_records(RECORDS), tmp_path / "x.jsonl")
+    make_shards(str(tmp_path / "x.jsonl"), tmp_path / "shards", 2, ending=ending)
+    shards = Shards.open([str(tmp_path / "shards")])
+    assert shards is not None
+    assert len(shards) == 2
+    assert rows(shards.load()) == ROWS
+
+
+def test_rows_of_judges_are_marked_by_them() -> None:
+    row = {"source": "a", "reference": "b", "system": "A", "text": "cd"}
+    error = {"start": 0, "end": 1, "severity": "minor"}
+    records = [{**row, "judge": "p", "errors": [error]}, {**row, "judge": "q", "errors": []}]
+    wanted = [[0, "p", 0, 1, "minor", "", "target"], [0, "q", None, None, "no-error", "", "target"]]
+    assert rows(from_records(records)) == wanted
+    assert rows(from_frame(pd.DataFrame(records))) == wanted
+
+
+@pytest.mark.parametrize("other", [3, "none", ["typo", "omission"], {"p": 1, "q": 2}, None, {"a": {}}])
+def test_errors_of_another_form_are_as_before(other: object) -> None:
+    candidate = {"system": "A", "text": "c", "errors": other}
+    dataset = from_records([{"source": "a", "references": ["b"], "candidates": [candidate]}])
+    assert not len(dataset.errors)
+    numbers = [other] if other == 3 else [1, 2] if other == {"p": 1, "q": 2} else []
+    assert dataset.ratings["value"].tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            {"start": 0, "end": 3},
+            "start and end of an error are 0 and 3: expected places from 0 to 2, in characters of",
+        ),
+        ({"start": 2, "end": 1}, "start and end of an error are 2 and 1"),
+        ({"start": 1}, "start and end of an error are 1 and nothing"),
+        ({"start": 0, "end": 2, "side": "source"}, "places from 0 to 1, in characters of the source text"),
+        ({"start": -1, "end": 1}, "candidates[0].errors[0].start: expected a whole number from 0, or null, found -1"),
+        ({"start": 0.5, "end": 1}, "candidates[0].errors[0].start: expected a whole number from 0, or null, found 0.5"),
+        ({"start": True, "end": 1}, "errors[0].start: expected a whole number from 0, or null, found true"),
+        ({"start": "0", "end": 1}, "errors[0].start: expected a whole number from 0, or null, found '0'"),
+        ({"start": 0, "end": 10**30}, "errors[0].end: expected a whole number from 0, or null, found 1000"),
+        ({"side": "reference"}, "errors[0].side: expected target or source, found 'reference'"),
+        ({"severity": ["a"]}, "errors[0].severity: expected a string"),
+        ({"rater": "p\0"}, "rater contains the character NUL"),
+    ],
+)
+def test_wrong_places_are_refused_with_their_line(error: Mapping[str, object], message: str, tmp_path: Path) -> None:
+    candidate = {"system": "A", "text": "🙂d", "errors": [{"severity": "minor", **error}]}
+    first = {"source": "z", "references": ["b"], "candidates": {"A": "x"}}
+    record = {"source": "a", "references": ["b"], "candidates": [candidate]}
+    (tmp_path / "x.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(record)}\n")
+    with pytest.raises(DataError) as raised:
+        read_dataset(tmp_path / "x.jsonl")
+    assert message in raised.value.what
+    assert raised.value.line == (None if "NUL" in message else 2)
+
+
+def by_hand(errors: pd.DataFrame, weights: Mapping[str, float]) -> dict[int, dict[str, float]]:
+    totals: dict[int, dict[str, dict[str, float]]] = {}
+    for candidate, rater, severity, category in errors[["candidate", "rater", "severity", "category"]].to_numpy():
+        part = category.split("/")[0].strip().lower()
+        part = part if part in ("accuracy", "fluency", "style", "terminology") else "other"
+        of_rater = totals.setdefault(candidate, {}).setdefault(rater, {})
+        of_rater[part] = of_rater.get(part, 0.0) + weight_of(severity, category, weights)
+    return {
+        candidate: {
+            "mqm_n": len(raters),
+            "mqm_total": sum(sum(parts.values()) for parts in raters.values()) / len(raters),
+            **{
+                f"mqm_{part}": sum(parts.get(part, 0.0) for parts in raters.values()) / len(raters)
+                for part in ("accuracy", "fluency", "style", "terminology", "other")
+            },
+        }
+        for candidate, raters in totals.items()
+    }
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.sampled_from(["", "p", "q", "r"]),
+            st.sampled_from(["minor", "major", "critical", "neutral", "no-error", ""]),
+            st.sampled_from(
+                ["", "Fluency/Punctuation", "fluency / Spelling", "Non-translation!", "Style", "Accuracy/X"]
+            ),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_penalties_are_means_of_sums(cells: list[tuple[int, str, str, str]]) -> None:
+    columns = dict(
+        zip(("candidate", "rater", "severity", "category"), map(list, zip(*cells, strict=True)), strict=True)
+    )
+    errors = table("errors", {**columns, "side": ["target"] * len(cells)})
+    weights = {**WEIGHTS, "minor:fluency/s": 0.3}
+    wide = penalties(errors, {"Minor:Fluency/S": 0.3})
+    expected = by_hand(errors, weights)
+    assert wide.index.tolist() == sorted(expected)
+    for candidate, values in expected.items():
+        assert {name: wide.loc[candidate, name] for name in values} == values
+
+
+def test_categories_and_severities_have_weights() -> None:
+    assert [
+        weight_of(*pair, WEIGHTS)
+        for pair in (
+            ("minor", "Fluency/Punctuation"),
+            ("minor", "fluency / punctuation"),
+            ("major", "Fluency/Punctuation"),
+            ("major", "Non-translation!"),
+            ("minor", "Non-translation!"),
+            ("critical", ""),
+            ("severe", ""),
+        )
+    ] == [0.1, 0.1, 5, 25, 1, 5, None]
+    errors = from_records(RECORDS).errors
+    assert penalties(errors, {"critical": 25})["mqm_total"].tolist() == pytest.approx([(5 + 1 + 25) / 3, 0.5])
+    assert np.isclose(penalties(errors, {"major:accuracy": 0.5})["mqm_accuracy"].iloc[0], 0.5 / 3)
+    with pytest.raises(DataError, match=r"expected major, minor, .*, found 'severe'; give it a weight, as in: ranker"):
+        penalties(table("errors", {"candidate": [0], "rater": ["p"], "severity": ["severe"], "category": [""]}))
