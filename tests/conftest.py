@@ -47,14 +47,15 @@ SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, and most of very many cases of one test, unless everything is to be tried."""
+    """Leave out what takes long, and most of many cases of one test that are not named, unless everything is tried."""
     if THOROUGH:
         return
+    named = config.getoption("keyword") or any("[" in place for place in config.args)
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if not item.get_closest_marker("thorough"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {item for group in cases.values() for item in spread(group)}
+    kept = {item for group in cases.values() for item in (group if named else spread(group))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

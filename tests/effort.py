@@ -25,13 +25,13 @@ SLOW_TO_COMPILE = (
 """Modules whose kernels take 3 to 20 s each to compile, and little as plain Python on what most tests have."""
 
 
-CASES = 16
-"""Most cases of one test that are tried if not everything is, but all where ``CI`` is set."""
+CASES = 8
+"""Most cases of one test that are tried if not everything is; all in CI and where golden files are written."""
 
 
 def spread(cases: list[Any]) -> list[Any]:
-    """Return `CASES` of more cases than that, from the first to the last at equal distances; all in CI."""
-    if len(cases) <= CASES or os.environ.get("CI"):
+    """Return `CASES` of more cases than that, from the first to the last at equal distances."""
+    if len(cases) <= CASES or os.environ.get("CI") or os.environ.get("RANKER_UPDATE_GOLDEN"):
         return cases
     return [cases[place * (len(cases) - 1) // (CASES - 1)] for place in range(CASES)]
 

@@ -21,6 +21,7 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import emit, say
 from ranker.errors import OptionError, counted
+from ranker.files import display_name
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
@@ -301,6 +302,9 @@ def convert(
     from ranker.corpora.formats.preference_pairs import read_pairs
     from ranker.corpora.formats.writing import write_dataset
 
+    for path in (Path(data), judgements):
+        if path and path.exists() and target.exists() and path.samefile(target):
+            raise OptionError(f"{display_name(target)}: is what is converted; write to another file")
     with working("converting"):
         weights = weights_of(severity_weights or [])
         dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)

@@ -10,7 +10,7 @@ import pytest
 
 from ranker.corpora.catalogue import load
 from tests.command_line import Command
-from tests.effort import thorough
+from tests.effort import further, thorough
 
 Run = Callable[..., str]
 
@@ -39,7 +39,9 @@ def ranker(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) ->
     return call
 
 
-@pytest.mark.parametrize("command_line", ["score sample", "evaluate --data sample --resamples 0", "systems sample"])
+@pytest.mark.parametrize(
+    "command_line", ["score sample", "evaluate --data sample --resamples 0", further("systems sample")]
+)
 def test_scores_in_the_wrong_direction_are_refused_until_it_is_stated(
     command_line: str, ranker: Run, command: Command
 ) -> None:

@@ -10,6 +10,7 @@ from ranker import from_texts
 from ranker.corpora.formats.writing import write_dataset
 from tests.corpora.test_sanity import CLEAN, REFERENCES, SOURCES, edited
 from tests.datasets import dataset_of
+from tests.effort import further
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("score", "-r", "ref", "-t", "copy", "lower", "empty", "short", "same", "again", "source", "-m", "chrf"),
         ("score", "data.json", "-m", "chrf"),
         ("rank", "data.json", "-m", "chrf"),
-        ("systems", "data.json", "-m", "chrf", "--resamples", "10"),
+        further(("systems", "data.json", "-m", "chrf", "--resamples", "10")),
         ("contrast", "data.json", "lower", "empty", "-m", "chrf"),
     ],
 )
