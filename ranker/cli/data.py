@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -19,9 +19,9 @@ from ranker.cli.options import (
     listed_names,
     working,
 )
-from ranker.cli.output import emit, say
+from ranker.cli.output import emit, figure, print_table, say
 from ranker.errors import OptionError, counted
-from ranker.files import display_name
+from ranker.files import display_name, exists
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 app = Commands("List, download, check and convert corpora.")
 
+MarkedForm = Literal["mqm", "esa", "pearmut", "label-studio"]
+"""Formats of other programs for marked errors."""
 NameOrPath = Annotated[str, Argument(help="Corpus name or file.", metavar="NAME|PATH")]
 
 
@@ -55,14 +57,18 @@ def list_(form: OutputForm = "table") -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, Argument(help="Name of a corpus.", metavar="CORPUS")], form: DocumentFormat = "table"
+    name: Annotated[str, Argument(help="Name of a corpus, or a file.", metavar="CORPUS")],
+    form: DocumentFormat = "table",
 ) -> None:
-    """Describe a corpus: contents, licence and how to get it.
+    """Describe a corpus: contents, licence and how to get it; of a file, its contents and marked errors.
 
     Example: ranker data show acl05
     """
     from ranker.corpora import catalogue
 
+    if name not in catalogue.cards() and exists(name):
+        _show_file(name, form)
+        return
     card = catalogue.card(name)
     folder = card.find()
     facts = {
@@ -87,6 +93,30 @@ def show(
     document = {**facts, "name": name, "title": card.title, "description": card.description.strip()}
     document.pop("")
     emit(form, document, [], print_card)
+
+
+def _show_file(path: str, form: str) -> None:
+    from ranker.corpora import catalogue
+    from ranker.corpora.summary import errors_by_category, summarise, summarise_errors
+
+    with working("reading"):
+        dataset = catalogue.load(path)
+        document = {"name": dataset.name, "language_pairs": summarise(dataset)}
+        if len(dataset.errors):
+            document |= {"marked_errors": summarise_errors(dataset), "categories": errors_by_category(dataset)}
+
+    def print_file() -> None:
+        print_table(summarise(dataset), dataset.name)
+        if len(dataset.errors):
+            say("")
+            print_table(
+                [{**row, "without error": figure(row["without error"])} for row in summarise_errors(dataset)],
+                "marked errors",
+            )
+            say("")
+            print_table(errors_by_category(dataset), "marked errors by category and severity")
+
+    emit(form, document, [], print_file)
 
 
 def _where(part: Download) -> str:
@@ -289,11 +319,16 @@ def convert(
     systems: SystemsOption = None,
     judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
     severity_weights: SeverityWeightsOption = None,
+    to: Annotated[
+        MarkedForm | None, Option("--to", help="Write marked errors for another program.", show_default=False)
+    ] = None,
     form: OutputForm = "table",
 ) -> None:
     """Write a corpus in another format.
 
-    Preferences are written to a separate file of pairs.
+    Preferences are written to a separate file of pairs. --to writes marked errors, with the scores of those who marked
+    them, as tables of Google's MQM viewer (.tsv), error span annotations of WMT (.jsonl), or JSON of Pearmut or Label
+    Studio.
 
     Example: ranker data convert sample sample.csv
     """
@@ -313,7 +348,7 @@ def convert(
         dataset = of_language_pairs(dataset, lp or [])
         if judgements:
             dataset = read_pairs(judgements, dataset)
-        written = write_dataset(dataset, target)
+        written = write_dataset(dataset, target, to)
     paths = [str(path) for path in written]
     lines = [f"written: {path}" for path in paths]
     emit(form, paths, [{"written": path} for path in paths], lambda: say(*lines), paths)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ranker.corpora.dataset import Dataset, source_language_pairs
+from ranker.corpora.marked_errors import NO_ERROR, SIDES
 
 
 def summarise(dataset: Dataset) -> list[dict[str, Any]]:
@@ -32,4 +33,47 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
                 "preferences": int(chosen[preference_source].sum()),
             }
         )
+    return rows
+
+
+def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return one row a language pair about marked errors; a rating is what one rater marked in one candidate."""
+    rows: list[dict[str, Any]] = []
+    errors = dataset.errors
+    lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]
+    for lp in dataset.language_pairs:
+        chosen = errors[lps == lp]
+        marked = chosen[chosen["severity"] != NO_ERROR]
+        ratings = len(chosen[["candidate", "rater"]].drop_duplicates())
+        rows.append(
+            {
+                "lp": lp,
+                "candidates": int(chosen["candidate"].nunique()),
+                "raters": int(chosen["rater"].nunique()),
+                "ratings": ratings,
+                "without error": (len(chosen) - len(marked)) / ratings if ratings else None,
+                "errors": len(marked),
+                "no place": int(marked["start"].isna().sum()),
+                "in the source": int((marked["side"] == SIDES[1]).sum()),
+            }
+        )
+    return rows
+
+
+def errors_by_category(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return one row a category of marked errors, the most frequent first, with their numbers by severity."""
+    marked = dataset.errors[dataset.errors["severity"] != NO_ERROR]
+    severities = marked["severity"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    categories = marked["category"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    counts = marked.groupby(["category", "severity"]).size().to_dict()
+    rows = [
+        {
+            "category": "all",
+            "errors": len(marked),
+            **{name or "none": int(severities[name]) for name in severities.index},
+        }
+    ]
+    for category, number in categories.items():
+        by_severity = {name or "none": int(counts.get((category, name), 0)) for name in severities.index}
+        rows.append({"category": category or "none", "errors": int(number), **by_severity})
     return rows

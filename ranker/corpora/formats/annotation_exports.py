@@ -2,13 +2,15 @@
 
 Label Studio (JSON): tasks ``{"data": {...}, "annotations": [{"completed_by": 1, "result": [...]}]}``. ``data`` has the
 names of columns; of the results, ratings, numbers and choices that are numbers become ratings called by their
-``from_name``, and a pairwise choice, or a choice where ``data`` has two texts, says which of them is preferred. A
+``from_name``, and a pairwise choice, or a choice where ``data`` has two texts, says which of them is preferred. Labels
+of a part of the text, and choices about that part, become marked errors: a word such as ``major`` is the severity, the
+other the category; choices called ``missing`` are an error without a place. A
 ranking of a list of items, ``{"id": "...", "title": SYSTEM, "body": TEXT}``, prefers each to those after it. JSON-MIN
 and CSV have rows of columns; `without_bookkeeping` leaves what the tool adds.
 
 Pearmut (the file of downloaded annotations): ``{campaign: [{"user_id": "...", "item": [...], "annotation": [...]}]}``,
-or its log, one of these entries per line. Scores become ratings called ``score``; error spans, and items to welcome
-users or to test attention, are not read.
+or its log, one of these entries per line. Scores become ratings called ``score``, and error spans marked errors; items
+to welcome users or to test attention are not read.
 """
 
 from __future__ import annotations
@@ -21,18 +23,25 @@ from typing import Any
 
 import msgspec
 
-from ranker.corpora.column_names import HYPOTHESIS, canonical
+from ranker.corpora.column_names import canonical
+from ranker.corpora.formats.error_spans import Place, place_of_units
 from ranker.corpora.formats.tables import Columns
+from ranker.corpora.marked_errors import SIDES, WEIGHTS
 from ranker.corpora.records import number_in
 from ranker.errors import DataError
 from ranker.storage.plain_data import typed
 
 _NOT_JUDGED = ("welcome_", "random_", "goodbye_")
 _SIDES = {"left": "a", "right": "b"}
+_SEVERITIES = {name for name in WEIGHTS if name and ":" not in name}
 _BOOKKEEPING = ("id", "annotation_id", "created_at", "updated_at", "lead_time")
 
 
 class _Value(msgspec.Struct):
+    start: Any = None
+    end: Any = None
+    text: Any = None
+    labels: list[str] = []
     selected: str | None = None
     choices: list[str] = []
     rating: float | None = None
@@ -43,6 +52,8 @@ class _Value(msgspec.Struct):
 class _Result(msgspec.Struct):
     value: _Value
     from_name: str = ""
+    to_name: Any = None
+    id: Any = None
 
 
 class _Annotation(msgspec.Struct):
@@ -73,8 +84,16 @@ class _Item(msgspec.Struct):
     item_id: Any = None
 
 
+class _Span(msgspec.Struct):
+    start_i: Any = None
+    end_i: Any = None
+    severity: str | None = None
+    category: str | None = None
+
+
 class _Judgement(msgspec.Struct):
     score: float | None = None
+    error_spans: list[_Span] = []
 
 
 class _Entry(msgspec.Struct):
@@ -87,8 +106,8 @@ class _Entry(msgspec.Struct):
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
     """Return rows, one per candidate or comparison and judge, with their lines; empty for other JSON."""
-    rows: list[tuple[int, dict[str, Any]]] = []
-    scored: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
+    answers: list[tuple[int, dict[str, Any], bool]] = []
+    scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
     tool, first = "", 0
     for line, value in values:
@@ -103,14 +122,20 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
             return []
         try:
             if tool == "Label Studio":
-                rows += [(line, row) for row in _of_label_studio(value, words)]
+                answers += [(line, *answer) for answer in _of_label_studio(value, words)]
             else:
                 entries = [value] if _is_entry(value) else [entry for log in value.values() for entry in log]
                 # people may change their mind, and the last score counts
-                scored |= {key: (line, row) for entry in entries for key, row in _of_pearmut(entry)}
+                scored |= {key: (line, row, rated) for entry in entries for key, row, rated in _of_pearmut(entry)}
         except TypeError as error:
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
-    rows += scored.values()
+    answers += scored.values()
+    marked = any(row.get("errors") for _, row, _ in answers)
+    rows = [
+        (line, {key: cell for key, cell in row.items() if marked or key != "errors"})
+        for line, row, is_answer in answers
+        if marked or is_answer
+    ]
     if tool and not rows:
         found = "".join(f"; the answers of {name!r} are words such as {word!r}" for name, word in words.items())
         what = f"read as an export of {tool}: no answer is a rating, a number, a comparison or a ranking{found}"
@@ -135,28 +160,55 @@ def _is_entry(value: object) -> bool:
     return isinstance(value, dict) and {"user_id", "item"} <= {*value}
 
 
-def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a task; choices without a meaning here are added to `words`."""
+def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the rows of a task, and whether they have more than marks; choices without a meaning go to `words`."""
     task = typed(value, _Task)
-    is_pair = not {"text", *HYPOTHESIS} & {canonical(key) for key in task.data}
+    texts = {canonical(key): text for key, text in task.data.items()}
+    is_pair = "text" not in texts
     for annotation in task.annotations:
+        if annotation.was_cancelled:
+            continue
         by = annotation.completed_by
         row = {**task.data, "judge": by.get("email", by.get("id")) if isinstance(by, dict) else by}
-        for result in () if annotation.was_cancelled else annotation.result:
+        marks: dict[Any, dict[str, Any]] = {}
+        for number, result in enumerate(annotation.result):
             answer = result.value
-            number = answer.number if answer.rating is None else answer.rating
-            if answer.ranker is not None:
-                yield from _ranked(task.data, answer.ranker, row)
+            score = answer.number if answer.rating is None else answer.rating
+            if answer.labels or answer.start is not None or result.from_name == "missing":
+                mark = marks.setdefault(number if result.id is None else result.id, {"severity": "", "category": ""})
+                for word in (*answer.labels, *answer.choices):
+                    mark["severity" if word.strip().lower() in _SEVERITIES else "category"] = word
+                side = SIDES[1] if canonical(str(result.to_name)) == "source" else SIDES[0]
+                start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
+                mark |= {"side": side, "start": start, "end": end}
+            elif answer.ranker is not None:
+                for ranked in _ranked(task.data, answer.ranker, row):
+                    yield ranked, True
             elif answer.selected is not None:
                 row["preferred"] = _SIDES.get(answer.selected, answer.selected)
             elif is_pair and answer.choices:
                 row["preferred"] = answer.choices[0]
-            elif number is not None or (answer.choices and math.isfinite(number_in(answer.choices[0]))):
-                row[result.from_name] = number_in(answer.choices[0]) if number is None else number
+            elif score is not None or (answer.choices and math.isfinite(number_in(answer.choices[0]))):
+                row[result.from_name] = number_in(answer.choices[0]) if score is None else score
             elif answer.choices:
                 words.setdefault(result.from_name, answer.choices[0])
-        if len(row) > len(task.data) + 1:
-            yield row
+        answered = len(row) > len(task.data) + 1
+        if not is_pair:
+            row["errors"] = [*marks.values()]
+        if answered or not is_pair:
+            yield row, answered
+
+
+def _place(text: object, answer: _Value) -> Place:
+    """Place of a labelled part, which versions of Label Studio count in characters or in UTF-16 units."""
+    start, end = answer.start, answer.end
+    if not isinstance(text, str) or type(start) is not int or type(end) is not int:
+        return None, None
+    in_units = place_of_units(text, start, end - 1)
+    beyond = not 0 <= start <= end <= len(text)
+    if beyond or (isinstance(answer.text, str) and text[start:end] != answer.text == text[slice(*in_units)]):
+        return in_units
+    return start, end
 
 
 def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -174,17 +226,24 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
         yield {**others, **sides, "rejected_system": worse.title or worse.id}
 
 
-def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield the scores of an entry, with the keys of their items."""
+def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
+    """Yield the keys of the items of an entry, the rows of their answers, and whether they have scores."""
     if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
         return
     entry = typed(raw, _Entry)
     for item, annotation in zip(entry.item, entry.annotation, strict=False):
         for system, judged in (annotation or {}).items():
-            if judged.score is None:
+            if judged.score is None and not judged.error_spans:
                 continue
             if system not in item.tgt:
                 raise TypeError(f"a score of {system!r}, which is not among the systems of its item")
+            text = item.tgt[system]
             row = {"source": item.src, "reference": item.ref, "seg_id": item.item_id}
-            row |= {"system": system, "text": item.tgt[system], "judge": entry.user_id}
-            yield tuple(map(str, row.values())), {**row, "score": judged.score}
+            row |= {"system": system, "text": text, "judge": entry.user_id}
+            marks = []
+            for span in judged.error_spans:
+                start, end = place_of_units(text, span.start_i, span.end_i, line_breaks=False)
+                place = {"start": start, "end": end}
+                marks.append({**place, "severity": span.severity or "", "category": span.category or ""})
+            scored = judged.score is not None
+            yield tuple(map(str, row.values())), {**row, "score": judged.score, "errors": marks}, scored

@@ -1,36 +1,40 @@
-"""Errors marked by MQM raters, tab-separated, one per line: a corpus with texts and penalties.
+"""Errors marked by MQM raters, tab-separated, one per line: a corpus with texts, marked errors and penalties.
 
 The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_id``, ``doc_seg_id``, ``global_seg_id``),
 ``rater``, ``source``, ``target``, ``category``, ``severity``; others are passed over. The marks ``<v>`` and ``</v>``
-around an error are taken out of the texts. A system called ``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its
-output is a reference, and a candidate.
+around an error are taken out of the texts and become its place; an error without them has none. A system called
+``ref``, ``refA``, ``ref-B`` or ``Human-A`` is a person: its output is a reference, and a candidate.
 
 Penalties are those of Freitag et al. (2021), section 3: major 5, minor 1, but 0.1 for minor punctuation, 25 for
-non-translation, else 0; summed over a rater's errors of an output and averaged over its raters. Other weights of
-severities can be given, also of those that the paper does not have, such as critical. Ratings: ``mqm_total``,
-the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style``, ``mqm_terminology`` and ``mqm_other`` (non-translation among
-them), ``mqm_fluency_style``, and the number of raters ``mqm_n``.
+non-translation, else 0; critical counts as major; summed over a rater's errors of an output and averaged over its
+raters (`ranker.corpora.marked_errors.penalties`). Other weights of severities, and of categories, can be given.
+Ratings: ``mqm_total``, the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style``, ``mqm_terminology`` and
+``mqm_other`` (non-translation among them), ``mqm_fluency_style``, and the number of raters ``mqm_n``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import table_rows
+from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, all_weights, checked_weight, penalties
 from ranker.corpora.records import Candidate, Record, first_repeated, number_in, shown
+from ranker.corpora.schema import table
 from ranker.errors import DataError, OptionError
 
 _REQUIRED = ("system", "rater", "source", "target", "category", "severity")
 _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
 _MARK = re.compile(r"</?v>")
 _PERSON = re.compile(r"(ref(erence)?[-._]?[A-Z0-9]?|human[-._][A-Z0-9])\Z", re.IGNORECASE)
-_WEIGHTS = {"major": 5.0, "minor": 1.0}
-_NONE = ("neutral", "no-error", "no error", "none", "")
+_NONE = ("no-error", "no error", "none", "")
 _HEAVIEST = 1_000_000
-_PARTS = ("accuracy", "fluency", "style", "terminology")
 
 
 def is_mqm(header: list[str]) -> bool:
@@ -39,21 +43,15 @@ def is_mqm(header: list[str]) -> bool:
 
 
 @dataclass
-class _Output:
-    text: str
-    line: int
-    raters: dict[str, dict[str, float]] = field(default_factory=dict)
-
-
-@dataclass
 class _Segment:
     record: Record
-    outputs: dict[str, _Output] = field(default_factory=dict)
+    outputs: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
+    """Candidates with the lines that they are first on."""
 
 
 def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None = None) -> list[Record]:
     r"""Parse MQM errors; `text` has lines that end in ``\n``."""
-    given = {name.strip().lower(): weight for name, weight in (severity_weights or {}).items()}
+    weights = all_weights(severity_weights)
     rows = table_rows(text, file, "\t", quoted=False)
     header = [name.strip().lower() for name in next(rows)[1]]
     for name in _REQUIRED:
@@ -68,15 +66,15 @@ def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
     segments: dict[tuple[str, str], _Segment] = {}
     for line, fields in rows:
-        _add(segments, dict(zip(header, fields, strict=True)), segment_column, given, file, line)
-    return [_finished(segment) for segment in segments.values()]
+        _add(segments, dict(zip(header, fields, strict=True)), segment_column, weights, file, line)
+    return [segment.record for segment in segments.values()]
 
 
 def _add(
     segments: dict[tuple[str, str], _Segment],
     row: Mapping[str, str],
     segment_column: str,
-    given: Mapping[str, float],
+    weights: Mapping[str, float],
     file: str,
     line: int,
 ) -> None:
@@ -91,35 +89,61 @@ def _add(
     if segment is None:
         # segments are numbered over all documents, or within each
         seg_id = f"{doc}:{segment_id}" if segment_column == "doc_seg_id" else segment_id
-        record = Record(source, [], [], doc=doc or None, seg_id=seg_id, line=line)
+        record = Record(source, [], [], doc=doc or None, seg_id=seg_id, line=line, reference_names=[])
         segment = segments[key] = _Segment(record)
     elif segment.record.source.split() != source.split():
         what = f"source of segment {shown(segment_id)} differs from line {segment.record.line}; expected the same"
         raise DataError(what, file=file, line=line)
-    output = segment.outputs.setdefault(system, _Output(target, line))
+    if system not in segment.outputs:
+        candidate = Candidate(system, target, is_reference=bool(_PERSON.match(system)))
+        segment.outputs[system] = candidate, line
+        segment.record.candidates.append(candidate)
+        if candidate.is_reference:
+            segment.record.references.append(target)
+            segment.record.reference_names = [*(segment.record.reference_names or ()), system]
+    output, first = segment.outputs[system]
     if output.text.split() != target.split():
-        what = f"target of system {shown(system)} differs from line {output.line}; expected the same"
+        what = f"target of system {shown(system)} differs from line {first}; expected the same"
         raise DataError(what, file=file, line=line)
-    penalties = output.raters.setdefault(rater, {})
-    part, penalty = _penalty(row["category"], row["severity"], given, file, line)
-    penalties[part] = penalties.get(part, 0.0) + penalty
+    severity = NO_ERROR if row["severity"].strip().lower() in _NONE else row["severity"].strip().lower()
+    category = "" if severity == NO_ERROR else row["category"].strip()
+    checked_weight(severity, category, weights, file, line)
+    side, whole = (SIDES[1], segment.record.source) if "<v>" not in row["target"] else (SIDES[0], output.text)
+    start, end = _place(row[side], whole)
+    output.errors.append(MarkedError(severity, start, end, category, rater, SIDES[0] if start is None else side))
 
 
-def _penalty(category: str, severity: str, given: Mapping[str, float], file: str, line: int) -> tuple[str, float]:
-    """Return the part of the penalty of an error, and its weight, by `given` if it is in there."""
-    levels = [part.strip().lower() for part in category.split("/")]
-    weight = severity.strip().lower()
-    part = levels[0] if levels[0] in _PARTS else "other"
-    if levels[0].startswith("non-translation") and weight == "major":
-        return "other", 25.0
-    if weight == "minor" and levels[:2] == ["fluency", "punctuation"]:
-        return part, 0.1
-    weights = {**_WEIGHTS, **dict.fromkeys(_NONE, 0.0), **given}
-    if weight not in weights:
-        what = f"severity: expected {', '.join(filter(None, weights))}, found {shown(severity)}"
-        advice = f"ranker data convert FILE NEW --severity-weights {shlex.quote(f'{weight[:30]}=25')}"
-        raise DataError(f"{what}; give it a weight, as in: {advice}", file=file, line=line)
-    return part, weights[weight]
+def _place(marked: str, text: str) -> tuple[int, int] | tuple[None, None]:
+    """Place in `text` of what is between the first and the last mark of `marked`, which has its own white space."""
+    before, opening, rest = marked.partition("<v>")
+    inside, closing, _ = rest.rpartition("</v>")
+    if not opening or not closing:
+        return None, None
+    start, length = len(_MARK.sub("", before)), len(_MARK.sub("", inside))
+    plain = _MARK.sub("", marked)
+    if plain == text:
+        return start, start + length
+    filled = [at for at, character in enumerate(text) if not character.isspace()]
+    first, last = (len("".join(plain[:end].split())) for end in (start, start + length))
+    begin = filled[first] if first < len(filled) else len(text)
+    return begin, filled[last - 1] + 1 if last > first else begin
+
+
+def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None) -> Dataset:
+    """Return the data set with the penalties of its marked errors as ratings, in place of ratings of these kinds."""
+    wide = penalties(dataset.errors, weights, dataset.name)
+    made = table(
+        "ratings",
+        {
+            "candidate": np.repeat(wide.index.to_numpy(), len(wide.columns)),
+            "kind": [*wide.columns] * len(wide),
+            "value": wide.to_numpy().ravel(),
+        },
+    )
+    together = pd.concat([dataset.ratings[~dataset.ratings["kind"].isin([*wide.columns])], made], ignore_index=True)
+    order = ["candidate", "kind", "judge"]
+    ratings = together.sort_values(order, kind="stable", na_position="first", ignore_index=True)
+    return dataclasses.replace(dataset, ratings=ratings)
 
 
 def weights_of(texts: Iterable[str]) -> dict[str, float]:
@@ -133,28 +157,3 @@ def weights_of(texts: Iterable[str]) -> dict[str, float]:
             raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
         weights[name.strip().lower()] = weight
     return weights
-
-
-def _finished(segment: _Segment) -> Record:
-    record = segment.record
-    record.reference_names = []
-    for system, output in segment.outputs.items():
-        person = bool(_PERSON.match(system))
-        if person:
-            record.references.append(output.text)
-            record.reference_names.append(system)
-        count = len(output.raters)
-        means = {
-            part: sum(penalties.get(part, 0.0) for penalties in output.raters.values()) / count
-            for part in (*_PARTS, "other")
-        }
-        total = sum(sum(penalties.values()) for penalties in output.raters.values()) / count
-        values = {
-            "mqm_n": float(count),
-            "mqm_total": total,
-            "mqm_fluency_style": means["fluency"] + means["style"],
-            **{f"mqm_{part}": value for part, value in means.items()},
-        }
-        ratings: list[tuple[str, str | None, float]] = [(kind, None, value) for kind, value in values.items()]
-        record.candidates.append(Candidate(system, output.text, ratings, is_reference=person))
-    return record

@@ -44,7 +44,8 @@ def read_dataset(
 ) -> Dataset:
     """Read a corpus file, gzipped or not, of any format (CSV, JSON, Parquet, SGML, ...); ``-`` is standard input.
 
-    `systems` are the columns of a table with one column per system, `severity_weights` those of severities of MQM.
+    `systems` are the columns of a table with one column per system. With `severity_weights`, the penalties of marked
+    errors become ratings.
     """
     file = display_name(path)
     try:
@@ -53,6 +54,10 @@ def read_dataset(
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=file)
+    if severity_weights and len(dataset.errors):
+        from ranker.corpora.formats.mqm import with_penalties
+
+        dataset = with_penalties(dataset, severity_weights)
     pairs = None if str(path) == STDIN else companion(path)
     return read_pairs(pairs, dataset) if pairs else dataset
 
@@ -144,12 +149,12 @@ def parse_dataset(
         return assemble(parse(text, file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
-        from ranker.corpora.formats.mqm import is_mqm, parse_mqm
+        from ranker.corpora.formats.mqm import is_mqm, parse_mqm, with_penalties
         from ranker.corpora.formats.table_shapes import table_dataset
         from ranker.corpora.formats.tables import delimiter_of, parse_table
 
         if is_mqm(_first_line(text).split("\t")):
-            return assemble(parse_mqm(text, file, severity_weights), name, file)
+            return with_penalties(assemble(parse_mqm(text, file, severity_weights), name, file), severity_weights)
         delimiter = "\t" if kind == "tsv" else delimiter_of(_first_line(text), file)
         return table_dataset(parse_table(as_written, file, delimiter, quoted=kind == "csv"), name, systems)[0]
     raise DataError(

@@ -6,9 +6,11 @@
      "scores": {"A": {"human1": 80, "annotator1": "cesdeub307", "errors1": [...], "human2": 95, ...}}}
 
 ``doc_id`` is made of language pair, domain, document and segment. Every ``human1``, ``human2``, ... is a rating of the
-kind ``esa``, from 0 to 100, by the annotator of the same number. A system called ``refA`` is a person: its output is a
-reference, and a candidate. Marked errors and other keys are passed over. Lines whose ``scores`` are empty were not
-judged; their outputs are read all the same.
+kind ``esa``, from 0 to 100, by the annotator of the same number, who marked the errors of ``errors1`` and so on:
+``{"start_i": 0, "end_i": 4, "severity": "minor"}``, in UTF-16 units with the last one, or ``"missing"``. Errors beyond
+their text are kept without a place. A system called ``refA`` is a person: its output is a reference, and a
+candidate. Other keys are passed over. Lines whose ``scores`` are empty were not judged; their outputs are read all the
+same.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ranker.corpora.formats.error_spans import place_of_units
 from ranker.corpora.formats.json_lines import RecordReader, json_values
+from ranker.corpora.marked_errors import NO_ERROR, MarkedError
 from ranker.corpora.records import Candidate, Record
 
 _PERSON = re.compile(r"ref[A-Z0-9]?\Z")
@@ -48,7 +52,7 @@ def _record(reader: RecordReader, value: object) -> Record:
     for system, scores in reader.mapping(fields.get("scores"), "scores").items():
         if system not in outputs:
             reader.fail("scores", "a system of tgt_text", system)
-        outputs[system].ratings.extend(_ratings(reader, reader.mapping(scores, system)))
+        _add_judgements(reader, outputs[system], reader.mapping(scores, system))
     references = [output for output in outputs.values() if output.is_reference]
     return Record(
         reader.text(fields.get("src_text"), "src_text"),
@@ -62,14 +66,28 @@ def _record(reader: RecordReader, value: object) -> Record:
     )
 
 
-def _ratings(reader: RecordReader, scores: Mapping[str, Any]) -> list[tuple[str, str | None, float]]:
-    """Return the ratings of one output; one whom `scores` name twice judges the second time under another name."""
-    by_judge: dict[str, float] = {}
+def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str, Any]) -> None:
+    """Add the ratings and errors of one output; one whom `scores` name twice judges the second time by another name."""
+    by_judge: set[str] = set()
     for key, score in scores.items():
         number = _SCORE.match(key)
-        if number is None or score is None:
+        errors = scores.get(f"errors{number[1]}") if number else None
+        if number is None or (score is None and not errors):
             continue
         annotator = f"annotator{number[1]}"
         judge = reader.optional_text(scores, annotator, annotator) or f"round {number[1]}"
-        by_judge[f"{judge} (round {number[1]})" if judge in by_judge else judge] = reader.number(score, key)
-    return [("esa", judge, score) for judge, score in by_judge.items()]
+        judge = f"{judge} (round {number[1]})" if judge in by_judge else judge
+        by_judge.add(judge)
+        if score is not None:
+            output.ratings.append(("esa", judge, reader.number(score, key)))
+        if isinstance(errors, list):
+            output.errors.append(MarkedError(NO_ERROR, rater=judge))
+            output.errors += [_error(reader, item, f"errors{number[1]}", judge, output.text) for item in errors]
+
+
+def _error(reader: RecordReader, value: object, path: str, judge: str, text: str) -> MarkedError:
+    fields = reader.mapping(value, path)
+    kind = next((key for key in ("category", "error_type") if fields.get(key)), "category")
+    severity, category = (reader.optional_text(fields, key, path) or "" for key in ("severity", kind))
+    start, end = place_of_units(text, fields.get("start_i"), fields.get("end_i"))
+    return MarkedError(severity.lower(), start, end, category, judge)

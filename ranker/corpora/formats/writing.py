@@ -24,9 +24,17 @@ from ranker.files import display_name, printable, write_bytes, write_together
 from ranker.storage.escapes import csv_cell, looks_escaped
 
 
-def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
-    """Write `dataset` in the format of the ending of `path`; preferences go to a pairs file next to it."""
+def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -> list[Path]:
+    """Write `dataset` in the format of the ending of `path`; preferences go to a pairs file next to it.
+
+    With `form`, one of `ranker.corpora.formats.error_spans.FORMS`, marked errors are written for another program.
+    """
     path = Path(path)
+    if form is not None:
+        from ranker.corpora.formats.error_spans import write_marked
+
+        write_bytes(path, write_marked(dataset, form))
+        return [path]
     kind = format_of(path)
     if kind is None or kind not in FORMATS.values():
         known = f"unknown format; expected a file name ending in {', '.join(FORMATS)} (or .gz)"

@@ -11,6 +11,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
+from ranker.corpora.marked_errors import errors_by_candidate
 from ranker.errors import DataError
 from tests.corpora.damage import damaged
 from tests.effort import thorough
@@ -51,8 +52,38 @@ def test_errors_become_penalties(tmp_path: Path) -> None:
     assert values(dataset, "mqm_other") == [0, 0, 25, 0]
     assert values(dataset, "mqm_n") == [2, 1, 1, 1]
     assert human_scores(dataset, "mqm").tolist() == pytest.approx([-3.05, 0, -25, 0])
+    marks = dataset.errors.astype(object).where(dataset.errors.notna(), None)
+    assert marks.to_numpy().tolist() == [
+        [0, "r1", 4, 7, "major", "Accuracy/Mistranslation", "target"],
+        [0, "r1", 8, 13, "minor", "Fluency/Punctuation", "target"],
+        [0, "r2", 0, 13, "minor", "Style/Awkward", "target"],
+        [1, "r2", None, None, "no-error", "", "target"],
+        [2, "r1", 0, 9, "major", "Non-translation!", "target"],
+        [3, "r3", None, None, "neutral", "Terminology/Inconsistent", "target"],
+    ]
     write_dataset(dataset, tmp_path / "x.jsonl")
     assert read_dataset(tmp_path / "x.jsonl").fingerprint == dataset.fingerprint
+
+
+def test_marks_have_places_in_the_text_that_is_kept(tmp_path: Path) -> None:
+    rows = [
+        "A\td\t1\t1\tr\tab <v>c</v> d\tone 🙂 two\tAccuracy/Omission\tMajor\t",
+        "A\td\t1\t1\tr\tab c d\tone  🙂 <v>two </v>\tx\tMinor\t",
+        "A\td\t1\t1\tr\tab c d\tone <v>🙂</v> t<v>w</v>o\tx\tMinor\t",
+        "A\td\t1\t1\tr\tab  <v>c d\tone 🙂 two</v>\tx\tMinor\t",
+        "A\td\t1\t1\tr\tab  <v>c</v> d\tone 🙂 two\tx\tMinor\t",
+        "A\td\t1\t1\tr\tab c d\tone 🙂 two<v></v>\tx\tMinor\t",
+    ]
+    (tmp_path / "x.tsv").write_text("\n".join([HEADER, *rows]) + "\n")
+    (marks,) = errors_by_candidate(read_dataset(tmp_path / "x.tsv").errors).values()
+    assert [(mark.start, mark.end, mark.side) for mark in marks] == [
+        (3, 4, "source"),
+        (6, 9, "target"),
+        (4, 8, "target"),
+        (None, None, "target"),
+        (3, 4, "source"),
+        (9, 9, "target"),
+    ]
 
 
 def test_other_names_of_the_segment_and_line_ends(tmp_path: Path) -> None:
@@ -88,19 +119,24 @@ def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
 def test_severities_may_have_other_weights(tmp_path, command):
     path = tmp_path / "x.tsv"
     path.write_text(TSV.replace("Style/Awkward\tminor", "Style/Awkward\tCritical"))
+    # as much as major
+    assert values(read_dataset(path), "mqm_total") == pytest.approx([5.05, 0, 25, 0])
+    by_category = {"major:accuracy": 2, "minor:fluency/punctuation": 1}
+    assert values(load_dataset(path, severity_weights=by_category), "mqm_total") == pytest.approx([4, 0, 25, 0])
+    path.write_text(TSV.replace("Style/Awkward\tminor", "Style/Awkward\tSevere"))
     with pytest.raises(DataError) as error:
         read_dataset(path)
     assert (error.value.line, error.value.what) == (
         4,
-        "severity: expected major, minor, neutral, no-error, no error, none, found 'Critical'; give it a weight, "
-        "as in: ranker data convert FILE NEW --severity-weights critical=25",
+        "severity: expected major, minor, critical, neutral, no-error, found 'severe'; give it a weight, "
+        "as in: ranker data convert FILE NEW --severity-weights severe=25",
     )
     # two raters: (5 + 0.1) and 10; non-translation and punctuation keep their weights
-    weights = {"Critical": 10, "neutral": 0.5}
+    weights = {"Severe": 10, "neutral": 0.5}
     assert values(load_dataset(path, severity_weights=weights), "mqm_total") == pytest.approx([7.55, 0, 25, 0.5])
-    command("data", "convert", str(path), str(tmp_path / "y.jsonl"), "--severity-weights", "critical=10,neutral=.5")
+    command("data", "convert", str(path), str(tmp_path / "y.jsonl"), "--severity-weights", "severe=10,neutral=.5")
     assert values(read_dataset(tmp_path / "y.jsonl"), "mqm_total") == pytest.approx([7.55, 0, 25, 0.5])
-    without = command("score", "--data", str(path), "-m", "chrf", "--severity-weights", "critical=10", code=2).err
+    without = command("score", "--data", str(path), "-m", "chrf", "--severity-weights", "severe=10", code=2).err
     assert "ranker data convert FILE NEW --severity-weights critical=10" in without
     wrong = command("data", "check", str(path), "--severity-weights", "critical", code=2)
     assert "--severity-weights: expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to" in wrong.err

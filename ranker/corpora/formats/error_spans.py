@@ -1,0 +1,227 @@
+"""Places of marked errors as annotation tools count them, and files of marked errors for these tools.
+
+Programs in browsers count UTF-16 units, of which characters beyond U+FFFF have two, and include the last one. Pearmut
+counts no line breaks, and one unit more, after the text, stands for what is missing there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, NoReturn
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
+from ranker.errors import DataError
+
+_MQM = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
+_ONE_PAIR = ("mqm", "pearmut")
+_UNKNOWN = "unknown"
+"""Name of raters, and of domains and documents, in files that need one."""
+Place = tuple[int, int] | tuple[None, None]
+
+
+def units_of(text: str, *, line_breaks: bool = True) -> list[int]:
+    """Character of every UTF-16 unit of a text, with or without its line breaks."""
+    return [
+        at
+        for at, character in enumerate(text)
+        for _ in range(2 if character > "\uffff" else 1)
+        if line_breaks or character != "\n"
+    ]
+
+
+def place_of_units(text: str, first: object, last: object, *, line_breaks: bool = True) -> Place:
+    """Place of an error from its first to its last UTF-16 unit; none for other values, and beyond the text."""
+    units = units_of(text, line_breaks=line_breaks)
+    if type(first) is int and type(last) is int and 0 <= first <= last < len(units):
+        return units[first], units[last] + 1
+    return None, None
+
+
+def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) -> tuple[int, int] | None:
+    """First and last UTF-16 unit of an error of the target, None for one that has no characters there."""
+    units = units_of(text, line_breaks=line_breaks)
+    inside = [index for index, at in enumerate(units) if (mark.start or 0) <= at < (mark.end or 0)]
+    return (inside[0], inside[-1]) if inside and mark.side == SIDES[0] else None
+
+
+def write_marked(dataset: Dataset, form: str) -> bytes:
+    """Return the file of `FORMS` for a data set with marked errors."""
+    if not len(dataset.errors):
+        raise DataError("contains no marked errors, expected some: use another format", file=dataset.name)
+    if form in _ONE_PAIR and len(dataset.language_pairs) > 1:
+        what = f"contains {len(dataset.language_pairs)} language pairs, which this format cannot represent"
+        raise DataError(f"{what}: choose one with --lp", file=dataset.name)
+    return FORMS[form](dataset).encode()
+
+
+class _Marked:
+    """A data set by source, with the errors and ratings of each candidate."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        known = dataset.sources.astype(object).where(dataset.sources.notna(), None)
+        self.sources: list[Any] = known.to_dict("records")
+        self.systems, self.texts = (dataset.candidates[name].tolist() for name in ("system", "text"))
+        self.is_reference = dataset.candidates["is_reference"].tolist()
+        self.marks = errors_by_candidate(dataset.errors)
+        self.ratings: dict[int, dict[str, dict[str, float]]] = {}
+        rows = dataset.ratings[dataset.ratings["judge"].notna()]
+        for candidate, judge, kind, value in rows.itertuples(index=False, name=None):
+            self.ratings.setdefault(candidate, {}).setdefault(judge, {})[kind] = value
+
+    def candidates(self, source: int) -> range:
+        """Return the candidates of a source."""
+        return range(*self.dataset.candidate_offsets[source : source + 2])
+
+    def references(self, source: int) -> list[str]:
+        """Return the references of a source."""
+        return (
+            self.dataset.references["text"].iloc[slice(*self.dataset.reference_offsets[source : source + 2])].tolist()
+        )
+
+    def raters(self, candidate: int) -> Iterator[tuple[str, list[MarkedError], dict[str, float]]]:
+        """Yield those who looked at a candidate or rated it, with the errors they marked and their ratings."""
+        marks, ratings = self.marks.get(candidate, []), self.ratings.get(candidate, {})
+        for rater in dict.fromkeys([*(mark.rater for mark in marks), *ratings]):
+            marked = [mark for mark in marks if mark.rater == rater and mark.severity != NO_ERROR]
+            yield rater, marked, ratings.get(rater, {})
+
+
+def _mqm(dataset: Dataset) -> str:
+    """Write a table of Google's MQM viewer, one row per error."""
+    marked = _Marked(dataset)
+    documents: dict[object, int] = {}
+    lines = ["\t".join(_MQM)]
+    for source, row in enumerate(marked.sources):
+        number = documents[row["doc"]] = documents.get(row["doc"], 0) + 1
+        for candidate in marked.candidates(source):
+            for mark in marked.marks.get(candidate, ()):
+                texts = {SIDES[0]: marked.texts[candidate], SIDES[1]: row["text"]}
+                for text in texts.values():
+                    if any(part in text for part in ("\t", "\n", "\r", "<v>", "</v>")):
+                        _refuse(dataset, "texts with tabs, line breaks or <v>")
+                if mark.start is not None:
+                    text = texts[mark.side]
+                    inside = f"<v>{text[mark.start : mark.end]}</v>"
+                    texts[mark.side] = f"{text[: mark.start]}{inside}{text[mark.end :]}"
+                kind = ("No-error" if mark.severity == NO_ERROR else mark.category, mark.severity.capitalize())
+                key = (marked.systems[candidate], row["doc"] or "", number, row["seg_id"], mark.rater or _UNKNOWN)
+                lines.append("\t".join(map(str, (*key, texts[SIDES[1]], texts[SIDES[0]], *kind))))
+    return "\n".join(lines) + "\n"
+
+
+def _refuse(dataset: Dataset, what: str) -> NoReturn:
+    raise DataError(f"contains {what}, which this format cannot represent: use JSONL", file=dataset.name)
+
+
+def _esa(dataset: Dataset) -> str:
+    """Write error span annotations as those of WMT 2025, one source per line."""
+    marked = _Marked(dataset)
+    records = []
+    for source, row in enumerate(marked.sources):
+        document = row["doc"] or _UNKNOWN
+        if row["lp"] is None:
+            raise DataError("has sources without a language pair, which this format needs: use --lp", file=dataset.name)
+        scores: dict[str, dict[str, Any]] = {}
+        for candidate in marked.candidates(source):
+            given = scores[marked.systems[candidate]] = {}
+            for number, (rater, marks, ratings) in enumerate(marked.raters(candidate), 1):
+                spans = [_span(marked.texts[candidate], mark) for mark in marks]
+                score = _plain(ratings.get("esa"))
+                given |= {f"human{number}": score, f"annotator{number}": rater, f"errors{number}": spans}
+        texts = {marked.systems[candidate]: marked.texts[candidate] for candidate in marked.candidates(source)}
+        of_people = [
+            marked.texts[candidate] for candidate in marked.candidates(source) if marked.is_reference[candidate]
+        ]
+        others = [text for text in marked.references(source) if text not in of_people]
+        names = iter(name for name in (f"ref{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ") if name not in texts)
+        key = row["seg_id"].removeprefix(f"{document}:")
+        records.append(
+            {
+                "doc_id": "_#_".join((row["lp"], _UNKNOWN, document, key)),
+                "src_text": row["text"],
+                "tgt_text": {**dict(zip(names, others, strict=False)), **texts},
+                "scores": scores,
+            }
+        )
+    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+
+
+def _span(text: str, mark: MarkedError, missing: object = "missing", *, line_breaks: bool = True) -> dict[str, Any]:
+    first, last = units_of_place(text, mark, line_breaks=line_breaks) or (missing, missing)
+    return {"start_i": first, "end_i": last, "severity": mark.severity, "category": mark.category or None}
+
+
+def _plain(value: float | None) -> float | int | None:
+    return value if value is None or value != int(value) else int(value)
+
+
+def _pearmut(dataset: Dataset) -> str:
+    """Write annotations as Pearmut's downloads, one entry per source and rater."""
+    marked = _Marked(dataset)
+    entries = []
+    for source, row in enumerate(marked.sources):
+        item = {"item_id": row["seg_id"], "src": row["text"]}
+        item |= dict(zip(["ref"], marked.references(source), strict=False))
+        texts = {marked.systems[candidate]: marked.texts[candidate] for candidate in marked.candidates(source)}
+        judged = [
+            (rater, candidate, marks, ratings)
+            for candidate in marked.candidates(source)
+            for rater, marks, ratings in marked.raters(candidate)
+        ]
+        for rater, group in groupby(sorted(judged, key=lambda one: one[0]), key=lambda one: one[0]):
+            annotation = {}
+            for _, candidate, marks, ratings in group:
+                text = marked.texts[candidate]
+                end = len(units_of(text, line_breaks=False))
+                spans = [_span(text, mark, end, line_breaks=False) for mark in marks]
+                score = _plain(ratings.get("score", ratings.get("esa")))
+                annotation[marked.systems[candidate]] = {"score": score, "error_spans": spans}
+            entry = {"user_id": rater or _UNKNOWN, "item_i": source, "item": [{**item, "tgt": texts}]}
+            entries.append({**entry, "annotation": [annotation]})
+    return json.dumps({dataset.name: entries}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _label_studio(dataset: Dataset) -> str:
+    """Write tasks of Label Studio, one per candidate."""
+    marked = _Marked(dataset)
+    tasks = []
+    for source, row in enumerate(marked.sources):
+        for candidate in marked.candidates(source):
+            data = {key: row[key] for key in ("lp", "doc", "seg_id") if row[key] is not None}
+            data |= {"source": row["text"], **dict(zip(["reference"], marked.references(source), strict=False))}
+            data |= {"system": marked.systems[candidate], "text": marked.texts[candidate]}
+            annotations = [
+                {"completed_by": rater, "result": [*_results(data, marks, ratings)]}
+                for rater, marks, ratings in marked.raters(candidate)
+            ]
+            tasks.append({"data": data, "annotations": annotations})
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _results(data: dict[str, Any], marks: list[MarkedError], ratings: dict[str, float]) -> Iterator[dict[str, Any]]:
+    for kind, value in ratings.items():
+        yield {"from_name": kind, "to_name": "text", "type": "number", "value": {"number": value}}
+    for number, mark in enumerate(marks):
+        where = "source" if mark.side == SIDES[1] else "text"
+        words = [word for word in (mark.severity, mark.category) if word]
+        about = {"id": f"e{number}", "to_name": where}
+        if mark.start is None:
+            yield {**about, "from_name": "missing", "type": "choices", "value": {"choices": words}}
+            continue
+        place = {"start": mark.start, "end": mark.end, "text": data[where][mark.start : mark.end]}
+        yield {**about, "from_name": "severity", "type": "labels", "value": {**place, "labels": words[:1]}}
+        if mark.category:
+            yield {**about, "from_name": "category", "type": "choices", "value": {**place, "choices": words[1:]}}
+
+
+FORMS: dict[str, Callable[[Dataset], str]] = {
+    "mqm": _mqm,
+    "esa": _esa,
+    "pearmut": _pearmut,
+    "label-studio": _label_studio,
+}
+"""Formats of marked errors that other programs read, by name."""

@@ -1,0 +1,172 @@
+"""Files of marked errors for other programs hold what was marked, character by character."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker import from_records
+from ranker.cli.data import MarkedForm
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.error_spans import FORMS, place_of_units, units_of, units_of_place
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.marked_errors import MarkedError
+from ranker.errors import DataError
+
+ENDINGS = {"mqm": ".tsv", "esa": ".jsonl", "pearmut": ".json", "label-studio": ".json"}
+TEXTS = [
+    "👍🏽 good 🙂 day",
+    "e\u0301te\u0301 d\u2019ici",
+    "שלום 🙂 עולם",
+    "नमस्ते दुनिया",
+    "您好，世界。",
+    "ошибка 𝒳 здесь",
+]
+
+
+def record(number: int, text: str) -> dict[str, Any]:
+    size = len(text)
+    marks = [
+        {"start": 0, "end": 2, "severity": "major", "category": "Accuracy/Omission", "rater": "p"},
+        {"start": 2, "end": size, "severity": "minor", "rater": "p"},
+        {"severity": "minor", "category": "Accuracy/Omission", "rater": "q"},
+    ]
+    candidates = [
+        {"system": "A", "text": text, "human": {"esa": {"p": 60, "q": 90}}, "raters": ["p", "q"], "errors": marks},
+        {"system": "B", "text": "x", "human": {"esa": {"p": 100}}, "raters": ["p"], "errors": []},
+    ]
+    return {
+        "source": "🙂 abc",
+        "references": ["r"],
+        "lp": "de-en",
+        "doc": "d",
+        "seg_id": number,
+        "candidates": candidates,
+    }
+
+
+def marks(dataset: Dataset) -> list[list[object]]:
+    errors = dataset.errors.astype(object)
+    rows = errors.where(errors.notna(), None).drop(columns="candidate").to_numpy().tolist()
+    systems = dataset.candidates["system"].iloc[dataset.errors["candidate"]]
+    seg_ids = dataset.sources["seg_id"].iloc[dataset.candidate_source[dataset.errors["candidate"]]]
+    keys = zip(seg_ids.str.rsplit(":").str[-1], systems, strict=True)
+    return sorted(([*key, *row] for key, row in zip(keys, rows, strict=True)), key=repr)
+
+
+def test_every_form_is_an_option() -> None:
+    assert {*get_args(MarkedForm)} == {*FORMS} == {*ENDINGS}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_was_marked_is_written_and_read_again(form: str, tmp_path: Path) -> None:
+    dataset = from_records([record(number, text) for number, text in enumerate(TEXTS, 1)])
+    (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
+    again = read_dataset(path)
+    assert marks(again) == marks(dataset)
+    kind = {"mqm": None, "pearmut": "score"}.get(form, "esa")
+    if kind:
+        scores = again.ratings[again.ratings["kind"] == kind]
+        assert sorted(scores["value"]) == sorted(dataset.ratings["value"])
+    assert again.candidates["text"][again.candidates["system"] == "A"].tolist() == TEXTS
+
+
+@pytest.mark.parametrize("form", ["mqm", "label-studio"])
+def test_marks_in_the_source_are_kept(form: str, tmp_path: Path) -> None:
+    wanted = record(1, "abc")
+    wanted["candidates"][0]["errors"][1]["side"] = "source"
+    dataset = from_records([wanted])
+    (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
+    assert marks(read_dataset(path)) == marks(dataset)
+    (path,) = write_dataset(dataset, tmp_path / "x.json", "pearmut")
+    assert [row[3:6] for row in marks(read_dataset(path)) if row[5] == "minor"] == [[None, None, "minor"]] * 2
+
+
+def test_line_breaks_have_no_units_in_pearmut(tmp_path: Path) -> None:
+    text = "a\nb🙂\nc"
+    candidate = {"system": "A", "text": text, "errors": [{"start": 2, "end": 6, "severity": "minor", "rater": "p"}]}
+    dataset = from_records([{"source": "s", "candidates": [candidate], "lp": "de-en"}])
+    for form, span in (("pearmut", [1, 4]), ("esa", [2, 6])):
+        (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
+        written = json.loads(path.read_text())
+        entry = written["records"][0]["annotation"][0]["A"]["error_spans"] if form == "pearmut" else None
+        (found,) = entry or written["scores"]["A"]["errors1"]
+        assert [found["start_i"], found["end_i"]] == span
+        assert marks(read_dataset(path)) == marks(dataset)
+
+
+@given(st.text(alphabet="ab\n🙂e\u0301ש", max_size=12), st.data(), st.booleans())
+def test_units_and_characters(text: str, data: st.DataObject, line_breaks: bool) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    units = units_of_place(text, MarkedError("minor", start, end), line_breaks=line_breaks)
+    counted = text if line_breaks else text.replace("\n", "")
+    assert len(units_of(text, line_breaks=line_breaks)) == len(counted.encode("utf-16-le")) // 2
+    visible = text[start:end] if line_breaks else text[start:end].replace("\n", "")
+    if units is None:
+        assert not visible
+        return
+    encoded = counted.encode("utf-16-le")
+    assert encoded[2 * units[0] : 2 * units[1] + 2].decode("utf-16-le") == visible
+    first, last = place_of_units(text, *units, line_breaks=line_breaks)
+    assert text[first:last] == (text[start:end] if line_breaks else text[start:end].strip("\n"))
+
+
+@pytest.mark.parametrize(
+    "wrong", [(-1, 2), (0, 3), (2, 1), ("missing", "missing"), (None, None), (0.0, 1), (True, True)]
+)
+def test_what_is_no_place(wrong: tuple[object, object]) -> None:
+    assert place_of_units("abc", *wrong) == (None, None)
+
+
+def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
+    values = [
+        {"start": 2, "end": 4, "text": "bc", "labels": ["Minor"]},
+        {"start": 3, "end": 5, "text": "bc", "labels": ["minor"]},
+        {"start": 3, "end": 5, "labels": ["MAJOR"]},
+        {"start": 3, "end": 6, "text": "bcd", "labels": ["Style"]},
+    ]
+    results = [{"from_name": "l", "to_name": "mt", "type": "labels", "value": value} for value in values]
+    annotations = [{"completed_by": 1, "result": results}, {"completed_by": 2, "result": []}]
+    task = {"data": {"src": "s", "mt": "🙂abcd"[:1] + "abcd"}, "annotations": annotations}
+    (tmp_path / "x.json").write_text(json.dumps([task]))
+    assert [row[2:6] for row in marks(read_dataset(tmp_path / "x.json"))] == [
+        ["1", 2, 4, "minor"],
+        ["1", 2, 4, "minor"],
+        ["1", 2, 5, ""],
+        ["1", 3, 5, "major"],
+        ["2", None, None, "no-error"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "form", "message"),
+    [
+        ({"text": "a\tb"}, "mqm", "contains texts with tabs, line breaks or <v>, which this format cannot represent"),
+        ({"text": "a<v>"}, "mqm", "contains texts with tabs"),
+        ({"errors": None, "raters": None}, "mqm", "contains no marked errors"),
+        ({"lp": None}, "esa", "has sources without a language pair, which this format needs: use --lp"),
+    ],
+)
+def test_what_a_form_cannot_hold(change: dict[str, Any], form: str, message: str, tmp_path: Path) -> None:
+    candidate = {"system": "A", "text": "ab", "errors": [{"severity": "minor"}], **change}
+    wanted = {"source": "s", "lp": "de-en", "candidates": [candidate]}
+    if "lp" in change:
+        wanted |= {"lp": None}
+        candidate.pop("lp")
+    with pytest.raises(DataError, match=message.replace("<", ".")):
+        write_dataset(from_records([wanted]), tmp_path / "x", form)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("form", ["mqm", "pearmut"])
+def test_forms_without_language_pairs_hold_one(form: str, tmp_path: Path) -> None:
+    both = from_records([record(1, "abc"), {**record(1, "abc"), "lp": "en-de"}])
+    with pytest.raises(DataError, match=r"contains 2 language pairs, .*: choose one with --lp"):
+        write_dataset(both, tmp_path / "x", form)
