@@ -28,7 +28,7 @@ from ranker.corpora.languages import target_language
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.people import EXPONENT
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer, sign_of, systems_scorer
 from ranker.ranks import merge_ties
 
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")
@@ -44,7 +44,7 @@ Pairs = tuple[FloatArray, FloatArray, FloatArray]
 def groups_of(name: str, most: int) -> list[Group]:
     """Score the systems that people judged, by models on at most `most` sources of every language pair."""
     groups, is_model = [], name in MODELS
-    scorer = (make_scorer(None, name) if is_model else make_scorer(name, None)).for_systems()
+    scorer = systems_scorer(make_scorer(None, name) if is_model else make_scorer(name, None))
     for corpus in RECENT if is_model else ("wmt12", "wmt13", "wmt14", "wmt15", *RECENT):
         say(f"{name}: {corpus}")
         dataset = catalogue.load(locate(corpus))
@@ -58,7 +58,7 @@ def groups_of(name: str, most: int) -> list[Group]:
         keys = zip(source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"], strict=True)
         dataset = dataset.select_candidates(np.array([key in people for key in keys]))
         units = Units.of(dataset, "system")
-        scores = scorer.sign * units.score(scorer, scorer.statistics(dataset))
+        scores = sign_of(scorer) * units.score(scorer, scorer.statistics(dataset))
         judged = np.array([people[key] for key in zip(units.keys["lp"], units.keys["system"], strict=True)])
         for lp in units.keys["lp"].unique():
             inside = (units.keys["lp"] == lp).to_numpy()

@@ -22,7 +22,7 @@ from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters
 from ranker.extractors.consensus.similarities import MetricSimilarity, similarities
 from ranker.extractors.registry import make_metric
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer
 
 METHODS, NUMBERS, RESAMPLES = ("random", "selected", "variance", "diversity"), (50, 100, 200), 200
 
@@ -49,7 +49,7 @@ def figures(dataset: Dataset, lp: str, pools: int) -> FloatArray:
     part = part.select_candidates(systems.isin(systems[judged(part)].unique()).to_numpy(bool))
     part = part.select_sources(np.isin(np.arange(len(part.sources)), part.candidate_source[judged(part)]))
     cube, source, sizes = judgements_of(part), part.candidate_source, np.diff(part.candidate_offsets)
-    scores = make_scorer("chrf", None).candidate_scores(part)
+    scores = candidate_scores(make_scorer("chrf", None), part)
     words = np.bincount(source, part.candidates["text"].str.split().str.len().to_numpy(float)) / sizes
     apart = scores - (np.bincount(source, scores) / sizes)[source]
     blocks = similarities(part, MetricSimilarity(make_metric("chrf")))

@@ -16,7 +16,7 @@ from ranker.errors import RankerError, counted
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.run import ALL, compare
 from ranker.ranking import included as included_models
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer, systems_scorer, type_of
 
 CORPORA = ("wmt12-rr", "wmt13-rr", "wmt14-rr", "wmt15-rr", "wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("chrf", "bleu")
@@ -45,12 +45,12 @@ def rows(dataset: Dataset) -> list[CandidateScores]:
         except RankerError as error:
             say(f"{dataset.name}, {name}: {error}")
             continue
-        if scorer.kind == "metric":
+        if type_of(scorer) == "metric":
             scored.append(together)
             continue
         scored.append(dataclasses.replace(together, name=f"{name} with consensus"))
         try:
-            apart = scorer.for_systems().candidate_scores(dataset)
+            apart = candidate_scores(systems_scorer(scorer), dataset)
         except RankerError as error:
             say(f"{dataset.name}, {name}: {error}")
             continue

@@ -28,7 +28,7 @@ from ranker.evaluation.systems.human_ranking import rank_clusters
 from ranker.evaluation.systems.pair_tests import Score, compare_pairs
 from ranker.evaluation.systems.run import RESAMPLES, compare_systems
 from ranker.extractors.registry import make_metric
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer
 
 Deal = Callable[[np.random.Generator], np.ndarray]
 """Makes statistics of systems, shape (sources, systems, k)."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ranker.ranking.by_name import explain, rank, score
     from ranker.ranking.feature_set import FeatureSet
     from ranker.ranking.ranker import Ranker
-    from ranker.ranking.ranker_scorer import reward
+    from ranker.ranking.rewards import reward
     from ranker.ranking.scikit_learn import Features
     from ranker.ranking.scorers import Scorer
 
@@ -62,7 +62,7 @@ _HOMES = {
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.ranking.by_name:rank",
-    "reward": "ranker.ranking.ranker_scorer:reward",
+    "reward": "ranker.ranking.rewards:reward",
     "score": "ranker.ranking.by_name:score",
     "train": "ranker.evaluation.metrics.cross_validation:train",
 }

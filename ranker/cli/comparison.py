@@ -40,7 +40,7 @@ def compare(
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import learnt_kinds, make_scorer
 
     scorers = _metrics(metrics)
     scorers |= {name: make_scorer(None, path) for name, path in _named([Path(path) for path in models]).items()}
@@ -50,7 +50,7 @@ def compare(
     if not (scorers or published):
         name = suited_model(concatenate([dataset for dataset, _ in data]))
         scorers = {name: make_scorer(None, name)}
-    learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
+    learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in learnt_kinds(scorer)]
     read = [_with_published(dataset, paths, published) if published else (dataset, {}) for dataset, paths in data]
     scored = []
     for dataset, others in read:
@@ -86,7 +86,7 @@ def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
     """Return metrics by their notations as they were written, those of scores in a file by their names."""
     from ranker.extractors.composed.external_scores import given_files
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
 
     scorers = [make_scorer(text, None) for text in texts]
     in_files = [any(given_files(scorer.feature_set.members).values()) for scorer in scorers]

@@ -84,14 +84,13 @@ def command(
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer, systems_scorer
     from ranker.text.tokens import checked_tokenizer
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
     name = single(metric)
-    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], inputs.given)[
-        0
-    ].for_systems()
+    scorer = make_scorer(name, model) if name or model else make_scorer(_METRIC, None)
+    scorer = systems_scorer(*supplied([scorer], inputs.given))
     named, names = _data_and_systems(words or [], elsewhere=bool(inputs.data or inputs.parallel))
     check_page(html)
     dataset = replace(inputs, data=inputs.data or named).read(scorer.feature_set.members)

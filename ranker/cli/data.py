@@ -300,7 +300,7 @@ def select(
     """
     from ranker.apps.collect.sources import informative_sources
     from ranker.corpora.formats.writing import write_dataset
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
 
     scorer = make_scorer(metric, None)
     dataset = inputs.read(scorer.feature_set.members)

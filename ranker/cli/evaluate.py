@@ -144,7 +144,7 @@ def command(
     from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.evaluation.reliability import Reliability
-    from ranker.ranking.scorers import trained_on
+    from ranker.ranking.scorers import candidate_scores, learnt_kinds, trained_on
 
     of_model = Path(models[0]) if models else None
     corpora: list[Dataset] = []
@@ -160,18 +160,18 @@ def command(
             dataset, scores = judged_candidates(named, shards, parts)
     reliability = None
     with working("evaluating"):
-        people = Judged.of(dataset, kind, scorer.learnt)
+        people = Judged.of(dataset, kind, learnt_kinds(scorer))
         asked, kind, outputs = kind, people.kind, people.dataset
         if shards is None:
             for unused in unused_notes(corpora, kind):
                 print_note(unused)
             print_notes([scorer], outputs)
-            if direction := judgements_note(outputs, asked, scorer.learnt):
+            if direction := judgements_note(outputs, asked, learnt_kinds(scorer)):
                 print_note(direction)
         if references_as_candidates:
             comparisons = _with_references(scorer, dataset, kind, resamples, seed, exclude_self=exclude_self)
         else:
-            own = scorer.candidate_scores(outputs) if shards is None else scores[outputs.context_rows]
+            own = candidate_scores(scorer, outputs) if shards is None else scores[outputs.context_rows]
             if shards is None:
                 print_tied(scorer, outputs, own)
                 reliability = Reliability.of(scorer, people, own)
@@ -220,10 +220,11 @@ def _with_references(
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.ranking.reference_candidates import ReferenceCandidates
+    from ranker.ranking.scorers import candidate_scores, reference_scores
 
     added = ReferenceCandidates.of(dataset, kind, exclude_self=exclude_self)
-    scores = scorer.candidate_scores(added.outputs)
-    merged = added.merge(scores, scorer.score_references(added.outputs, exclude_self=exclude_self))
+    scores = candidate_scores(scorer, added.outputs)
+    merged = added.merge(scores, reference_scores(scorer, added.outputs, exclude_self=exclude_self))
     return {
         "outputs": agreement(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": agreement(

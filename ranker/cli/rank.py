@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -73,12 +74,12 @@ def command(
     from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
-    from ranker.ranking.ranker_scorer import RankerScorer
-    from ranker.ranking.scorers import rank_by
+    from ranker.ranking.rankings import rank_by
+    from ranker.ranking.scorers import RankerScorer, candidate_scores, certainty_of
 
-    if confidence and not scorer.certainty(dataset, np.zeros(0, np.int64), np.zeros(0)):
+    if confidence and not certainty_of(scorer, dataset, np.zeros(0, np.int64), np.zeros(0)):
         raise OptionError("--confidence requires a model trained with a cross-validation or ranker train --calibrate")
-    compute: Callable[[Dataset], FloatArray] = scorer.candidate_scores
+    compute: Callable[[Dataset], FloatArray] = partial(candidate_scores, scorer)
     if contributions:
         if not isinstance(scorer, RankerScorer):
             raise OptionError("--contributions requires --model; a metric has no features")
@@ -95,7 +96,7 @@ def command(
         scores = values if matrix is None else matrix.sum(axis=1)
         families = {} if matrix is None else by_family(matrix, features.families)
         ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
-        ranking = ranking.assign(**scorer.certainty(dataset, ranking["source"], ranking["margin"]))
+        ranking = ranking.assign(**certainty_of(scorer, dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)
     rows: list[dict[Any, Any]] = ranking[[name for name in _FIGURES if name in ranking]].to_dict("records")

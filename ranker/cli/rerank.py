@@ -108,7 +108,7 @@ def command(
     from ranker.apps.tuning.reranking import oracle as best_of_all
     from ranker.extractors.base import check_new_texts
     from ranker.ranking.ranker import Ranker
-    from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
+    from ranker.ranking.scorers import RankerScorer, make_scorer
 
     chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
     if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
@@ -196,8 +196,7 @@ def _expected(
 ) -> FloatArray:
     from ranker.apps.tuning.reranking import expected_gains, expected_given_gains, posterior, without_mass
     from ranker.extractors.base import check_new_texts
-    from ranker.ranking.ranker_scorer import RankerScorer, scorer_of
-    from ranker.ranking.scorers import MetricScorer
+    from ranker.ranking.scorers import MetricScorer, RankerScorer, scorer_of, systems_scorer
 
     chances = None
     if scale is not None:
@@ -214,10 +213,10 @@ def _expected(
     if isinstance(gain, MetricScorer):
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
-    assert isinstance(gain, RankerScorer)
     if not gain.feature_set.needs.references:
         raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
-    alone = gain.for_systems()
+    alone = systems_scorer(gain)
+    assert isinstance(alone, RankerScorer)
     _print_language_note(alone.ranker, nbest)
     return expected_gains(nbest, alone, chances, references)
 

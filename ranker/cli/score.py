@@ -105,7 +105,9 @@ def command(
 
             losses = penalty * units.means(failures(dataset))
     rows = _rows(units, scorers, statistics, losses, percent=percent)
-    models = {name for name, scorer in scorers.items() if scorer.kind == "ranker"}
+    from ranker.ranking.scorers import type_of
+
+    models = {name for name, scorer in scorers.items() if type_of(scorer) == "ranker"}
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
 
     def show() -> None:
@@ -139,10 +141,12 @@ def _rows(
     *,
     percent: bool,
 ) -> list[dict[str, Any]]:
+    from ranker.ranking.scorers import is_fraction, sign_of
+
     columns: dict[str, list[Any]] = {str(name): units.keys[name].tolist() for name in units.keys}
     for name, scorer in scorers.items():
-        scores = units.score(scorer, statistics[name]) - scorer.sign * losses
-        if percent and scorer.is_fraction:
+        scores = units.score(scorer, statistics[name]) - sign_of(scorer) * losses
+        if percent and is_fraction(scorer):
             name, scores = f"{name} %", scores * 100
         columns[name] = scores.tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -66,7 +66,7 @@ def chosen(
 
     What the options say is checked before the data are read, which `read` does if not as by default.
     """
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
 
     read = read or data.read
     metric = single(metrics)
@@ -81,7 +81,9 @@ def chosen(
 def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
     """Return scorers with the files of --given."""
     files = files_for([part for scorer in scorers for part in scorer.feature_set.members], given)
-    return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
+    from ranker.ranking.scorers import with_files
+
+    return [with_files(scorer, files) for scorer in scorers] if files else [*scorers]
 
 
 def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, str]:
@@ -146,12 +148,12 @@ def result_signature(
 
     `scored` is the part that was scored, if not all of it was.
     """
-    from ranker.ranking.scorers import result_head
+    from ranker.ranking.scorers import fallback, result_head, sacrebleu_part
 
     parts = {"ranked": f"{dataset.name}#{dataset.fingerprint[:8]}", **more}
-    fallback = ["fallback"] if scorer.missing_requirement(dataset if scored is None else scored) else []
-    signature = make_signature(result_head(scorer, dataset), parts, *fallback)
-    return signature + scorer.sacrebleu(dataset, levels or ("segment",))
+    partial = fallback(scorer, dataset if scored is None else scored)
+    signature = make_signature(result_head(scorer, dataset), parts, *partial)
+    return signature + sacrebleu_part(scorer, dataset, levels or ("segment",))
 
 
 def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
@@ -173,8 +175,10 @@ def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
 def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
     """Tell the user on stderr if almost all candidates of a source have the same score."""
     from ranker.corpora.sanity import tied_scores
+    from ranker.ranking.scorers import type_of
 
-    for note in tied_scores(dataset, scores, f"score by {scorer.name if scorer.kind == 'metric' else 'the model'}"):
+    name = scorer.name if type_of(scorer) == "metric" else "the model"
+    for note in tied_scores(dataset, scores, f"score by {name}"):
         print_note(str(note))
 
 
@@ -190,16 +194,16 @@ def given_scorers(
 ) -> tuple[dict[str, Scorer], Dataset]:
     """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
 
-    What the options say is checked before the data are read; `systems` are scored by `Scorer.for_systems`. Data with
+    What the options say is checked before the data are read; `systems` are scored by `systems_scorer`. Data with
     preferences need no scorers by default if `preferences` will do. Without `by_default`, options must name scorers.
     `identical` is as of `Input.read`.
     """
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer, systems_scorer
 
     def named(metrics: Sequence[str], model: str | Path | None, given: list[str]) -> dict[str, Scorer]:
         scorers = [make_scorer(name, None) for name in metrics] + ([make_scorer(None, model)] if model else [])
         scorers = supplied(scorers, given)
-        scorers = [scorer.for_systems() for scorer in scorers] if systems else scorers
+        scorers = [systems_scorer(scorer) for scorer in scorers] if systems else scorers
         return by_unique_name([scorer.name for scorer in scorers], scorers)
 
     chosen_scorers = named(listed(metrics), model, data.given)
@@ -217,7 +221,7 @@ def _is_ready(metric: str, dataset: Dataset) -> bool:
     """True if everything that a default metric needs is installed; a note names missing packages."""
     import numpy as np
 
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
 
     try:
         make_scorer(metric, None).statistics(dataset.in_context(np.arange(len(dataset)) < 1))

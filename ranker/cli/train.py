@@ -119,7 +119,7 @@ def command(
     from ranker.extractors.target_language import english_note
     from ranker.ranking.included import default_model
     from ranker.ranking.ranker import Ranker
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
     from ranker.storage.model_files import check_target
 
     ranker = Ranker(

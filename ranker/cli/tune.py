@@ -97,7 +97,7 @@ def command(
     from ranker.apps.tuning.state import State
     from ranker.apps.tuning.weights import read_weights, weights_files, write_weights
     from ranker.corpora.formats.nbest_reading import read_nbest
-    from ranker.ranking.ranker_scorer import make_scorer
+    from ranker.ranking.scorers import make_scorer
 
     weights_files(weights)
     objective = make_scorer(single(metric), model)

@@ -9,7 +9,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.corpora.judgements import Judged
 from ranker.ranking.confidence import JudgedPairs
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, certainty_of
 
 _BINS = 10
 
@@ -36,7 +36,7 @@ class Reliability:
         pairs, dataset = JudgedPairs.of(people), people.dataset
         margin, source = scores[pairs.first] - scores[pairs.second], dataset.candidate_source[pairs.first]
         right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)
-        certainty = scorer.certainty(dataset, source, np.abs(margin))
+        certainty = certainty_of(scorer, dataset, source, np.abs(margin))
         if not certainty:
             return None
         known = ~np.isnan(certainty["confidence"])

@@ -13,7 +13,7 @@ from ranker.errors import note_logger
 from ranker.extractors.base import Metric
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer, scorer_of
+from ranker.ranking.scorers import RankerScorer, candidate_scores, scorer_of, sign_of
 
 _LOG = note_logger(__name__)
 
@@ -92,7 +92,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
     if note := made.note(scored):
         _LOG.warning("ranker: note: %s", note)
     scores = np.full(len(rows.dataset), np.nan)
-    scores[~only_references(rows.dataset)] = made.sign * made.candidate_scores(scored)
+    scores[~only_references(rows.dataset)] = sign_of(made) * candidate_scores(made, scored)
     return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
 

@@ -40,8 +40,8 @@ from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, p
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
 from ranker.ranking.inputs import usable
+from ranker.ranking.rankings import rank_by
 from ranker.ranking.reference_candidates import ReferenceCandidates
-from ranker.ranking.scorers import rank_by
 from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.ranking.weight_sets import LARGEST, WeightSets

@@ -24,8 +24,7 @@ from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranking.scorers import trained_on
+from ranker.ranking.scorers import RankerScorer, trained_on
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 

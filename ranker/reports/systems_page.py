@@ -14,7 +14,7 @@ from ranker.errors import counted
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.systems.result import SystemComparison, SystemsResult
 from ranker.evaluation.systems.run import people_kind
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, sign_of
 from ranker.reports.checks import checked
 from ranker.reports.drawing import Plot, require
 from ranker.reports.pages import Section, fragment, section, write_page
@@ -47,7 +47,7 @@ class SystemsFindings:
         if wanted is not None:
             human = human_scores(dataset, wanted)
         judged = not np.isnan(human).all()
-        first, sign = scores[:, 0], float(next(iter(scorers.values())).sign)
+        first, sign = scores[:, 0], sign_of(next(iter(scorers.values())))
         rho = source_spearman(dataset, sign * first, human) if judged else np.full(len(dataset.sources), np.nan)
         # one metric is the score itself
         parts = scores if len(scorers) > 1 else scores[:, :0]

@@ -21,8 +21,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.ranking import by_name
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import make_scorer
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, make_scorer, sign_of
 from tests.command_line import Command
 from tests.effort import thorough
 
@@ -65,7 +64,7 @@ def test_one_of_several_is_scored_against_the_others(metric: str, tmp_path: Path
     what = "are references, scored against the others only: one reference fewer than outputs"
     assert note == f"{dataset.name}: 24 candidates of refA, refB {what}"
     scorer = make_scorer(metric, None)
-    scores, system = scorer.candidate_scores(dataset), dataset.candidates["system"].to_numpy(object)
+    scores, system = candidate_scores(scorer, dataset), dataset.candidates["system"].to_numpy(object)
     both = [list(pair) for pair in zip(*REFERENCES.values(), strict=True)]
     expected = {name: (lines, both) for name, lines in OUTPUTS.items()}
     expected |= {
@@ -73,13 +72,13 @@ def test_one_of_several_is_scored_against_the_others(metric: str, tmp_path: Path
         "refB": (REFERENCES["refB"], [[text] for text in REFERENCES["refA"]]),
     }
     columns = FeatureSet((scorer.metric,)).transform(dataset)[:, 0]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(scorer.sign * columns, scores)
+    np.testing.assert_allclose(sign_of(scorer) * columns, scores)
     for name, (lines, references) in expected.items() if metric != "nist" else ():
         alone = make_metric(metric)(lines, references)
-        np.testing.assert_allclose(scores[system == name], scorer.sign * alone.segments, atol=1e-12)
+        np.testing.assert_allclose(scores[system == name], sign_of(scorer) * alone.segments, atol=1e-12)
         summed = scorer.statistics(dataset)[system == name].sum(axis=0)
         assert float(scorer.score(summed)) == pytest.approx(alone.corpus, abs=1e-12)
-    assert (scores[np.isin(system, ["refA", "refB"])] < scorer.sign * scorer.score(perfect(scorer, dataset))).all()
+    assert (scores[np.isin(system, ["refA", "refB"])] < sign_of(scorer) * scorer.score(perfect(scorer, dataset))).all()
 
 
 def perfect(scorer: Scorer, dataset: Dataset) -> np.ndarray:
@@ -110,7 +109,7 @@ def test_an_output_that_happens_to_equal_the_reference_stays(tmp_path: Path) -> 
     assert without_only_references(dataset) == (dataset, None)
     few = {name: lines[:3] for name, lines in REFERENCES.items()}
     dataset = parallel(tmp_path, {"refA": few["refA"]}, {"A": few["refA"], "B": few["refB"]})
-    assert make_scorer("chrf", None).candidate_scores(dataset)[0] == pytest.approx(1)
+    assert candidate_scores(make_scorer("chrf", None), dataset)[0] == pytest.approx(1)
 
 
 def parallel(folder: Path, references: dict[str, list[str]], outputs: dict[str, list[str]]) -> Dataset:

@@ -12,7 +12,7 @@ from ranker.errors import RankerError
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import BUILT_IN, make_metric
 from ranker.notation import field_types, options_of
-from ranker.ranking.ranker_scorer import MetricScorer
+from ranker.ranking.scorers import MetricScorer
 
 EXTREME = [
     "1e200",

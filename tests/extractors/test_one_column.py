@@ -11,7 +11,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import FittedExtractor, Metric
 from ranker.extractors.registry import BUILT_IN, make, make_metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer, sign_of
 from tests.datasets import dataset_of
 from tests.extractors.test_fit_scopes import dataset
 
@@ -51,7 +51,7 @@ def test_every_column_is_a_metric_by_its_name(extractor: str, column: str) -> No
         pytest.skip(str(error).split("\n")[0])
     expected = make(extractor).fit(data).transform(data)[:, make(extractor).columns.index(column)]
     np.testing.assert_array_equal(scorer.score(result), expected)
-    np.testing.assert_array_equal(scorer.candidate_scores(data), scorer.sign * expected)
+    np.testing.assert_array_equal(candidate_scores(scorer, data), sign_of(scorer) * expected)
     systems = Units.of(data, "system")
     means = [expected[systems.group == number].mean() for number in range(len(systems.keys))]
     np.testing.assert_allclose(systems.score(scorer, result), means, rtol=1e-12)
@@ -79,7 +79,7 @@ def test_too_little_to_learn_from_is_an_error() -> None:
     message = "test: 8 reference sentences are too few for a language model, which needs 100: use a metric other than"
     for text in ("perp", "combine[bleu - perp]"):
         with pytest.raises(DataError, match=f"{message} perp"):
-            make_scorer(text, None).candidate_scores(dataset(range(4)))
+            candidate_scores(make_scorer(text, None), dataset(range(4)))
 
 
 def test_a_column_can_be_fitted_on_other_data() -> None:

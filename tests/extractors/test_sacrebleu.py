@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.registry import make_metric
 from ranker.extractors.sacrebleu_signature import TESTED_VERSION
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer, sacrebleu_part
 from tests.datasets import Item, dataset_of
 from tests.effort import examples
 
@@ -112,8 +112,8 @@ def test_a_corpus_of_one_segment_is_scored_and_signed_as_the_segment(texts, refe
     columns = [list(column) for column in zip(*(item for item, _ in items), strict=True)]
     expected = program.corpus_score(texts, columns)
     assert scorer.score(scorer.statistics(dataset).sum(axis=0)) == pytest.approx(expected.score / 100, abs=1e-12)
-    assert scorer.sacrebleu(dataset, ["system"]) == f"|sacrebleu:BLEU|{program.get_signature().format()}"
-    assert ("|eff:yes|" in scorer.sacrebleu(dataset, ["system"])) == (len(texts) == 1)
+    assert sacrebleu_part(scorer, dataset, ["system"]) == f"|sacrebleu:BLEU|{program.get_signature().format()}"
+    assert ("|eff:yes|" in sacrebleu_part(scorer, dataset, ["system"])) == (len(texts) == 1)
 
 
 def test_documents_of_one_segment_beside_longer_ones_have_both_signatures():
@@ -124,12 +124,14 @@ def test_documents_of_one_segment_beside_longer_ones_have_both_signatures():
     scores = dict(zip(units.keys["doc"], units.score(scorer, scorer.statistics(dataset)), strict=True))
     assert scores["x"] == 0.0
     assert scores["y"] == pytest.approx(sacrebleu.sentence_bleu("the cat", ["the cat sat"]).score / 100)
-    signed = scorer.sacrebleu(dataset, ["document"])
+    signed = sacrebleu_part(scorer, dataset, ["document"])
     several, single = signed.removeprefix("|sacrebleu[document]:").split("|sacrebleu[document of one segment]:")
     assert ("|eff:no|" in several, "|eff:yes|" in single) == (True, True)
     alike = dataclasses.replace(dataset, sources=dataset.sources.assign(doc=["x", "y", "z"]))
-    assert scorer.sacrebleu(alike, ["document", "segment"]).startswith("|sacrebleu:BLEU|nrefs:1|case:mixed|eff:yes|")
-    assert "of one" not in make_scorer("chrf", None).sacrebleu(dataset, ["document"])
+    assert sacrebleu_part(scorer, alike, ["document", "segment"]).startswith(
+        "|sacrebleu:BLEU|nrefs:1|case:mixed|eff:yes|"
+    )
+    assert "of one" not in sacrebleu_part(make_scorer("chrf", None), dataset, ["document"])
 
 
 @pytest.mark.parametrize(

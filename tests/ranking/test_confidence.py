@@ -15,7 +15,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.reliability import Reliability
 from ranker.ranking.confidence import JudgedPairs, fit_confidence, probability, tie_threshold
-from ranker.ranking.ranker_scorer import RankerScorer
+from ranker.ranking.scorers import RankerScorer
 from tests.command_line import Command
 from tests.effort import thorough
 

@@ -13,8 +13,8 @@ from ranker import Ranker, load_dataset
 from ranker.corpora.schema import table
 from ranker.errors import ModelError, OptionError
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranking.scorers import rank_by, trained_on
+from ranker.ranking.rankings import rank_by
+from ranker.ranking.scorers import RankerScorer, trained_on
 from ranker.ranking.settings import DEFAULTS, Settings
 from ranker.ranking.training import standardiser
 from ranker.storage.model_files import StoredModel, read_model, write_model

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from ranker import compare_systems, evaluate
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.needs import Needs
 from ranker.extractors.registry import make_metric
+from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking.scorers import MetricScorer, result_head, trained_on
+from ranker.ranking.scorers import (
+    MetricScorer,
+    RankerScorer,
+    Scorer,
+    candidate_scores,
+    learnt_from,
+    learnt_kinds,
+    make_scorer,
+    result_head,
+    sign_of,
+    trained_on,
+    type_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +41,12 @@ def test_metrics_and_rankers_score_rows_and_sums_alike(sample, ranker):
     for scorer in (MetricScorer(make_metric("ter")), RankerScorer(ranker)):
         statistics = scorer.statistics(sample)
         assert len(statistics) == len(sample)
-        np.testing.assert_array_equal(scorer.candidate_scores(sample), scorer.sign * scorer.score(statistics))
+        np.testing.assert_array_equal(candidate_scores(scorer, sample), sign_of(scorer) * scorer.score(statistics))
         assert scorer.score(np.stack([statistics.sum(axis=0)] * 2)).shape == (2,)
-        assert scorer.learnt == (() if scorer.kind == "metric" else ("fluency",))
-        assert (scorer.learnt_from(sample) == (scorer.kind == "ranker")).all()
+        assert learnt_kinds(scorer) == (() if type_of(scorer) == "metric" else ("fluency",))
+        assert (learnt_from(scorer, sample) == (type_of(scorer) == "ranker")).all()
         assert trained_on(scorer, sample) == (
-            "was trained on all sources of sample" if scorer.kind == "ranker" else None
+            "was trained on all sources of sample" if type_of(scorer) == "ranker" else None
         )
         assert result_head(scorer, sample).startswith("ranker:")
 
@@ -45,10 +59,42 @@ def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
 
 def test_a_scorer_is_chosen_by_one_option():
     assert make_scorer("bleu", None).name == "bleu"
-    assert make_scorer(None, "full-any").kind == "ranker"
+    assert type_of(make_scorer(None, "full-any")) == "ranker"
     for joined in ((None, None), ("bleu", "full")):
         with pytest.raises(OptionError, match="give either --metric NAME, such as --metric bleu, or --model FILE"):
             make_scorer(*joined)
+
+
+class Words(Scorer):
+    """Mean number of words: the seven members alone."""
+
+    name = "words"
+    feature_set = FeatureSet(())
+
+    def statistics(self, dataset):
+        words = dataset.candidates["text"].str.split().str.len().to_numpy(float)
+        return np.stack([words, np.ones(len(words))], axis=1)
+
+    def score(self, statistics):
+        return np.asarray(statistics)[..., 0] / np.asarray(statistics)[..., 1]
+
+    def signature(self, dataset=None):
+        return "words"
+
+    def note(self, dataset):
+        return "words are counted"
+
+
+def test_a_scorer_of_ones_own_is_evaluated_and_compares_systems(sample):
+    compared = evaluate(sample, [Words()], resamples=2)
+    assert compared.to_frame()["metric"].unique().tolist() == ["words"]
+    alone = evaluate(sample, Words(), resamples=0).estimate("segment.spearman").value
+    assert compared.estimate("segment.spearman").value == alone
+    means = {
+        row.system: row.score.value for row in compare_systems(sample, [Words()], resamples=2).comparisons[0].systems
+    }
+    scores = pd.Series(candidate_scores(Words(), sample)).groupby(sample.candidates["system"].to_numpy(object)).mean()
+    assert means == pytest.approx(scores.to_dict())
 
 
 class Broken(MetricScorer):
@@ -61,7 +107,7 @@ class Broken(MetricScorer):
 def test_a_score_that_is_no_number_is_refused():
     records = [Record("x", ["a"], [Candidate(name, "a") for name in "ABC"], seg_id="7")]
     with pytest.raises(DataError, match="the score by bleu is nan for system 'C' of "):
-        Broken(make_metric("bleu")).candidate_scores(assemble(records, "t"))
+        candidate_scores(Broken(make_metric("bleu")), assemble(records, "t"))
 
 
 def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatch, command):

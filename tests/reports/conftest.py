@@ -22,7 +22,7 @@ from ranker.evaluation.metrics.result import (
 from ranker.evaluation.systems.contrast.result import SystemContrast
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer
 from ranker.reports.comparison_page import comparison_report
 from ranker.reports.contrast_page import contrast_report
 from ranker.reports.findings import RankerFindings, examine

@@ -14,7 +14,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer
 from ranker.reports.contrast_page import contrast_report
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine

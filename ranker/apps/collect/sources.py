@@ -13,13 +13,13 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
 
 def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolArray:
     """Return a mask of the `number` most informative sources of every language pair, all if there are fewer."""
     value, pairs = (
-        source_values(dataset, scorer.for_systems().candidate_scores(dataset)),
+        source_values(dataset, candidate_scores(systems_scorer(scorer), dataset)),
         source_language_pairs(dataset),
     )
     chosen = np.zeros(len(value), dtype=bool)

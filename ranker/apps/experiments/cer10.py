@@ -37,8 +37,7 @@ from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.progress import report
 from ranker.ranking import included as included_models
-from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer, trained_on
+from ranker.ranking.scorers import Scorer, scorer_of, systems_scorer, trained_on
 
 BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"
@@ -76,7 +75,7 @@ class CerSettings:
         metrics: dict[str, tuple[Metric | Scorer, str]] = {}
         for name in dict.fromkeys(self.metrics):
             if name in included_models.names() or Path(name).is_file():
-                metrics[name] = scorer_of(Path(name)).for_systems(), "trained rankers"
+                metrics[name] = systems_scorer(scorer_of(Path(name))), "trained rankers"
                 continue
             notation, metric_group = METRICS.get(name, (name, "other"))
             try:

@@ -29,8 +29,7 @@ from ranker.errors import DataError
 from ranker.extractors.base import Metric
 from ranker.extractors.composed.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
-from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, scorer_of
 
 FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
 

@@ -26,8 +26,17 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import Level
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Extractor, join_notes
-from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking.scorers import Scorer, rank_by, result_head
+from ranker.ranking.rankings import rank_by
+from ranker.ranking.scorers import (
+    RankerScorer,
+    Scorer,
+    candidate_scores,
+    certainty_of,
+    make_scorer,
+    result_head,
+    systems_scorer,
+    type_of,
+)
 
 Made = tuple[pa.Table, str | None]
 
@@ -41,7 +50,7 @@ class NamedScorers:
     references: bool = True
     """True if references are used."""
     level: Level = "segment"
-    """Level of the scores; above segments by `Scorer.for_systems`."""
+    """Level of the scores; above segments by `systems_scorer`."""
     checks: bool = False
     """True if outputs that are no translation are ranked last."""
 
@@ -61,7 +70,7 @@ class NamedScorers:
         scorers = cls(tuple(metrics), named, references, level)
         for scorer in scorers.scorers():
             for extractor in scorer.feature_set.members:
-                _check_by_shards(extractor, scorer.name if scorer.kind == "metric" else f"the model {model}")
+                _check_by_shards(extractor, scorer.name if type_of(scorer) == "metric" else f"the model {model}")
         return scorers
 
     @classmethod
@@ -103,7 +112,7 @@ class NamedScorers:
 def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple[Scorer, ...]:
     models = [] if model is None else [make_scorer(None, model)]
     scorers = (*(make_scorer(metric, None) for metric in metrics), *models)
-    return scorers if level == "segment" else tuple(scorer.for_systems() for scorer in scorers)
+    return scorers if level == "segment" else tuple(systems_scorer(scorer) for scorer in scorers)
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:
@@ -132,14 +141,14 @@ def ranks(named: NamedScorers, part: Dataset) -> Made:
     if named.checks:
         wrong = faults(part)
         scores, about = (
-            without_votes(part, scorer.feature_set.members, scorer.candidate_scores),
+            without_votes(part, scorer.feature_set.members, functools.partial(candidate_scores, scorer)),
             join_notes([about, fault_note(part)]),
         )
     else:
-        wrong, scores = np.full(len(part), ""), scorer.candidate_scores(part)
+        wrong, scores = np.full(len(part), ""), candidate_scores(scorer, part)
     ranking = rank_by(part, scores, wrong)
     ranking["fault"] = wrong[ranking["candidate"].to_numpy()].astype(str)
-    ranking = ranking.assign(**scorer.certainty(part, ranking["source"], ranking["margin"]))
+    ranking = ranking.assign(**certainty_of(scorer, part, ranking["source"], ranking["margin"]))
     keys = pa.table(_keys(part, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))
     for column in ranking.columns.drop(["source", "candidate", "system"]):
         keys = keys.append_column(column, pa.array(ranking[column].to_numpy()))
@@ -186,7 +195,7 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
     judged = part.select_sources(_judged(part)[1])
     if not len(judged):
         return pa.table({"score": pa.array([], pa.float64())}), None
-    scores = named.scorers()[0].candidate_scores(judged)
+    scores = candidate_scores(named.scorers()[0], judged)
     return pa.table({**_keys(judged, "lp", "seg_id"), "score": scores}), named.note(judged, about)
 
 

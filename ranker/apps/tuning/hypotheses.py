@@ -18,7 +18,7 @@ from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.errors import DataError, counted
 from ranker.extractors.base import check_new_texts
 from ranker.files import display_name, read_text
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, sign_of
 
 _BITS = 32
 
@@ -141,7 +141,7 @@ def _strings(values: pa.Array) -> pd.Series:
 
 def objective_gain(objective: Scorer, statistics: npt.ArrayLike) -> FloatArray:
     """Scores by an objective, negated where lower is better; NaN counts as the worst."""
-    scores = objective.sign * objective.score(statistics)
+    scores = sign_of(objective) * objective.score(statistics)
     return np.where(np.isnan(scores), -np.inf, scores)
 
 

@@ -19,7 +19,7 @@ from ranker.apps.tuning.envelope import (
 )
 from ranker.apps.tuning.hypotheses import objective_gain
 from ranker.arrays import FloatArray, Int64Array
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, sign_of
 
 _NARROW = 1e-10
 _SAME = 1e-12
@@ -65,7 +65,7 @@ class Problem:
 
     def score(self, weights: FloatArray) -> float:
         """Return the objective's score of the hypotheses that `weights` choose."""
-        return self.objective.sign * self.gain(weights)
+        return sign_of(self.objective) * self.gain(weights)
 
     def gain(self, weights: FloatArray) -> float:
         """Return the score of the hypotheses that `weights` choose, negated where lower is better."""

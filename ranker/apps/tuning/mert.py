@@ -18,6 +18,7 @@ from ranker.apps.tuning.envelope import project
 from ranker.apps.tuning.line_search import Problem
 from ranker.apps.tuning.weights import WeightSpace
 from ranker.arrays import FloatArray
+from ranker.ranking.scorers import sign_of
 from ranker.threads import jobs
 
 
@@ -86,7 +87,7 @@ def optimise(
     # scaling changes no choice but by rounding
     if problem.gain(normal) >= gain:
         weights, gain = normal, problem.gain(normal)
-    sign = problem.objective.sign
+    sign = sign_of(problem.objective)
     return Optimum(
         weights,
         sign * gain,

@@ -14,7 +14,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores
 from ranker.text.text_pairs import TextPairs
 
 MOST_HYPOTHESES = 20_000
@@ -34,7 +34,7 @@ class ScorerSimilarity:
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
         """Return the scores in one direction, from which the other direction does not follow."""
-        return [self.scorer.candidate_scores(pairs.dataset())]
+        return [candidate_scores(self.scorer, pairs.dataset())]
 
 
 def mean_pairwise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.files import display_name
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores
 
 _SWEEPS = 100
 
@@ -55,7 +56,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
     check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
     _, row, _ = distinct_hypotheses(nbest)
-    return without_votes(all_hypotheses(nbest, references), members, objective.candidate_scores)[row]
+    return without_votes(all_hypotheses(nbest, references), members, partial(candidate_scores, objective))[row]
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:

@@ -12,7 +12,15 @@ from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.choices import LEVELS, Level
-from ranker.ranking.scorers import Scorer, trained_on
+from ranker.ranking.scorers import (
+    Scorer,
+    candidate_scores,
+    sacrebleu_part,
+    sign_of,
+    systems_scorer,
+    trained_on,
+    type_of,
+)
 from ranker.ranks import merge_ties
 
 
@@ -43,21 +51,21 @@ class CandidateScores:
 
         The signature is that of the scorer that documents and systems are scored by.
         """
-        of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
+        of_systems = scorer if list(levels) == ["segment"] else systems_scorer(scorer)
         used = dict.fromkeys([scorer, of_systems])
         notes = [f"{dataset.name}: {note}" for each in used if (note := each.note(dataset))]
         whole = dataset.context
         trained = trained_on(scorer, whole)
-        statistics, by_sums = scorer.statistics(dataset), scorer.kind == "metric"
-        scores = scorer.candidate_scores(dataset, statistics)
+        statistics, by_sums = scorer.statistics(dataset), type_of(scorer) == "metric"
+        scores = candidate_scores(scorer, dataset, statistics)
         return cls(
             name or scorer.name,
             scores,
             statistics if by_sums else None,
-            (lambda rows: scorer.sign * scorer.score(rows)) if by_sums else None,
-            None if of_systems is scorer else of_systems.candidate_scores(dataset),
-            scorer.kind,
-            of_systems.signature(whole) + of_systems.sacrebleu(whole, levels),
+            (lambda rows: sign_of(scorer) * scorer.score(rows)) if by_sums else None,
+            None if of_systems is scorer else candidate_scores(of_systems, dataset),
+            type_of(scorer),
+            of_systems.signature(whole) + sacrebleu_part(of_systems, whole, levels),
             (*([trained] if trained else []), *dict.fromkeys(notes)),
         )
 

@@ -35,8 +35,7 @@ from ranker.extractors.base import Metric
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import make_scorer
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer
 from ranker.ranking.settings import AUTO, FOLDS, Loss
 from ranker.ranking.training import TrainingTable, standardiser, stratified_folds
 
@@ -167,7 +166,7 @@ def cross_validate(
     scored = [CandidateScores(THIS_MODEL, held_out)]
     for name, scorer in compared.items():
         try:
-            scored.append(CandidateScores(name, scorer.candidate_scores(table.dataset)))
+            scored.append(CandidateScores(name, candidate_scores(scorer, table.dataset)))
         except RankerError as error:
             if name in (*baseline, *rivals):
                 raise
@@ -176,7 +175,7 @@ def cross_validate(
     assert whole is not None
     comparisons: dict[str, Comparison | None] = {}
     for each in scored:
-        seen = compared[each.name].learnt_from(table.dataset) if each.name in compared else np.zeros(1, dtype=bool)
+        seen = learnt_from(compared[each.name], table.dataset) if each.name in compared else np.zeros(1, dtype=bool)
         part = [scored[0], each]
         comparisons[each.name] = _compared(table, part, resamples, seed, ~seen) if seen.any() else whole
     better, verdicts = _verdicts(comparisons)

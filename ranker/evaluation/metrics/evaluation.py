@@ -25,8 +25,7 @@ from ranker.evaluation.metrics.statistics import TAUS
 from ranker.evaluation.systems.run import scorers_by_name
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, learnt_kinds, scorer_of
 
 _LOG = note_logger(__name__)
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
@@ -122,9 +121,9 @@ def evaluate(
             values = _in_order(scores, rows, "scores")
         else:
             values = np.full(len(rows.dataset), np.nan)
-            values[~alone] = scorer.candidate_scores(dataset)
+            values[~alone] = candidate_scores(scorer, dataset)
         if human is None:
-            _check_direction(dataset, kind, scorer.learnt if scorer else ())
+            _check_direction(dataset, kind, learnt_kinds(scorer) if scorer else ())
         scored = ~(alone & np.isnan(values))
         return agreement(
             rows.dataset if scored.all() else rows.dataset.select_candidates(scored),
@@ -134,7 +133,7 @@ def evaluate(
             human=None if human is None else _in_order(human, rows, "human")[scored],
             resamples=resamples,
             seed=seed,
-            learnt=scorer.learnt if scorer else (),
+            learnt=learnt_kinds(scorer) if scorer else (),
         )
     compared = {
         name: scorer_of(each) if isinstance(each, _AnyScorer) else _in_order(each, rows, name)[~alone]
@@ -203,7 +202,7 @@ def scored_by(
 
 
 def _learnt(scorers: Mapping[str, Any]) -> list[str]:
-    return [kind for scorer in scorers.values() if isinstance(scorer, Scorer) for kind in scorer.learnt]
+    return [kind for scorer in scorers.values() if isinstance(scorer, Scorer) for kind in learnt_kinds(scorer)]
 
 
 def _check_direction(dataset: Dataset, kind: str, learnt: Sequence[str]) -> None:

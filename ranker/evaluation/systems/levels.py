@@ -14,7 +14,7 @@ from ranker.corpora.languages import LanguagePair
 from ranker.errors import DataError, counted
 from ranker.evaluation.choices import Level
 from ranker.files import printable
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, systems_scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,8 @@ class Units:
         return cls(level, keys, code.astype(np.int64))
 
     def scorer(self, scorer: Scorer) -> Scorer:
-        """Return the scorer at this level: above segments `Scorer.for_systems`."""
-        return scorer if self.level == "segment" else scorer.for_systems()
+        """Return the scorer at this level: above segments `systems_scorer`."""
+        return scorer if self.level == "segment" else systems_scorer(scorer)
 
     def means(self, values: npt.ArrayLike) -> FloatArray:
         """Return the mean over the candidates of every unit of `values`, one for each candidate, shape (units,)."""

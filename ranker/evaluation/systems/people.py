@@ -15,7 +15,7 @@ from ranker.corpora.languages import ENGLISH
 from ranker.corpora.scripts import written_languages
 from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.extractors.target_language import in_english
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, type_of
 from ranker.storage.plain_data import record
 
 EXPONENT = 2 / 3
@@ -62,7 +62,7 @@ def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
         or (curve.model is not None and f"|model:{curve.model}|" not in scorer.signature())
     ):
         return None
-    return curve if (curve.model is None) == (scorer.kind == "metric") else None
+    return curve if (curve.model is None) == (type_of(scorer) == "metric") else None
 
 
 def target_of(dataset: Dataset, lp: str) -> str:

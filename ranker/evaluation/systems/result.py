@@ -116,7 +116,7 @@ class ComparedSystem:
     agree: Estimate | None = None
     """Share of people's decisions that agree with a difference of this size; None if unknown."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """Details of the score, as of `ranker.ranking.scorers.Scorer.details`."""
+    """Details of the score, as of `ranker.ranking.scorers.score_details`."""
     people: Estimate | None = None
     """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
     people scored a part of the outputs."""

@@ -50,8 +50,18 @@ from ranker.evaluation.systems.result import (
 )
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer, trained_on
+from ranker.ranking.scorers import (
+    Scorer,
+    fallback,
+    is_fraction,
+    sacrebleu_part,
+    score_details,
+    scorer_of,
+    sign_of,
+    systems_scorer,
+    trained_on,
+    type_of,
+)
 from ranker.ranks import merge_ties
 from ranker.signature import make_signature
 from ranker.version import VERSION
@@ -154,7 +164,7 @@ def compare_systems(
     units = documents(dataset)[0] if level == "document" else None
     for table in tables:
         table.check(baseline, units)
-    scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
+    scorers = {name: systems_scorer(scorer) for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
     by_scores = human and human[0].method == "mean"
@@ -293,18 +303,18 @@ def _compare(
         resamples=settings.resamples,
         seed=settings.seed,
         parity=settings.parity,
-        scale=100.0 if settings.parity and scorer.is_fraction else 1.0,
+        scale=100.0 if settings.parity and is_fraction(scorer) else 1.0,
     )
     bad = np.flatnonzero(~np.isfinite(tests.scores))
     if len(bad):
         what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
         raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
-    details = scorer.details(cube.sum(axis=0))
+    details = score_details(scorer, cube.sum(axis=0))
     base = table.first if baseline is None else baseline
     by_system = zip(judged[table.candidates].T, scorer.score(rows).T, strict=True)
     controlled = [controlled_mean(judgements, scores) for judgements, scores in by_system]
     curve = agreement_curve(scorer, table.target) if len(rows) >= FEWEST_SOURCES else None
-    found = names, tests, scorer.sign, base, settings, details, human, controlled, curve
+    found = names, tests, sign_of(scorer), base, settings, details, human, controlled, curve
     return _comparison(table.lp, name, len(rows), *found, resampled=None if units is None else len(cube))
 
 
@@ -461,16 +471,15 @@ def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
     notes = [note for note in (scorer.note(dataset),) if note]
     if trained := trained_on(scorer, dataset):
         notes.append(f"{name} {trained}")
-    fallback = "|fallback" if scorer.missing_requirement(dataset) else ""
-    signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
+    signature = "|".join([scorer.signature(dataset), *fallback(scorer, dataset)])
     curves = {agreement_curve(scorer, target_of(dataset, lp)) for lp in dataset.language_pairs}
     curve = next(filter(None, curves), None)
     return SystemsMetric(
         name,
-        scorer.kind,
-        signature,
+        type_of(scorer),
+        signature + sacrebleu_part(scorer, dataset, ("system",)),
         scorer.higher_is_better,
-        scorer.is_fraction,
+        is_fraction(scorer),
         tuple(notes),
         curve.data if curve else None,
     )

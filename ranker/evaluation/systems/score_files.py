@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.files import display_name, safe_join, write_bytes
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, sign_of
 
 
 def write_score_files(
@@ -53,7 +53,7 @@ def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> lis
     """Return the scores of every level, higher is better."""
     used = [units.scorer(scorer) for units in levels]
     statistics = {id(each): each.statistics(dataset) for each in {id(each): each for each in used}.values()}
-    return [each.sign * units.score(each, statistics[id(each)]) for each, units in zip(used, levels, strict=True)]
+    return [sign_of(each) * units.score(each, statistics[id(each)]) for each, units in zip(used, levels, strict=True)]
 
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:

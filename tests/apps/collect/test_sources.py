@@ -6,7 +6,7 @@ import numpy as np
 
 from ranker.apps.collect.sources import informative_sources, source_values
 from ranker.corpora.catalogue import load
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer
 from tests.datasets import dataset_of
 
 
@@ -30,7 +30,7 @@ def test_the_command_writes_the_most_informative_sources_in_their_order(command,
     written = load(str(tmp_path / "s.jsonl"))
     assert written.sources["text"].tolist() == sample.sources["text"][chosen].tolist()
     assert len(written.ratings) == sum(chosen[sample.candidate_source[sample.ratings["candidate"]]])
-    values = source_values(sample, scorer.candidate_scores(sample))
+    values = source_values(sample, candidate_scores(scorer, sample))
     assert values[chosen].min() >= values[~chosen].max()
     assert informative_sources(sample, scorer, 500).all()
 

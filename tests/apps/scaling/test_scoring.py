@@ -15,8 +15,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.shards.making import make_shards
 from ranker.evaluation.systems.levels import Units
-from ranker.ranking.ranker_scorer import make_scorer
-from ranker.ranking.scorers import rank_by
+from ranker.ranking.rankings import rank_by
+from ranker.ranking.scorers import candidate_scores, make_scorer
 from tests.apps.scaling.conftest import dask_scheduler
 from tests.command_line import Command
 from tests.effort import further, thorough
@@ -68,7 +68,7 @@ def test_systems_of_an_unknown_language_pair_are_added_up(command: Command, tmp_
 
 @pytest.fixture(scope="module")
 def ranked(sources: Dataset) -> pd.DataFrame:
-    return rank_by(sources, make_scorer(None, "full-any").candidate_scores(sources))
+    return rank_by(sources, candidate_scores(make_scorer(None, "full-any"), sources))
 
 
 def is_ranked_so(folder: Path, expected: pd.DataFrame) -> bool:

@@ -24,8 +24,7 @@ from ranker.apps.tuning.line_search import Problem
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranking.scorers import MetricScorer, Scorer
+from ranker.ranking.scorers import MetricScorer, RankerScorer, Scorer
 from tests.apps.tuning.lists import random_list
 from tests.effort import examples
 
@@ -99,7 +98,7 @@ def test_the_optimum_for_a_trained_ranker_is_that_of_all_crossings():
         check_line_search(objective, seed)
 
 
-TOTAL = SimpleNamespace(sign=1, score=lambda statistics: np.asarray(statistics)[..., 0])
+TOTAL = SimpleNamespace(higher_is_better=True, score=lambda statistics: np.asarray(statistics)[..., 0])
 """An objective that is a sum."""
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)

@@ -9,7 +9,7 @@ from ranker.apps.tuning.iterations import IterationPlan, problem_of, tune
 from ranker.apps.tuning.mert import MertSearch, optimise
 from ranker.apps.tuning.weights import weight_space
 from ranker.extractors.registry import make_metric
-from ranker.ranking.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer, sign_of
 from tests.apps.tuning.lists import random_list
 
 
@@ -25,7 +25,7 @@ def test_the_score_is_never_behind_any_starting_point(metric):
         nbest, search_problem = problem(metric, seed)
         space = weight_space(nbest.layout, np.ones(4))
         optimum = optimise(search_problem, space, MertSearch(restarts=4, seed=seed))
-        gain = search_problem.objective.sign * optimum.score
+        gain = sign_of(search_problem.objective) * optimum.score
         assert gain >= max(climb.start_gain for climb in optimum.climbs)
         assert gain == max(climb.gain for climb in optimum.climbs) == search_problem.gain(optimum.weights)
         assert np.abs(optimum.weights).sum() == pytest.approx(1)

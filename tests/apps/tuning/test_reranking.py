@@ -22,8 +22,7 @@ from ranker.corpora.formats.nbest import from_columns
 from ranker.errors import DataError, OptionError
 from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
-from ranker.ranking.ranker_scorer import make_scorer, scorer_of
-from ranker.ranking.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer, candidate_scores, make_scorer, scorer_of, sign_of, systems_scorer
 from tests.apps.tuning.lists import random_list
 from tests.datasets import dataset_of
 from tests.effort import further, thorough
@@ -63,10 +62,10 @@ def brute_force(gains: dict[tuple[int, int], float], chances: np.ndarray) -> lis
 @thorough
 def test_minimum_bayes_risk_by_a_ranker_scores_every_pair_by_itself_without_consensus(name, monkeypatch):
     nbest, _ = random_list(2, sentences=2, hypotheses=4)
-    scorer = scorer_of(name).for_systems()
+    scorer = systems_scorer(scorer_of(name))
     texts, chances = nbest.text_of(np.arange(len(nbest))), posterior(nbest, np.arange(len(nbest)), 0.5)
     pairs = [(a, b) for a, b in itertools.product(range(8), repeat=2) if nbest.sentence[a] == nbest.sentence[b]]
-    gains = {(a, b): float(scorer.candidate_scores(dataset_of([([texts[b]], texts[a])]))[0]) for a, b in pairs}
+    gains = {(a, b): float(candidate_scores(scorer, dataset_of([([texts[b]], texts[a])]))[0]) for a, b in pairs}
     monkeypatch.setattr(similarities, "PAIRS", 5)
     assert expected_gains(nbest, scorer, chances) == pytest.approx(brute_force(gains, chances), abs=1e-9)
 
@@ -144,7 +143,9 @@ def test_the_oracle_is_close_to_the_best_of_all_choices(name):
         best = objective_gain(objective, table.statistics[row[choices]].sum(axis=1)).max()
         result = oracle(nbest, references, objective)
         alone = best_hypotheses(nbest, sentence_scores(nbest, references, objective), 4)
-        own, start = (objective.sign * score_of_choice(nbest, references, objective, item) for item in (result, alone))
+        own, start = (
+            sign_of(objective) * score_of_choice(nbest, references, objective, item) for item in (result, alone)
+        )
         assert start <= own <= best + 1e-12
         assert own >= best - 0.02
 

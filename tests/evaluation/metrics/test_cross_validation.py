@@ -26,7 +26,7 @@ from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import candidate_scores, scorer_of
 from ranker.ranking.training import TrainingTable
 from tests.datasets import dataset_of
 from tests.effort import thorough
@@ -196,7 +196,7 @@ def test_a_ranker_is_compared_on_the_sources_that_it_was_not_trained_on(monkeypa
     figure = f"{expected:.3f}".replace("0.", ".", 1)
     on = f"on the {int(unseen.sum())} sources that it was not trained on"
     assert [row.note for row in validation.rows] == [None, None, f"{on}, where this model has Spearman {figure}"]
-    full = scorer_of("full").candidate_scores(data)[unseen[data.candidate_source]]
+    full = candidate_scores(scorer_of("full"), data)[unseen[data.candidate_source]]
     assert validation.rows[2].spearman.value == pytest.approx(
         evaluate(part, full, resamples=0).estimate(SPEARMAN).value
     )

@@ -17,7 +17,7 @@ from ranker.evaluation.metrics.evaluation import EVALUATED, evaluate, main_scope
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
 from ranker.evaluation.resampling.significance import williams
-from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import scorer_of
 from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.made import graded, preferred
 

@@ -22,8 +22,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.dependency.parsed import parses_of
 from ranker.extractors.registry import make_metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer
-from ranker.ranking.scorers import MetricScorer
+from ranker.ranking.scorers import MetricScorer, RankerScorer
 from ranker.text.tokens import distinct_sentences
 
 WORDS = [f"{letter}{number}" for number in range(12) for letter in "abc"]

@@ -11,7 +11,7 @@ from ranker.corpora.catalogue import load
 from ranker.corpora.judgements import human_scores
 from ranker.evaluation.systems.control_variate import controlled_mean
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import candidate_scores, scorer_of
 from tests.effort import thorough
 
 
@@ -42,7 +42,7 @@ def test_systems_judged_in_part_have_a_mean_of_all_sources():
     judged = whole.candidate_source[whole.ratings["candidate"].to_numpy()] % 3 == 0
     part = dataclasses.replace(whole, ratings=whole.ratings[judged], preferences=whole.preferences.iloc[:0])
     result = compare_systems(part, ["bleu"], kind="fluency", resamples=20).comparisons[0]
-    human, metric = human_scores(part, "fluency"), scorer_of("bleu").candidate_scores(part)
+    human, metric = human_scores(part, "fluency"), candidate_scores(scorer_of("bleu"), part)
     for system in result.systems:
         rows = (part.candidates["system"] == system.system).to_numpy()
         known = rows & ~np.isnan(human)

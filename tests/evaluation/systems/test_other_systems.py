@@ -19,8 +19,7 @@ from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.run import compare_systems
 from ranker.ranking import included as included_models
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import RankerScorer, make_scorer
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import RankerScorer, Scorer, make_scorer
 from tests.effort import further, thorough
 
 FEATURES = "chrf,ngrams[order=1],length,length[against=candidates],consensus,consensus[trust=source,neighbours=2].near"

@@ -14,7 +14,7 @@ from ranker.evaluation.systems.people import FEWEST_SOURCES, agreement_curve, ag
 from ranker.extractors.base import mean_score
 from ranker.extractors.registry import make_metric
 from ranker.ranking import included as included_models
-from ranker.ranking.ranker_scorer import scorer_of
+from ranker.ranking.scorers import scorer_of, systems_scorer
 from tests.effort import THOROUGH
 
 SIMULATIONS, RESAMPLES = (1000, 1000) if THOROUGH else (150, 200)
@@ -100,7 +100,7 @@ def test_curves_begin_at_one_half_and_never_fall() -> None:
 
 def test_only_what_a_curve_was_learnt_from_has_one() -> None:
     names = [name for name, curve in agreement_curves().items() if curve.model is not None]
-    assert all(agreement_curve(scorer_of(name).for_systems(), "en") for name in ("bleu", "chrf", "ter", *names))
+    assert all(agreement_curve(systems_scorer(scorer_of(name)), "en") for name in ("bleu", "chrf", "ter", *names))
     other = Ranker.load(included_models.locate("full-any"))
     other.mean = other.mean + 1
     other._stored = None
@@ -132,7 +132,7 @@ def test_a_curve_is_of_the_languages_that_it_was_learnt_from(
     ]
     data = from_records(sources)
     assert target_of(data, lp or "?") == target
-    found = {name for name in agreement_curves() if agreement_curve(scorer_of(name).for_systems(), target)}
+    found = {name for name in agreement_curves() if agreement_curve(systems_scorer(scorer_of(name)), target)}
     assert found >= known
     assert bool(found) == bool(known)
     assert ("full" in found, "full-any" in found) == (target == "en", target in ("en", "de"))

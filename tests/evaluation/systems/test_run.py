@@ -16,7 +16,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.run import compare_systems
 from ranker.extractors.registry import make_metric
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import make_scorer
 from tests.datasets import dataset_of
 from tests.effort import thorough
 from tests.evaluation.made import graded

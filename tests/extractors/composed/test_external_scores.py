@@ -20,7 +20,7 @@ from ranker.extractors.composed.external_scores import ExternalScores, with_give
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 from tests.golden_messages import check_messages
@@ -137,7 +137,7 @@ def test_negated_errors_are_turned_in_files_and_in_columns(data: Dataset) -> Non
             scorer = make_scorer(text, None)
             assert scorer.metric.transform(dataset)[:, 0] == pytest.approx(errors)
             assert not scorer.higher_is_better
-            assert scorer.candidate_scores(dataset) == pytest.approx(-errors)
+            assert candidate_scores(scorer, dataset) == pytest.approx(-errors)
             note = "no score is above 0, so errors are negated" if values[0] < 0 else "lower is taken to be better"
             assert f"{scorer.metric}: {note}" in (scorer.note(dataset) or "")
             stated = make_metric(f"{text[:-1]},direction=higher]")

@@ -33,8 +33,7 @@ from ranker.extractors.order.ribes import NormalisedKendall
 from ranker.extractors.target_language import other_language
 from ranker.files import display_name, read_lines
 from ranker.ranking.ranker import Ranker
-from ranker.ranking.ranker_scorer import scorer_of
-from ranker.ranking.scorers import Scorer
+from ranker.ranking.scorers import Scorer, candidate_scores, scorer_of, sign_of, systems_scorer
 from ranker.text.ngrams import closest_reference_lengths
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
@@ -71,11 +70,11 @@ def contrast(
     if first is None or second is None:
         first, second = _only_two(dataset)
     check_resampling(resamples, seed)
-    scorer = scorer_of(scorer).for_systems()
+    scorer = systems_scorer(scorer_of(scorer))
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
-    scores = scorer.sign * scorer.candidate_scores(pair.dataset, statistics)[pair.rows]
+    scores = sign_of(scorer) * candidate_scores(scorer, pair.dataset, statistics)[pair.rows]
     statistics = statistics[pair.rows]
     bootstrap = Bootstrap(resamples, seed)
     frequency = (
@@ -98,7 +97,7 @@ def contrast(
         breakdowns += _by_words(bootstrap, "part of speech", *by_part_of_speech(pair, parser, lowercase=lowercase))
     breakdowns += _by_segments(bootstrap, pair, scorer, statistics, words.sum(axis=1))
     first_ngrams, second_ngrams = one_sided_ngrams(pair, ngrams, bootstrap)
-    first_segments, second_segments = differing_segments(pair, scores, scorer.sign, segments)
+    first_segments, second_segments = differing_segments(pair, scores, sign_of(scorer), segments)
     return SystemContrast(
         data=dataset.name,
         first=first,

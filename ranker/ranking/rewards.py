@@ -1,0 +1,115 @@
+"""Reward functions for trainers of language models, made of metrics and rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ranker.checks.faults import faults
+from ranker.corpora.formats.in_memory import by_translation, from_texts
+from ranker.corpora.records import joined_texts, shown
+from ranker.errors import DataError
+from ranker.extractors.base import Metric
+from ranker.ranking.ranker import Ranker
+from ranker.ranking.scorers import Scorer, is_fraction, scorer_of, sign_of, systems_scorer
+
+_FAULTY = 10.0
+"""Distance of the reward of a faulty output from its score, for unbounded scores."""
+
+
+def reward(
+    scorer: str | Path | Metric | Ranker | Scorer,
+    *,
+    references: str = "references",
+    lp: str | None = None,
+    checks: bool = True,
+) -> Callable[..., list[float]]:
+    """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
+
+    It is called with keyword arguments, of which it reads ``completions``, ``sources`` and the references: lists with
+    one entry per completion. Of a completion that is a list of messages it scores the last.
+
+    Parameters
+    ----------
+    scorer : str, Path, Metric or Ranker
+        A metric or its notation, the name of an included ranker, or a model file.
+    references : str, default "references"
+        Name of the column with one reference, or a list of them, for each completion.
+    lp : str, optional
+        Language pair, as ``en-ja``, for the tokenizer and the checks.
+    checks : bool, default True
+        Give completions that are no translation (empty, a copy of the source or a part of it, in another language, a
+        refusal, repeated words) less than any translation: 0, or 10 below the score and 0 where it has no bounds.
+
+    Returns
+    -------
+    function
+        Returns a list of float, higher is better: of a metric that is a fraction from 0 to 1, with 1 minus the score
+        for error rates; of a ranker its score without features that compare candidates, which has no bounds.
+
+    Examples
+    --------
+    >>> import ranker
+    >>> reward = ranker.reward("ter", references="target")
+    >>> reward(prompts=["Translate: ...", "Translate: ..."], completions=["a b", "b c d"], target=["a b", "b"])
+    [1.0, 0.0]
+    """
+    return _Reward(systems_scorer(scorer_of(scorer)), references, lp, checks)
+
+
+@dataclass(frozen=True)
+class _Reward:
+    """The function that `reward` returns, in a form that can be pickled."""
+
+    scorer: Scorer
+    references: str
+    lp: str | None
+    checks: bool
+
+    @property
+    def __name__(self) -> str:
+        return f"ranker_{self.scorer.name}"
+
+    def __call__(
+        self,
+        completions: Sequence[str | Sequence[Mapping[str, str]]],
+        *,
+        sources: Sequence[str] | None = None,
+        **columns: Any,
+    ) -> list[float]:
+        """Return the reward of each completion."""
+        scorer, references = self.scorer, columns.get(self.references)
+        for name, values in (("completions", completions), (self.references, references or [])):
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                what = f"{name}: expected a list, one entry per completion, found {shown(values)}"
+                raise DataError(what, file="reward")
+        texts = [_text_of(completion) for completion in completions]
+        if None in texts:
+            at = texts.index(None)
+            what = f"expected a text, or messages with the text in the last, found {shown(completions[at])}"
+            raise DataError(f"completions[{at}]: {what}", file="reward")
+        if references is not None and None in (listed := [*references]):
+            what = f"{self.references}[{listed.index(None)}]: expected a reference, or a list of them, found null"
+            raise DataError(what, file="reward")
+        dataset = from_texts([text or "" for text in texts], by_translation(references), sources, lp=self.lp)
+        if scorer.feature_set.needs.references and not len(dataset.references):
+            what = f"no references: {scorer.name} requires a list of them in {self.references!r}"
+            raise DataError(what, file="reward")
+        scores = scorer.score(scorer.statistics(dataset))
+        faulty = faults(dataset) != "" if self.checks else np.zeros(len(dataset), dtype=bool)
+        if is_fraction(scorer):
+            scores = np.where(faulty, 0.0, np.clip(scores if scorer.higher_is_better else 1 - scores, 0, 1))
+        else:
+            scores = np.where(faulty, np.minimum(sign_of(scorer) * scores, 0) - _FAULTY, sign_of(scorer) * scores)
+        return [*map(float, scores)]
+
+
+def _text_of(completion: Any) -> str | None:
+    """Return a text, or the text of the last of some messages; None for other types."""
+    if isinstance(completion, list | tuple) and completion and isinstance(completion[-1], Mapping):
+        return joined_texts(completion[-1].get("content"))
+    return completion if isinstance(completion, str) else None
