@@ -26,7 +26,7 @@ from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs, without_references
 from ranker.errors import DataError
 from ranker.evaluation.metrics.candidates import CandidateScores
-from ranker.extractors.base import Extractor
+from ranker.extractors.base import Extractor, fitted_on
 from ranker.extractors.registry import make_metric
 from ranker.files import read_bytes, sha256, write_bytes
 from ranker.ranking.feature_set import FeatureSet
@@ -150,7 +150,7 @@ class KeptColumns(FeatureSet):
             if not kept:
                 parts.append(np.zeros((len(dataset), len(one.columns))))
             elif one.needs.other_candidates and dataset.context is dataset:
-                parts.append(one.fit_ranked(dataset).transform(dataset))
+                parts.append(fitted_on(one, dataset).transform(dataset))
             else:
                 parts.append(self._columns(one, whole)[places])
         return np.concatenate(parts, axis=1)

@@ -26,6 +26,7 @@ from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import TEXT
 from ranker.corpora.selection import select_language_pairs
+from ranker.extractors.base import fitted_on
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.ranker import Ranker
@@ -78,7 +79,7 @@ class Corpus:
 
 def columns(text: str, dataset: Dataset) -> FloatArray:
     say(f"{dataset.name}: {text}")
-    return make(text).fit_ranked(dataset).transform(dataset)
+    return fitted_on(make(text), dataset).transform(dataset)
 
 
 def worth(corpora: dict[str, Corpus]) -> list[str]:

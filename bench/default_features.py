@@ -32,7 +32,7 @@ from ranker.corpora.selection import select_language_pairs
 from ranker.corpora.source_keys import among
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.extractors.base import Extractor
+from ranker.extractors.base import Extractor, fitted_on
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.settings import DEFAULTS
 from ranker.ranking.training import TrainingTable, standardiser
@@ -71,7 +71,7 @@ class Table:
             if str(extractor) not in self.made:
                 columns = np.zeros((len(self.dataset), len(extractor.columns)))
                 if extractor.needs.missing(self.dataset) is None:
-                    columns = extractor.fit_ranked(self.dataset).transform(self.dataset)
+                    columns = fitted_on(extractor, self.dataset).transform(self.dataset)
                 self.made[str(extractor)] = columns
         return np.concatenate([self.made[str(item)] for item in extractors], axis=1)
 

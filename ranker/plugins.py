@@ -9,7 +9,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.selection import without_references
 from ranker.errors import ModelError
-from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean, checked
+from ranker.extractors.base import Extractor, FittedExtractor, Metric, SentenceMean, checked, from_notation, unfitted
 from ranker.extractors.needs import Needs
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import token_batch
@@ -23,6 +23,7 @@ __all__ = [
     "check",
     "reference_pairs",
     "token_batch",
+    "unfitted",
     "view",
 ]
 
@@ -33,6 +34,7 @@ _RENAMED = (
     "compares_candidates",
     "knows_new_texts",
     "by_shards",
+    "english_options",
 )
 
 
@@ -90,7 +92,7 @@ def _check_declarations(made: Extractor) -> None:
         _expect(made, not hasattr(kind, name), f"needs to say what {name} says")
     parameters = getattr(kind, "__dataclass_params__", None)
     _expect(made, parameters is not None and parameters.frozen, "a frozen dataclass")
-    _expect(made, kind.from_notation(str(made)) == made, f"its notation {made} to make it again")
+    _expect(made, from_notation(kind, str(made)) == made, f"its notation {made} to make it again")
     _expect(made, len({*made.columns}) == len(made.columns) > 0, "columns with different names")
     for names in (made.lower_is_better, made.symmetric):
         _expect(made, {*names} <= {*made.columns}, f"names of columns, not {', '.join(names)}")

@@ -14,6 +14,7 @@ import ranker
 from ranker import Ranker, from_records, load_dataset
 from ranker.checks.faults import outranked, without_votes
 from ranker.errors import DataError
+from ranker.extractors.base import fitted_on
 from ranker.extractors.registry import make
 
 SOURCE = "Der Bus kam zehn Minuten zu spät, weil es regnete."
@@ -68,7 +69,7 @@ def test_what_learns_from_all_that_is_ranked_does_not_learn_from_the_sources_wit
     extractor, sound = make("consensus"), np.arange(len(data)) != 1
 
     def compute(dataset):
-        return extractor.fit_ranked(dataset).transform(dataset)
+        return fitted_on(extractor, dataset).transform(dataset)
 
     assert outranked(data).tolist() == (~sound).tolist()
     assert np.array_equal(without_votes(data, [extractor], compute)[sound], compute(data.select_candidates(sound)))

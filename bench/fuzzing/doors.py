@@ -116,7 +116,6 @@ def _without_network() -> Iterator[None]:
     with (
         mock.patch.object(Semantic, "transform", zeros),
         mock.patch.object(Semantic, "check_ready", lambda extractor: encoder_files.find(extractor.encoder)),
-        mock.patch.object(Semantic, "fit_ranked", lambda extractor, dataset: extractor),
     ):
         yield
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import references_among_candidates
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, ModelError, OptionError
@@ -32,6 +31,7 @@ from ranker.text.scripts import tokenizer_note
 from ranker.text.text_pairs import TextPairs
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
+ExtractorT = TypeVar("ExtractorT", bound="Extractor")
 FitScope = Literal["none", "train", "ranked"]
 FeatureFamily = Literal[
     "words", "word order", "syntax", "fluency", "similarity", "mismatch", "agreement", "length", "other"
@@ -48,18 +48,6 @@ class Extractor(ABC):
 
     name: ClassVar[str]
     """Name in the registry."""
-
-    @classmethod
-    def from_notation(cls, text: str) -> Extractor:
-        """Make an extractor from its notation `text`, such as ``bleu[order=2]``.
-
-        Raises
-        ------
-        OptionError
-            For an option or value that is not known.
-        """
-        spec = notation.parse(text)
-        return notation.build(cls, spec.name, dict(spec.options))
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -83,7 +71,7 @@ class Extractor(ABC):
     @property
     def needs(self) -> Needs:
         """Requirements on the data."""
-        return Needs(language=ENGLISH if self.english_options else None)
+        return Needs()
 
     @property
     def fit_scope(self) -> FitScope:
@@ -122,20 +110,6 @@ class Extractor(ABC):
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Learn from `dataset`, whose role `fit_scope` states, and return the fitted form."""
 
-    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
-        """Return the fitted form, fitted on the ranked `dataset` if `fit_scope` is ``ranked``.
-
-        Raises
-        ------
-        ModelError
-            If it must learn in training first, and has not.
-        """
-        if self.fit_scope == "ranked":
-            return self.fit(dataset)
-        if not isinstance(self, FittedExtractor):
-            raise self.unfitted()
-        return self
-
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Fit, and return the fitted form with the columns of `dataset` for a ranker to learn from.
 
@@ -150,10 +124,6 @@ class Extractor(ABC):
         """The `short_keys` of judged sources that it learnt from before training, whose columns look too good."""
         return None
 
-    def with_files(self, files: Mapping[str, str]) -> Self:
-        """Return this extractor with the files of external scores set by name."""
-        return self
-
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Matches of one candidate by reference, for people to read; empty if the extractor matches nothing."""
         return {}
@@ -166,11 +136,6 @@ class Extractor(ABC):
     @property
     def symmetric(self) -> tuple[str, ...]:
         """Columns that stay the same where candidate and reference are exchanged, if there is one reference."""
-        return ()
-
-    @property
-    def english_options(self) -> tuple[str, ...]:
-        """Options whose values are for English alone and do not follow the language of the data."""
         return ()
 
     @property
@@ -192,27 +157,10 @@ class Extractor(ABC):
             f"the model contains training data of {self}, which learns nothing in training; train it again"
         )
 
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, columns).
-
-        Raises
-        ------
-        ModelError
-            If it must learn first, and has not.
-        """
-        raise self.unfitted()
-
-    def unfitted(self) -> ModelError:
-        """Return the error to raise where an extractor that must learn first is used without."""
-        if self.fit_scope == "ranked":
-            return ModelError(
-                f"{self} is not fitted; it learns from the data being ranked: call fit on the data first, and use the "
-                "extractor that it returns"
-            )
-        return ModelError(
-            f"{self} is not fitted, and would learn from the data that it scores: train a ranker with it "
-            f"(ranker train --features {self}), or call fit on other data first"
-        )
+    @classmethod
+    def _parsed(cls, text: str) -> dict[str, str]:
+        """Values of the options in the notation `text`."""
+        return dict(notation.parse(text).options)
 
     def _options(self) -> dict[str, Any]:
         """Return the options by name, to make the fitted form of."""
@@ -228,7 +176,13 @@ class FittedExtractor(Extractor):
 
     @abstractmethod
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, columns)."""
+        """Return the columns, shape (candidates, columns).
+
+        Raises
+        ------
+        ModelError
+            If it must learn first, and has not.
+        """
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
@@ -320,7 +274,7 @@ class Metric(FittedExtractor):
             what = "references are missing" if references is None else f"references[{bare[0]}] is empty"
             raise DataError(f"{what}; {self} requires one per translation", file=dataset.name)
         self.check_ready()
-        statistics = self.fit_ranked(dataset).statistics(dataset)
+        statistics = fitted_on(self, dataset).statistics(dataset)
         corpus, signature = float(self.score(statistics.sum(axis=0))), self.resolved(dataset).signature()
         return TextScores(str(self), corpus, self.score(statistics), self.higher_is_better, signature)
 
@@ -355,10 +309,6 @@ class Metric(FittedExtractor):
     def fit(self, dataset: Dataset) -> Metric:
         """Return the fitted form: this metric if there is nothing to learn."""
         return self
-
-    def fit_ranked(self, dataset: Dataset) -> Metric:
-        """Return this metric, fitted on the ranked `dataset` if `fit_scope` is ``ranked``."""
-        return self.fit(dataset) if self.fit_scope == "ranked" else self
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
@@ -421,6 +371,47 @@ class Metric(FittedExtractor):
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate, shape (references, 1)."""
         return self.score(self.reference_statistics(dataset, others))[:, np.newaxis]
+
+
+def from_notation(kind: type[ExtractorT], text: str) -> ExtractorT:
+    """Make an extractor of the class `kind` from its notation `text`, such as ``bleu[order=2]``.
+
+    Raises
+    ------
+    OptionError
+        For an option or value that is not known.
+    """
+    return notation.build(kind, notation.open_brackets(text)[0], kind._parsed(text))
+
+
+@overload
+def fitted_on(extractor: Metric, dataset: Dataset) -> Metric: ...
+@overload
+def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor: ...
+def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor:
+    """Return the fitted form of an extractor, fitted on the ranked `dataset` if its scope is ``ranked``."""
+    return extractor.fit(dataset) if extractor.fit_scope == "ranked" else fitted_form(extractor)
+
+
+def fitted_form(extractor: Extractor) -> FittedExtractor:
+    """Return the extractor, or raise an error if it must learn first and has not."""
+    if isinstance(extractor, FittedExtractor):
+        return extractor
+    raise unfitted(extractor)
+
+
+def unfitted(extractor: Extractor) -> ModelError:
+    """Make the error for using an extractor that must learn first without; of a column, that of its extractor."""
+    name = extractor.members[0] if len(extractor.members) == 1 else extractor
+    if extractor.fit_scope == "ranked":
+        return ModelError(
+            f"{name} is not fitted; it learns from the data being ranked: call fit on the data first, and use the "
+            "extractor that it returns"
+        )
+    return ModelError(
+        f"{name} is not fitted, and would learn from the data that it scores: train a ranker with it "
+        f"(ranker train --features {name}), or call fit on other data first"
+    )
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:

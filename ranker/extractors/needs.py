@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import ENGLISH
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,19 @@ class Needs:
     """Number of candidates of a source from which the columns can differ between them."""
     language: str | None = None
     """Code of the only target language, or None for any."""
+    english_options: tuple[str, ...] = ()
+    """Options of the extractor whose values are for English alone and do not follow the language of the data."""
     other_candidates: bool = False
     """True if the columns of a candidate depend on the other candidates, and so are no evidence about a system."""
     other_sources: bool = False
     """True if the columns of a shard differ from those in the whole data set."""
     known_texts: bool = False
     """True if only candidates of the data set can be scored, not other texts such as hypotheses against each other."""
+
+    @classmethod
+    def english(cls, *options: str) -> Self:
+        """Requirements of an extractor with `options` for English alone, if there are any."""
+        return cls(language=ENGLISH if options else None, english_options=options)
 
     def union(self, *others: Self) -> Needs:
         """Requirements of a combination."""

@@ -12,8 +12,16 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.errors import DataError, ModelError, OptionError, nearest
-from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean, checked
+from ranker.errors import DataError, OptionError, nearest
+from ranker.extractors.base import (
+    Extractor,
+    FeatureFamily,
+    FitScope,
+    FittedExtractor,
+    SentenceMean,
+    checked,
+    fitted_form,
+)
 from ranker.extractors.needs import Needs
 
 
@@ -87,7 +95,7 @@ class ColumnMetric(SentenceMean):
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the column, shape (candidates,)."""
-        columns = self.extractor.transform(dataset)
+        columns = fitted_form(self.extractor).transform(dataset)
         return self._taken(checked(self.extractor, "transform", columns, (len(dataset), len(self.extractor.columns))))
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
@@ -96,9 +104,7 @@ class ColumnMetric(SentenceMean):
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the column and 1 of every reference as a candidate, shape (references, 2)."""
-        if not isinstance(self.extractor, FittedExtractor):
-            raise self.unfitted()
-        scores = self._taken(self.extractor.transform_references(dataset, others))
+        scores = self._taken(fitted_form(self.extractor).transform_references(dataset, others))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
@@ -113,10 +119,6 @@ class ColumnMetric(SentenceMean):
     def note(self, dataset: Dataset) -> str | None:
         """As of the extractor."""
         return self.extractor.note(dataset)
-
-    def unfitted(self) -> ModelError:
-        """As of the extractor."""
-        return self.extractor.unfitted()
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Learnt arrays of the extractor."""

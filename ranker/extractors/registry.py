@@ -179,8 +179,10 @@ def _error_line(error: BaseException) -> str:
 
 def make(text: str) -> Extractor:
     """Make an extractor from its notation `text`, such as ``bleu[order=2]``."""
+    from ranker.extractors.base import from_notation
+
     name, _ = notation.open_brackets(text)
-    return extractor_class(name).from_notation(text)
+    return from_notation(extractor_class(name), text)
 
 
 def make_features(text: str) -> Extractor:

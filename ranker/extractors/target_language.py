@@ -70,15 +70,15 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
 
 def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:
     """Return one line that names the options for English alone, if the translations are in another language."""
-    english_only = {str(extractor): extractor for extractor in extractors if extractor.english_options}
+    english_only = {str(extractor): extractor for extractor in extractors if extractor.needs.english_options}
     language = other_language(dataset) if english_only else None
     if language is None:
         return None
-    shown = [
-        f"{name} ({', '.join(f'{option}={write(getattr(extractor, option))}' for option in extractor.english_options)})"
-        for name, extractor in english_only.items()
-    ]
-    options = sorted({option for extractor in english_only.values() for option in extractor.english_options})
+    shown = []
+    for name, extractor in english_only.items():
+        values = (f"{option}={write(getattr(extractor, option))}" for option in extractor.needs.english_options)
+        shown.append(f"{name} ({', '.join(values)})")
+    options = sorted({option for extractor in english_only.values() for option in extractor.needs.english_options})
     return (
         f"{', '.join(shown)}: for English only, but the translations are in {language}: set {' and '.join(options)} "
         "for that language, or use a language-independent metric such as chrf"

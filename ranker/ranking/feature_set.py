@@ -19,7 +19,8 @@ from ranker.corpora.own_references import references_among_candidates, scored_ap
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import DataError, OptionError, counted, nearest, note_logger
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, fitted_on, join_notes
+from ranker.extractors.composed.combine import with_files
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
 from ranker.extractors.needs import Needs
 from ranker.files import display_name, read_text, sha256
@@ -139,7 +140,7 @@ class FeatureSet:
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
         """Return the feature set with the files of external scores set by name."""
-        return FeatureSet(tuple(extractor.with_files(files) for extractor in self.extractors))
+        return FeatureSet(tuple(with_files(extractor, files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
         """Fit the extractors of scope ``train`` on `dataset`, and return the fitted feature set."""
@@ -259,7 +260,7 @@ class FeatureSet:
             if extractor.needs.missing(dataset):
                 parts.append(np.zeros((len(others), len(extractor.columns))))
             elif exclude_self:
-                parts.append(extractor.fit_ranked(dataset).transform_references(dataset, others))
+                parts.append(fitted_on(extractor, dataset).transform_references(dataset, others))
             else:
                 parts.append(_columns(extractor, together)[rows])
         return self._joined(others, parts)
@@ -313,7 +314,7 @@ def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | Non
         columns[rows] = ready[rows]
     apart, own = scored_apart(dataset)
     if len(apart):
-        columns[apart] = extractor.fit_ranked(dataset).transform_references(dataset, leave_one_out(dataset))[own]
+        columns[apart] = fitted_on(extractor, dataset).transform_references(dataset, leave_one_out(dataset))[own]
     return columns
 
 
@@ -338,5 +339,5 @@ def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
 
 
 def _computed(extractor: Extractor, dataset: Dataset) -> FloatArray:
-    columns = extractor.fit_ranked(dataset).transform(dataset)
+    columns = fitted_on(extractor, dataset).transform(dataset)
     return checked(extractor, "transform", columns, (len(dataset), len(extractor.columns)))

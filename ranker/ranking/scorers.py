@@ -21,7 +21,8 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.corpora.own_references import scored_apart
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Metric, checked, join_notes, mean_score
+from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_score, unfitted
+from ranker.extractors.composed.combine import with_files as metric_with_files
 from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.registry import make_metric
 from ranker.ranking.feature_set import FeatureSet
@@ -82,7 +83,7 @@ class MetricScorer(Scorer):
 
     def __post_init__(self) -> None:
         if self.metric.fit_scope == "train":
-            raise self.metric.unfitted()
+            raise unfitted(self.metric)
 
     @property
     def name(self) -> str:
@@ -104,7 +105,7 @@ class MetricScorer(Scorer):
         self.metric.check_ready()
         dataset, chosen = context_for(self.metric, dataset)
         self.feature_set.check_references(dataset)
-        fitted = self.metric.fit_ranked(dataset)
+        fitted = fitted_on(self.metric, dataset)
         made = checked(fitted, "statistics", fitted.statistics(dataset), (len(dataset), fitted.width))
         statistics = made.astype(np.float64)
         apart, own = scored_apart(dataset)
@@ -206,7 +207,7 @@ def with_files(scorer: Scorer, files: Mapping[str, str]) -> Scorer:
     """Return the scorer with the files of external scores set by name."""
     if isinstance(scorer, RankerScorer):
         return RankerScorer(scorer.ranker.with_files(files), scorer.whole and scorer.whole.with_files(files))
-    return MetricScorer(scorer.metric.with_files(files)) if isinstance(scorer, MetricScorer) else scorer
+    return MetricScorer(metric_with_files(scorer.metric, files)) if isinstance(scorer, MetricScorer) else scorer
 
 
 def systems_scorer(scorer: Scorer) -> Scorer:

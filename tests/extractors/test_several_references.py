@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker.extractors import registry
-from ranker.extractors.base import Metric
+from ranker.extractors.base import Metric, fitted_on
 from tests.datasets import dataset_of
 from tests.effort import thorough
 
@@ -65,7 +65,7 @@ SOURCES = [
 
 def scores(text, sources):
     dataset = dataset_of(sources)
-    return registry.make(text).fit_ranked(dataset).transform(dataset)
+    return fitted_on(registry.make(text), dataset).transform(dataset)
 
 
 @pytest.mark.parametrize("text", ALL)

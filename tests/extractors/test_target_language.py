@@ -130,7 +130,7 @@ def test_every_option_for_english_alone_is_declared():
             option: value for option, value in vars(type(make(name))).items() if value in ("english", "shipped")
         }
         texts = used.get(name, (name,))
-        result = {option for text in texts for option in make(text).english_options}
+        result = {option for text in texts for option in make(text).needs.english_options}
         assert set(defaults) <= result, name
         declared[name] = result
     assert {name: actual for name, actual in declared.items() if actual} == {
@@ -143,10 +143,10 @@ def test_every_option_for_english_alone_is_declared():
         "terp": {"stop_words", "costs"},
     }
     for text in ("ngrams", "perp", "meteor", "paraphrase[stemmer=german,function_words=none]", "terp[stop_words=none]"):
-        assert not make(text).english_options
-    assert make("meteor[stemmer=english,function_words=english]").english_options == ("stemmer", "function_words")
+        assert not make(text).needs.english_options
+    assert make("meteor[stemmer=english,function_words=english]").needs.english_options == ("stemmer", "function_words")
     # nothing of the ranker for any language knows one
-    assert not any(extractor.english_options for extractor in FeatureSet.parse("full-any").extractors)
+    assert not any(extractor.needs.english_options for extractor in FeatureSet.parse("full-any").extractors)
 
 
 @pytest.mark.parametrize(

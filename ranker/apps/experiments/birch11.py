@@ -36,6 +36,7 @@ from ranker.corpora.judgements import (
 )
 from ranker.corpora.selection import select_language_pairs
 from ranker.evaluation.correlation.segment import tau_counts
+from ranker.extractors.base import fitted_on
 from ranker.extractors.order.lrscore import Distance, LRscore
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make_metric
@@ -145,7 +146,7 @@ def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettin
     baselines = {}
     for title, text in notations(name).items():
         baseline = make_metric(text)
-        scores = baseline.fit_ranked(dataset).transform(dataset)[:, 0]
+        scores = fitted_on(baseline, dataset).transform(dataset)[:, 0]
         baselines[title] = scores if baseline.higher_is_better else -scores
     return ScoredPair(
         name,

@@ -12,7 +12,7 @@ from ranker.corpora.judgements import PREFERENCES, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.evaluation.judges.judges import cohen_kappa, consistency
-from ranker.extractors.registry import make
+from ranker.extractors.registry import make_metric
 
 PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}
 PUBLISHED_REFERENCE_BLEU = (0.1456398, 0.1522381)
@@ -57,7 +57,7 @@ def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
                 records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
     if not records:
         return []
-    scores = make(bleu).transform(assemble(records, dataset.name))
+    scores = make_metric(bleu).transform(assemble(records, dataset.name))
     row = {"comparisons": len(scores), "mean BLEU": scores.mean(), "standard deviation": scores.std(ddof=1)}
     if dataset.name == NAMES[1]:
         row.update(zip(("published mean", "published deviation"), PUBLISHED_REFERENCE_BLEU, strict=True))

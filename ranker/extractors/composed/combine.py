@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, FitScope, Metric, join_notes
+from ranker.extractors.base import Extractor, ExtractorT, FeatureFamily, FitScope, Metric, join_notes
+from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.needs import Needs
 
 
@@ -88,10 +90,9 @@ class Combination(Metric):
         return all(metric.is_fraction for metric in self.metrics)
 
     @classmethod
-    def from_notation(cls, text: str) -> Combination:
-        """Make a combination from its notation `text`, such as ``combine[bleu - 2*ter]``."""
+    def _parsed(cls, text: str) -> dict[str, str]:
         _, inner = notation.open_brackets(text)
-        return cls(inner) if inner.strip() else cls()
+        return {"terms": inner} if inner.strip() else {}
 
     def __str__(self) -> str:
         """Write the notation, with the normalised sum in brackets unless it is the default."""
@@ -131,10 +132,6 @@ class Combination(Metric):
         """As of the metrics."""
         for metric in self.metrics:
             metric.check_ready()
-
-    def with_files(self, files: Mapping[str, str]) -> Self:
-        """Return the sum of the metrics with their files."""
-        return self._with(tuple(metric.with_files(files) for metric in self.metrics))
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the notes of the metrics, or None."""
@@ -188,3 +185,12 @@ class Combination(Metric):
         combination = type(self)(self.terms)
         combination.__dict__["metrics"] = metrics
         return combination
+
+
+def with_files(extractor: ExtractorT, files: Mapping[str, str]) -> ExtractorT:
+    """Return an extractor with the files of external scores set by name."""
+    if isinstance(extractor, Combination):
+        return extractor._with(tuple(with_files(metric, files) for metric in extractor.metrics))
+    if isinstance(extractor, ExternalScores) and extractor.name in files:
+        return dataclasses.replace(extractor, file=files[extractor.name])
+    return extractor

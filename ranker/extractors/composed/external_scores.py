@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -77,12 +77,12 @@ class ExternalScores(SentenceMean):
         return Needs(references=0, known_texts=True)
 
     @classmethod
-    def from_notation(cls, text: str) -> ExternalScores:
-        """Make the extractor from its notation, such as ``given[file=comet.tsv]``; the default name is the file's."""
-        options = dict(notation.parse(text).options)
+    def _parsed(cls, text: str) -> dict[str, str]:
+        """Values of the options; the default name is the file's."""
+        options = super()._parsed(text)
         if "file" in options and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
-        return notation.build(cls, KEY, options)
+        return options
 
     def __str__(self) -> str:
         """Write name and direction; the file is where scores of some data are, and no part of the identity."""
@@ -149,10 +149,6 @@ class ExternalScores(SentenceMean):
             return 1.0
         highest = 0.0 if self._is_score_file else known.max()
         return -1.0 if is_negated(self.name, known.min(), highest) else 1.0
-
-    def with_files(self, files: Mapping[str, str]) -> Self:
-        """Return this extractor with the file of its name in `files`, if there is one."""
-        return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""

@@ -15,7 +15,7 @@ from ranker.corpora.dataset import Dataset, source_language_pairs, view
 from ranker.corpora.source_keys import UInt32Array
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts, unfitted
 from ranker.extractors.consensus.large import large_source
 from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
@@ -142,6 +142,7 @@ class Consensus(FittedExtractor):
             references=0,
             candidates=3,
             language=compared.needs.language,
+            english_options=("metric",) if compared.needs.language else (),
             other_candidates=True,
             other_sources=self.trust == "data" or compared.needs.other_sources or compared.fit_scope == "ranked",
         )
@@ -154,11 +155,6 @@ class Consensus(FittedExtractor):
     def signed(self) -> dict[str, object]:
         """Sign with the signature of the metric."""
         return {"metric": self._compared.signature()}
-
-    @property
-    def english_options(self) -> tuple[str, ...]:
-        """The metric, if it is for English only."""
-        return ("metric",) if self._compared.needs.language else ()
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
@@ -259,7 +255,7 @@ class Consensus(FittedExtractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Features of all candidates, each compared with the other candidates of its source; shape (candidates, 5)."""
         if self.trust == "data" and self.learnt is None:
-            raise self.unfitted()
+            raise unfitted(self)
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Metric
+from ranker.extractors.base import Metric, fitted_on
 from ranker.text.text_pairs import TextPairs, references_alone
 
 PAIRS = 100_000
@@ -43,7 +43,7 @@ class MetricSimilarity:
     def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
         """Fit a metric of scope ``ranked`` on the candidates in `rows` as references, and return the comparison."""
         if self.metric.fit_scope != "ranked":
-            return MetricSimilarity(self.metric.fit_ranked(texts))
+            return MetricSimilarity(fitted_on(self.metric, texts))
         return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
 
     @property

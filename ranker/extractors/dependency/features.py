@@ -15,6 +15,7 @@ from ranker.extractors.base import FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
+from ranker.extractors.needs import Needs
 from ranker.storage.kernels import kernel
 from ranker.text.tokens import distinct_sentences
 
@@ -61,9 +62,9 @@ class DependencyStructure(FittedExtractor):
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The parser, if it is the included one."""
-        return ("parser",) if self.parser == SHIPPED else ()
+    def needs(self) -> Needs:
+        """English, for the included parser."""
+        return Needs.english(*(("parser",) if self.parser == SHIPPED else ()))
 
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser."""

@@ -12,7 +12,7 @@ from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import FitScope, FittedExtractor
+from ranker.extractors.base import FitScope, FittedExtractor, unfitted
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
@@ -106,8 +106,10 @@ class Perplexity(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Enough references to learn from, or no references for a model in a file."""
-        return dataclasses.replace(super().needs, references=ENOUGH_REFERENCES if self.model is None else 0)
+        """Enough references to learn from, or no references for a model in a file; English for included models."""
+        parser = ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
+        needs = Needs.english(*(("model",) if self.model == SHIPPED else ()), *parser)
+        return dataclasses.replace(needs, references=ENOUGH_REFERENCES if self.model is None else 0)
 
     @property
     def fit_scope(self) -> FitScope:
@@ -124,12 +126,6 @@ class Perplexity(FittedExtractor):
     def lower_is_better(self) -> tuple[str, ...]:
         """All but the length of n-grams."""
         return tuple(column for column in self.columns if not column.endswith(".match"))
-
-    @property
-    def english_options(self) -> tuple[str, ...]:
-        """The language model, and the parser for parts of speech, if they are the included ones."""
-        parser = self.unit == "tags" and self.parser == SHIPPED
-        return (*(("model",) if self.model == SHIPPED else ()), *(("parser",) if parser else ()))
 
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser, or with the tokenizer and case of words."""
@@ -234,7 +230,7 @@ class Perplexity(FittedExtractor):
 
     def _reference_model(self) -> ReferenceModel:
         if self.learnt is None:
-            raise self.unfitted()
+            raise unfitted(self)
         return self.learnt
 
     def _left_out(

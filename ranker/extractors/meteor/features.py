@@ -14,6 +14,7 @@ from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
 from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
 from ranker.extractors.meteor.parameters import LANGUAGES, ParameterSet
+from ranker.extractors.needs import Needs
 from ranker.text.lexical.wordnet import find_wordnet
 from ranker.text.ratios import ratio
 
@@ -67,9 +68,9 @@ class MeteorParts(FittedExtractor):
         return self._metric.signature().replace(Meteor.name, self.name, 1)
 
     @property
-    def english_options(self) -> tuple[str, ...]:
+    def needs(self) -> Needs:
         """As of `meteor`."""
-        return self._metric.english_options
+        return self._metric.needs
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the note of `meteor` with these options."""

@@ -36,6 +36,7 @@ from ranker.extractors.meteor.parameters import (
 )
 from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
+from ranker.extractors.needs import Needs
 from ranker.extractors.target_language import english_note, other_language
 from ranker.text.lexical.function_words import function_words, is_among
 from ranker.text.lexical.phrases import table_digest
@@ -204,10 +205,10 @@ class Meteor(Metric):
         return signed
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The stemmer and the function words, where they are named and English."""
+    def needs(self) -> Needs:
+        """English, for the stemmer and the function words where they are named and English."""
         named = {"stemmer": MODULES[STEM] in self.modules, "function_words": True}
-        return tuple(option for option, used in named.items() if used and getattr(self, option) == "english")
+        return Needs.english(*(option for option, used in named.items() if used and getattr(self, option) == "english"))
 
     def note(self, dataset: Dataset) -> str | None:
         """Note on resources missing for `parity`, and on a language that is not the assumed one or has no stemmer."""

@@ -13,6 +13,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import FittedExtractor
 from ranker.extractors.mismatch.texts import KINDS, Comparison, TextFacts, compare, may_be_near, text_facts, word_facts
+from ranker.extractors.needs import Needs
 from ranker.text.tokens import TokenBatch, token_batch
 
 
@@ -61,9 +62,9 @@ class Mismatch(FittedExtractor):
         return self.columns
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The lists of words."""
-        return ("words",)
+    def needs(self) -> Needs:
+        """English, for the lists of words."""
+        return Needs.english("words")
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 7)."""

@@ -99,14 +99,14 @@ class NgramAgreement(FittedExtractor):
         return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The parser, the stemmer or the function words, as far as they are used and English."""
+    def needs(self) -> Needs:
+        """English, for the parser, the stemmer or the function words, as far as they are used and English."""
         used = {
             "parser": self.unit == "tag" and self.parser == SHIPPED,
             "function_words": self.words in ("content", "function") and self.function_words == "english",
             "stemmer": self.match == "stem" and self.stemmer == "english",
         }
-        return tuple(option for option, is_used in used.items() if is_used)
+        return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 3 x order)."""

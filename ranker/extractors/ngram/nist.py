@@ -13,7 +13,7 @@ from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
-from ranker.extractors.base import FitScope, Metric
+from ranker.extractors.base import FitScope, Metric, unfitted
 from ranker.text.ngrams import ngram_totals
 from ranker.text.tokens import Tokenizer, token_batch
 from ranker.text.weighted_ngrams import ReferenceNgrams, weighted_matches
@@ -75,7 +75,7 @@ class Nist(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
         if self.learnt is None:
-            raise self.unfitted()
+            raise unfitted(self)
         ngrams, information = self.learnt
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         numbers = ngrams.find(batch.segments)

@@ -16,7 +16,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, Metric, join_notes, unfitted
 from ranker.extractors.needs import Needs
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, word_permutations
@@ -190,7 +190,7 @@ class LRscore(Metric):
     def _alphas(self, dataset: Dataset) -> FloatArray:
         """Return alpha for every candidate, shape (candidates,)."""
         if self.fit_scope == "ranked":
-            raise self.unfitted()
+            raise unfitted(self)
         return np.full(len(dataset), self.alpha)
 
 

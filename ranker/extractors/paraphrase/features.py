@@ -16,7 +16,8 @@ from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.source_keys import same_source
 from ranker.errors import ModelError, OptionError
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, unfitted
+from ranker.extractors.needs import Needs
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
@@ -149,9 +150,11 @@ class Paraphrase(Extractor):
         return {"function_words": function_words(self.function_words)[1]}
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The stemmer and the function words, if they are English."""
-        return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
+    def needs(self) -> Needs:
+        """English, for English stemmers and function words."""
+        return Needs.english(
+            *(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
+        )
 
     def fit(self, dataset: Dataset) -> FittedParaphrase:
         """Learn the table and the weights of words from the candidates and references of `dataset`."""
@@ -185,9 +188,13 @@ class Paraphrase(Extractor):
             raise ModelError(f"{self}: its words do not match its table; the file is damaged or was modified")
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Raise an error: there are no columns before `fit`."""
+        raise unfitted(self)
+
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Raise an error: nothing matches before `fit`."""
-        raise self.unfitted()
+        raise unfitted(self)
 
     def _knowing(self, learnt: LearntSubstitutions) -> FittedParaphrase:
         return FittedParaphrase(**self._options(), learnt=learnt)

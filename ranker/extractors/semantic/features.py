@@ -84,8 +84,9 @@ class Semantic(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """A reference, unless candidates are compared with the source."""
-        return dataclasses.replace(super().needs, references=int(self.against == "references"))
+        """A reference, unless candidates are compared with the source, and English for encoders trained on it."""
+        needs = Needs.english(*(("encoder",) if self.encoder in (INCLUDED, SMALL) else ()))
+        return dataclasses.replace(needs, references=int(self.against == "references"))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -96,11 +97,6 @@ class Semantic(FittedExtractor):
     def symmetric(self) -> tuple[str, ...]:
         """F score and cosine."""
         return (f"{self}.f", f"{self}.cosine") if self.against == "references" else ()
-
-    @property
-    def english_options(self) -> tuple[str, ...]:
-        """The encoder, if it is one that was trained on English."""
-        return ("encoder",) if self.encoder in (INCLUDED, SMALL) else ()
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
@@ -116,7 +112,7 @@ class Semantic(FittedExtractor):
                 f"the encoder {self.encoder} was not made for the language {', '.join(others)}: "
                 "compare it with chrf on your own judgements"
             )
-        if self.english_options:
+        if self.needs.language:
             # what an encoder of English does not know is not English
             return join_notes(notes)
         texts = pd.concat([dataset.candidates["text"], _texts(dataset, self.against)]).drop_duplicates().tolist()

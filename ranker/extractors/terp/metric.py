@@ -17,6 +17,7 @@ from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.missing_resources import missing_paraphrases, missing_wordnet, missing_words, parity_note
+from ranker.extractors.needs import Needs
 from ranker.extractors.target_language import english_note
 from ranker.extractors.terp.alignment import DELETION, INSERTION, PHRASE
 from ranker.extractors.terp.costs import COST_SETS, CostSet, EditCosts
@@ -145,13 +146,13 @@ class TranslationEditRatePlus(Metric):
         return parity_note("TERp", missing)
 
     @property
-    def english_options(self) -> tuple[str, ...]:
-        """The stop words, and the costs where stems match."""
+    def needs(self) -> Needs:
+        """English, for the stop words, and for the costs where stems match."""
         used = {
             "costs": self.edit_costs.stems,
             "stop_words": self.edit_costs.stop_words and self.stop_words == "english",
         }
-        return tuple(option for option, is_used in used.items() if is_used)
+        return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def note(self, dataset: Dataset) -> str | None:
         """Note on resources missing for `parity`, and on a language other than that of stop words and stemmer."""

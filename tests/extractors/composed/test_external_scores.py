@@ -16,6 +16,7 @@ from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.base import check_new_texts
+from ranker.extractors.composed.combine import with_files
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking.feature_set import FeatureSet
@@ -48,7 +49,7 @@ def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
             ExternalScores(name=name)
         assert str(raised.value).isprintable()
     assert str(make("given[file=dir.d/sp ace=\x1b.b.tsv]")) == "given[name=sp_ace_\\x1b]"
-    unnamed = make("given").with_files({"given": "comet.tsv"})
+    unnamed = with_files(make("given"), {"given": "comet.tsv"})
     assert str(unnamed) == "given"
     assert unnamed.transform(data)[:, 0].tolist() == SCORES.tolist()
 
@@ -170,7 +171,7 @@ def test_sums_keep_the_files_of_their_metrics(data: Dataset) -> None:
     assert str(sum_of) == "combine[2*given[name=comet] - ter]"
     expected = 2 * SCORES - make_metric("ter").transform(data)[:, 0]
     np.testing.assert_allclose(sum_of.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
-    again = make_metric(str(sum_of)).with_files({"comet": "comet.tsv", "other": "x"})
+    again = with_files(make_metric(str(sum_of)), {"comet": "comet.tsv", "other": "x"})
     np.testing.assert_allclose(again.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.extractors.base import fitted_on
 from ranker.extractors.consensus import features as module
 from ranker.extractors.consensus import similarities
 from ranker.extractors.consensus.relatives import relatives, vote_weights
@@ -51,7 +52,7 @@ def crowd(copies: int, *, sources: int = 40, noise: float = 0.05, names: bool = 
 
 def column(text: str, dataset, name: str) -> np.ndarray:
     extractor = make(text)
-    return extractor.fit_ranked(dataset).transform(dataset)[:, COLUMNS.index(name)]
+    return fitted_on(extractor, dataset).transform(dataset)[:, COLUMNS.index(name)]
 
 
 def shares_of_first(dataset, scores) -> float:

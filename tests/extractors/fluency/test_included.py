@@ -52,7 +52,7 @@ def test_its_content_is_in_the_signature():
 def test_options_that_do_not_suit_it():
     with pytest.raises(DataError, match=r"shipped: is a model of order 3, but perp\[order=4\] requests another"):
         Perplexity(model="shipped", order=4).transform(dataset_of([([], [GOOD])]))
-    assert registry.make("perp[model=shipped,unit=tags]").english_options == ("model", "parser")
+    assert registry.make("perp[model=shipped,unit=tags]").needs.english_options == ("model", "parser")
 
 
 def test_other_languages_are_noted_and_a_lack_of_it_is_said(monkeypatch, tmp_path):

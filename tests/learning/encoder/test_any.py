@@ -70,7 +70,7 @@ def test_in_scripts_without_spaces_every_piece_is_a_word_to_be_explained(text, w
 
 def test_no_letter_of_a_language_it_was_made_for_is_unknown(included):
     encoder = load(MULTILINGUAL)
-    assert included.english_options == ()
+    assert included.needs.english_options == ()
     assert set(encoder.files.languages) == set(LANGUAGES)
     assert [LanguagePair(f"en-{code}").target for code in LANGUAGES] == LANGUAGES
     letters = [
