@@ -20,7 +20,7 @@ from ranker.evaluation.correlation.pair_counts import count_pairs
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranking.rankings import rank_by
+from ranker.ranking.by_score import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting
 from tests.effort import examples
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate

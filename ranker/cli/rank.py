@@ -74,7 +74,7 @@ def command(
     from ranker.checks.faults import fault_note, faults, without_votes
     from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
-    from ranker.ranking.rankings import rank_by
+    from ranker.ranking.by_score import rank_by
     from ranker.ranking.scorers import RankerScorer, candidate_scores, certainty_of
 
     if confidence and not certainty_of(scorer, dataset, np.zeros(0, np.int64), np.zeros(0)):

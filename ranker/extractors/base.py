@@ -27,8 +27,8 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.needs import Needs
 from ranker.extractors.text_scores import TextScores
 from ranker.signature import escaped
+from ranker.text.pairs import TextPairs
 from ranker.text.scripts import tokenizer_note
-from ranker.text.text_pairs import TextPairs
 from ranker.text.tokens import Tokenizer, language_tokenizers
 
 ExtractorT = TypeVar("ExtractorT", bound="Extractor")

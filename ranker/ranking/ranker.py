@@ -36,11 +36,11 @@ from ranker.errors import DataError, ModelError, OptionError, counted, note_logg
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.extractors.target_language import other_language
+from ranker.ranking.by_score import rank_by
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
 from ranker.ranking.inputs import usable
-from ranker.ranking.rankings import rank_by
 from ranker.ranking.reference_candidates import ReferenceCandidates
 from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, read_weights, standardiser

@@ -12,8 +12,8 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.schema import table
 from ranker.errors import ModelError, OptionError
+from ranker.ranking.by_score import rank_by
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.rankings import rank_by
 from ranker.ranking.scorers import RankerScorer, trained_on
 from ranker.ranking.settings import DEFAULTS, Settings
 from ranker.ranking.training import standardiser

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.ranking.rankings import rank_by
+from ranker.ranking.by_score import rank_by
 from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
 from ranker.reports.sources import outputs_by_source

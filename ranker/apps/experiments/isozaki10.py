@@ -26,7 +26,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
+from ranker.evaluation.correlation.pearson import group_pearson, judged_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.metrics.system_statistics import SystemStatistics
 from ranker.evaluation.resampling.bootstrap import estimate, stream, weights_of_draws

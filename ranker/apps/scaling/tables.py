@@ -26,7 +26,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import Level
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.base import Extractor, join_notes
-from ranker.ranking.rankings import rank_by
+from ranker.ranking.by_score import rank_by
 from ranker.ranking.scorers import (
     RankerScorer,
     Scorer,

@@ -15,7 +15,7 @@ from ranker.errors import DataError
 from ranker.extractors.base import Metric, check_new_texts
 from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
 from ranker.ranking.scorers import Scorer, candidate_scores
-from ranker.text.text_pairs import TextPairs
+from ranker.text.pairs import TextPairs
 
 MOST_HYPOTHESES = 20_000
 """Maximum number of different hypotheses of one sentence; their similarities take 3.2 GB."""

@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
-from ranker.evaluation.metrics.metric_tests import null_differences, williams_tests
+from ranker.evaluation.metrics.pairwise_tests import null_differences, williams_tests
 from ranker.evaluation.metrics.result import (
     Cell,
     ComparedMetric,

@@ -16,7 +16,6 @@ import numpy as np
 from ranker.arrays import FloatArray, offsets_of
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
-from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
 from ranker.evaluation.correlation.pair_counts import (
     TauVariant,
     accuracy_with_ties,
@@ -27,6 +26,7 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_b,
     tau_c,
 )
+from ranker.evaluation.correlation.pearson import group_pearson, moments, pearson_of_moments
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData

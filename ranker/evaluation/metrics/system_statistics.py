@@ -6,8 +6,8 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
-from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
+from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.metrics.statistics import Basis, Measured, StatisticSet, StatisticValues
 from ranker.evaluation.systems.human_ranking import expected_wins

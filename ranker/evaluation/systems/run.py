@@ -22,8 +22,8 @@ from ranker.corpora.records import first_repeated
 from ranker.corpora.sanity import nearly_identical
 from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
-from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
+from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.resampling.bootstrap import LEVEL, Estimate, estimate, stream
 from ranker.evaluation.resampling.significance import (

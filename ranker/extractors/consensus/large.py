@@ -10,7 +10,7 @@ from ranker.extractors.consensus.relatives import relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
 from ranker.extractors.consensus.votes import COLUMNS, nearest, normalise, shared_votes, weighted_mean
-from ranker.text.text_pairs import TextPairs
+from ranker.text.pairs import TextPairs
 
 _AT_ONCE = 1000
 

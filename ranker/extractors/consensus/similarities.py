@@ -14,7 +14,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric, fitted_on
-from ranker.text.text_pairs import TextPairs, references_alone
+from ranker.text.pairs import TextPairs, references_alone
 
 PAIRS = 100_000
 """Number of pairs scored at once, which bounds the memory."""

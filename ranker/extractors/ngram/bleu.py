@@ -14,7 +14,7 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
-from ranker.text.text_pairs import TextPairs, pair_ngram_matches
+from ranker.text.pairs import TextPairs, pair_ngram_matches
 from ranker.text.tokens import Tokenizer, token_batch
 
 Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]

@@ -14,8 +14,8 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.text.ngrams import ngram_matches
+from ranker.text.pairs import TextPairs, pair_ngram_matches
 from ranker.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.text.text_pairs import TextPairs, pair_ngram_matches
 from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 _EPSILON = 1e-16

@@ -21,7 +21,7 @@ from ranker.extractors.base import FitScope, FittedExtractor, join_notes
 from ranker.extractors.needs import Needs
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
-from ranker.learning.encoder.encoder import Encoder, Subwords, load
+from ranker.learning.encoder.embedding import Encoder, Subwords, load
 from ranker.learning.encoder.files import INCLUDED, MULTILINGUAL, SMALL, find
 from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.row_cache import RowCache

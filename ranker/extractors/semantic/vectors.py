@@ -11,7 +11,7 @@ import numpy as np
 
 from ranker.arrays import Int64Array
 from ranker.extractors.semantic.matching import TextVectors
-from ranker.learning.encoder.encoder import Embeddings, Encoder, Subwords
+from ranker.learning.encoder.embedding import Embeddings, Encoder, Subwords
 
 _KEPT = 600_000_000
 """Bytes of vectors that are kept: about 15,000 sentences of an encoder with 384 numbers for each sub-word."""

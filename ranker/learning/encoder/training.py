@@ -39,7 +39,7 @@ from ranker.corpora.judgements import (
 from ranker.corpora.source_keys import UInt32Array, short_keys
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.files import check_folder, replacing, replacing_together
-from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.files import SOURCES
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.torch_network import TorchNetwork

@@ -15,7 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.shards.making import make_shards
 from ranker.evaluation.systems.levels import Units
-from ranker.ranking.rankings import rank_by
+from ranker.ranking.by_score import rank_by
 from ranker.ranking.scorers import candidate_scores, make_scorer
 from tests.apps.scaling.conftest import dask_scheduler
 from tests.command_line import Command

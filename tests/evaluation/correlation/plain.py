@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
     consistency_share,
@@ -23,6 +22,7 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_c,
 )
 from ranker.evaluation.correlation.pairwise_accuracy import soft_accuracy
+from ranker.evaluation.correlation.pearson import group_pearson, judged_rows
 from ranker.ranks import group_spearman
 
 COUNTED = {"kendall-b": tau_b, "consistency": consistency_share, "accuracy": accuracy_with_ties}

@@ -7,7 +7,7 @@ from ranker.corpora.judgements import PreferencePairs, human_scores, preference_
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.metrics.candidates import CandidateScores, by_language_pair, part_of
-from ranker.evaluation.metrics.metric_tests import randomised_units
+from ranker.evaluation.metrics.pairwise_tests import randomised_units
 from ranker.evaluation.metrics.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.metrics.statistics import SegmentStatistics
 from ranker.evaluation.metrics.system_statistics import SystemStatistics

@@ -12,7 +12,7 @@ from ranker.errors import MissingError, ModelError, OptionError
 from ranker.extractors.registry import make_features
 from ranker.extractors.semantic import features as module
 from ranker.extractors.semantic.features import Semantic
-from ranker.learning.encoder import encoder as encoders
+from ranker.learning.encoder import embedding as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import SMALL, SMALL_PACKAGE
 from ranker.ranking.feature_set import FeatureSet

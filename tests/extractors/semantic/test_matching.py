@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from ranker.extractors.semantic import vectors as module
 from ranker.extractors.semantic.matching import TextVectors, match, word_matches
 from ranker.extractors.semantic.vectors import text_keys, text_vectors
-from ranker.learning.encoder.encoder import Embeddings, Subwords, unit
+from ranker.learning.encoder.embedding import Embeddings, Subwords, unit
 from tests.effort import examples
 
 

@@ -13,7 +13,7 @@ from bench.encoder_any import LANGUAGES, SPECIAL, Source, kept_pieces, make, wei
 from ranker import share
 from ranker.corpora.languages import LanguagePair
 from ranker.extractors.semantic.features import Semantic
-from ranker.learning.encoder.encoder import load
+from ranker.learning.encoder.embedding import load
 from ranker.learning.encoder.files import MULTILINGUAL
 from ranker.learning.encoder.onnx_file import four_bits
 from tests.datasets import dataset_of

@@ -10,7 +10,7 @@ from scipy.special import erf, softmax
 from bench.fuzzing.encoders import WORDS, bert_weights
 from ranker import threads
 from ranker.errors import ModelError, OptionError
-from ranker.learning.encoder.encoder import load
+from ranker.learning.encoder.embedding import load
 from ranker.learning.encoder.onnx_file import bert_graph
 from ranker.learning.encoder.onnx_network import LAST, LAYER
 

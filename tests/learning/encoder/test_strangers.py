@@ -19,7 +19,7 @@ from bench.processes import captured
 from ranker import share
 from ranker.errors import ModelError
 from ranker.learning.encoder import onnx_network
-from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.files import INCLUDED
 from ranker.learning.encoder.onnx_check import check_network
 from tests.effort import thorough
@@ -181,7 +181,7 @@ LARGE = {
 _MEASURE = """
 import resource, sys
 from ranker.errors import ModelError
-from ranker.learning.encoder.encoder import load
+from ranker.learning.encoder.embedding import load
 load(sys.argv[1])._width
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for folder in sys.argv[2:]:

@@ -17,7 +17,7 @@ from ranker.corpora.source_keys import among
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors import registry
 from ranker.learning.encoder import training
-from ranker.learning.encoder.encoder import Encoder, load
+from ranker.learning.encoder.embedding import Encoder, load
 from ranker.learning.encoder.training import Example, Trainer, TrainingSettings, batches, draw, examples, mixture, train
 from ranker.ranking.ranker import Ranker
 from tests.datasets import dataset_of

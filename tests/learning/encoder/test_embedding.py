@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ranker import threads
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder import files as encoder_files
-from ranker.learning.encoder.encoder import Encoder, _batches, _windows, load
+from ranker.learning.encoder.embedding import Encoder, _batches, _windows, load
 from tests.effort import examples
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "##a", "##b", "."]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.evaluation.choices import Test
-from ranker.evaluation.correlation.correlation import pearson_rows
+from ranker.evaluation.correlation.pearson import pearson_rows
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.metrics.statistics import SegmentStatistics, StatisticSet, StatisticValues

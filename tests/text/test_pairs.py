@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranker.extractors.registry import make_metric
-from ranker.text.text_pairs import TextPairs
+from ranker.text.pairs import TextPairs
 from tests.datasets import dataset_of
 
 WORDS = ["a", "b", "c", "d", "ab", "ba", "abc", "the", "cat", "sat"]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.correlation import moments, pearson_of_moments, pearson_rows
 from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
     consistency_share,
@@ -18,6 +17,7 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_b,
 )
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
+from ranker.evaluation.correlation.pearson import moments, pearson_of_moments, pearson_rows
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from tests.effort import examples
 from tests.evaluation.correlation.plain import (
