@@ -63,6 +63,22 @@ def new_command(
     show_gold: Annotated[
         bool, Option("--show-gold", help="Show judges the known answer to a control item from --gold after theirs.")
     ] = False,
+    categories: Annotated[
+        str | None,
+        Option(
+            help="Categories of errors for --kind mqm, separated by commas, or a file with one per line (default: "
+            "those of Freitag et al. 2021).",
+            metavar="A,B,...|FILE",
+        ),
+    ] = None,
+    prefill: Annotated[
+        str | None,
+        Option(
+            help="Errors that are marked at first, with --kind esa or mqm: those of a rater in the data, or of a "
+            "corpus or file.",
+            metavar="RATER|NAME|PATH",
+        ),
+    ] = None,
     url: Annotated[
         str | None,
         Option(
@@ -83,13 +99,16 @@ def new_command(
     """
     from ranker.apps.collect.campaign import CampaignSettings, host_and_port
     from ranker.apps.collect.making import make_campaign
+    from ranker.apps.collect.marking import categories_in, prefilled
     from ranker.corpora import catalogue
 
     if url is not None:
         host_and_port(url)
     if show_gold and gold is None:
         raise OptionError("--show-gold: needs --gold CORPUS, whose judgements are the known answers")
+    names = categories_in(categories, KINDS[kind])
     dataset = inputs.read(to_score=False)
+    prefill_name, marks = prefilled(dataset, prefill, KINDS[kind], names) if prefill is not None else (None, {})
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),
@@ -106,10 +125,12 @@ def new_command(
         seed=seed,
         show_gold=show_gold,
         url=url,
+        categories="\n".join(names) or None,
+        prefill=prefill_name,
     )
     with working("creating the campaign"):
         known = catalogue.load(gold) if gold else None
-        created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
+        created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, prefill=marks, days=days)
     if created.passed_over:
         print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
@@ -259,7 +280,7 @@ def export_command(
     with opened(campaign) as (connection, settings), working("exporting"):
         excluded = []
         if thresholds != Thresholds():
-            agreement = agreement_of(dataset_of(connection, settings), KINDS[settings.kind], resamples=0)
+            agreement = agreement_of(dataset_of(connection, settings, by_judge=True), KINDS[settings.kind], resamples=0)
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
         dataset, written = export(connection, settings, output, without={judge["judge"] for judge in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
@@ -278,6 +299,7 @@ def export_command(
         "judgements": int(judgements),
         "left_out": excluded,
         "show_gold": settings.show_gold,
+        "prefill": settings.prefill,
     }
     emit(form, document, excluded, show)
 

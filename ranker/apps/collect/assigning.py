@@ -6,15 +6,19 @@ import json
 import random
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from ranker.apps.collect.campaign import CampaignSettings, insert, output_texts
 from ranker.apps.collect.degrading import degraded
+from ranker.apps.collect.marking import quality_of
 from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.apps.collect.tasks import KINDS
 
 HELD_SECONDS = 3600.0
 """Seconds after which an opened item without a judgement goes to another judge if no other item is left."""
 _ROUND = 1_000_000.0
+_LATER = 1.5 * _ROUND
+"""Added to the place of an item whose document a judge has begun, so that others begin documents before they help."""
 _APART = 3
 """Minimum distance, in items, between an item and its degraded copy or repetition."""
 
@@ -57,11 +61,21 @@ def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, 
 
 
 def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: int) -> tuple[int, bool] | None:
-    row = connection.execute(
-        "SELECT * FROM item WHERE place IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY place LIMIT 1",
-        (judge,),
+    last = connection.execute(
+        "SELECT document FROM assignment JOIN item ON item.id = item WHERE judge = ? AND role = ? AND repeat = 0 "
+        "ORDER BY assignment.id DESC LIMIT 1",
+        (judge, PLAIN),
     ).fetchone()
+    document = None if last is None else last["document"]
+    query = (
+        "SELECT * FROM item WHERE place IS NOT NULL AND {} "
+        "AND NOT EXISTS (SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY {} LIMIT 1"
+    )
+    # the rest of a document in its order, before another is begun
+    row = connection.execute(query.format("document = ?", "id"), (document, judge)).fetchone()
+    begins = row is None
+    if begins:
+        row = connection.execute(query.format("TRUE", "place, id"), (judge,)).fetchone()
     if row is None:
         return None
     assigned = row["given"] + 1
@@ -69,6 +83,9 @@ def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: in
         "UPDATE item SET given = ?, place = ? WHERE id = ?",
         (assigned, place_of(settings, row["rank"], assigned, row["wanted"]), row["id"]),
     )
+    if begins:
+        later = "UPDATE item SET place = place + ? WHERE document = ? AND place IS NOT NULL AND id > ?"
+        connection.execute(later, (_LATER, row["document"], row["id"]))
     return row["id"], False
 
 
@@ -111,7 +128,7 @@ def _degraded(
             "SELECT * FROM item WHERE id >= ? AND role = ? LIMIT 1", (generator.randint(1, last), PLAIN)
         ).fetchone()
     else:
-        original = _judged_before(connection, judge, generator, kind.lowest + (kind.highest - kind.lowest) // 4)
+        original = _judged_before(connection, judge, generator, settings)
     if original is None:
         return None
     texts = output_texts(connection, original)
@@ -155,9 +172,9 @@ def _repeated(
 
 
 def _judged_before(
-    connection: sqlite3.Connection, judge: int, generator: random.Random, above: int | None = None
+    connection: sqlite3.Connection, judge: int, generator: random.Random, to_degrade: CampaignSettings | None = None
 ) -> sqlite3.Row | None:
-    """Return an item that the judge judged a while ago, with an answer above a value, and saw only once."""
+    """Return an item that the judge judged a while ago and saw only once, and found good enough to degrade it."""
     rows = connection.execute(
         "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
         "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "
@@ -165,8 +182,11 @@ def _judged_before(
         "LIMIT 50 OFFSET ?",
         (judge, PLAIN, _APART),
     ).fetchall()
-    suited = [row for row in rows if above is None or json.loads(row["answer"])[0] > above]
-    return generator.choice(suited) if suited else None
+    if to_degrade is not None:
+        kind, categories = KINDS[to_degrade.kind], to_degrade.category_names
+        least = kind.lowest + (kind.highest - kind.lowest) // 4
+        rows = [row for row in rows if quality_of(json.loads(row["answer"]), kind, categories) > least]
+    return generator.choice(rows) if rows else None
 
 
 def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
@@ -197,7 +217,7 @@ def is_final(connection: sqlite3.Connection, assignment: int) -> bool:
 
 
 def save(
-    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: int, now: float
+    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[object], form: int, now: float
 ) -> bool:
     """Store an answer of a judge to one of the judge's assignments; earlier answers stay in the history.
 
@@ -238,7 +258,7 @@ def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
     return None if row is None or is_final(connection, row["id"]) else int(row["id"])
 
 
-def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int] | None:
+def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[Any] | None:
     """Return the current or most recent answer to an assignment."""
     row = connection.execute(
         "SELECT answer FROM judgement WHERE assignment = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",

@@ -24,7 +24,7 @@ from ranker.errors import DataError, MissingError, OptionError
 from ranker.files import display_name, printable, replacing
 
 _APPLICATION = 0x524B4C43
-_VERSION = 4
+_VERSION = 5
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)
@@ -57,7 +57,8 @@ class CampaignSettings:
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
     of a judge's items; `show_gold` shows judges the known answer after theirs; `url` is the public address, and
-    `served` the one at which the campaign was served last.
+    `served` the one at which the campaign was served last; `categories` are those of errors, one per line, and
+    `prefill` says whose marks judges start from.
     """
 
     id: str
@@ -76,6 +77,13 @@ class CampaignSettings:
     show_gold: bool = False
     url: str | None = None
     served: str | None = None
+    categories: str | None = None
+    prefill: str | None = None
+
+    @property
+    def category_names(self) -> list[str]:
+        """The categories of errors; empty for kinds without them."""
+        return self.categories.split("\n") if self.categories else []
 
     @property
     def address(self) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ranker.apps.collect.campaign import CampaignSettings
+from ranker.apps.collect.marking import errors_of, quality_of
 from ranker.apps.collect.tables import PLAIN
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.marked_errors import MarkedError, error_columns, penalties
 from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.files import printable
@@ -23,8 +25,12 @@ def dataset_of(
     settings: CampaignSettings,
     *,
     without: Collection[str] = (),
+    by_judge: bool = False,
 ) -> Dataset:
-    """Return the items of a campaign with the judgements of their current versions, without any checks."""
+    """Return the items of a campaign with the judgements of their current versions, without any checks.
+
+    Penalties of MQM are means over the judges of an output, or those of each judge.
+    """
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
     references, candidates = (
@@ -40,16 +46,26 @@ def dataset_of(
     ).fetchall()
     judged = [row for row in judged if row["code"] not in without]
     kind = KINDS[settings.kind]
-    ratings: list[tuple[int, str, str, float]] = []
+    name = "mqm_total" if kind.name == "mqm" else kind.judgements
+    ratings: list[tuple[int, str | None, str, float]] = []
     preferences: list[tuple[object, ...]] = []
+    marked: list[tuple[int, MarkedError]] = []
     for row in judged:
         groups = [[row_of[candidate] for candidate in same] for same in json.loads(row["outputs"])]
         answer = json.loads(row["answer"])
         if kind.compares:
             preferences += _preferences(groups, answer, row["code"], str(row["id"]))
-        else:
-            ratings += [(candidate, row["code"], kind.judgements, float(answer[0])) for candidate in groups[0]]
-    ratings.sort()
+            continue
+        if kind.severities:
+            errors = errors_of(answer[1:], row["code"], kind, settings.category_names)
+            marked += [(candidate, error) for candidate in groups[0] for error in errors]
+        value = abs(quality_of(answer, kind, settings.category_names))
+        ratings += [(candidate, row["code"], name, value) for candidate in groups[0]]
+    errors_table = table("errors", error_columns(marked))
+    if kind.name == "mqm" and not by_judge:
+        totals = penalties(errors_table)[name]
+        ratings = [(row, None, name, value) for row, value in zip(totals.index, totals, strict=True)]
+    ratings.sort(key=lambda rating: (rating[0], rating[1] or ""))
     return Dataset(
         printable(settings.title),
         table("sources", {name: [row[name] for row in sources] for name in ("lp", "doc", "seg_id", "text")}),
@@ -73,6 +89,7 @@ def dataset_of(
                 ("first", "second", "relation", "judge", "task", "rank_first", "rank_second", "primary"), preferences
             ),
         ),
+        errors_table,
     )
 
 

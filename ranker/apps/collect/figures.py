@@ -20,10 +20,10 @@ RESAMPLES = 200
 def figures_of(connection: sqlite3.Connection, settings: CampaignSettings) -> dict[str, Any]:
     """Return judges, their agreement, and the systems of each language pair, as JSON, by the judgements so far."""
     kind = KINDS[settings.kind]
-    dataset = dataset_of(connection, settings)
+    dataset = dataset_of(connection, settings, by_judge=True)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
-    name = "nominal" if kind.compares else "interval" if kind.name == "score" else "ordinal"
-    kappa = "cohen" if kind.compares else "cohen quadratic" if kind.name == "score" else "cohen linear"
+    name = "nominal" if kind.compares else "interval" if kind.unit else "ordinal"
+    kappa = "cohen" if kind.compares else "cohen quadratic" if kind.unit else "cohen linear"
     shared = None
     if agreement is not None:
         numbers = {

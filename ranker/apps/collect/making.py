@@ -5,22 +5,28 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect import access
 from ranker.apps.collect.assigning import place_of
 from ranker.apps.collect.campaign import CampaignSettings, check_new, create, insert, save, transaction
+from ranker.apps.collect.marking import marks_by_candidate
 from ranker.apps.collect.tables import GOLD, PLAIN
 from ranker.apps.collect.tasks import KINDS, RANKED, TaskKind
+from ranker.corpora.column_names import is_negated, lower_is_better
 from ranker.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     import sqlite3
 
+    import pandas as pd
+
+    from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
 
 
@@ -41,21 +47,25 @@ def make_campaign(
     judges: Sequence[str],
     *,
     gold: Dataset | None = None,
+    prefill: Mapping[int, object] | None = None,
     days: float = 90.0,
 ) -> CreatedCampaign:
-    """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items."""
+    """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items.
+
+    `prefill` are the marks of candidates that judges start from.
+    """
     kind = KINDS[settings.kind]
     _check(dataset, settings, kind)
     for code in judges:
         access.check_code(code)
-    gold_answers = None if gold is None else _gold_answers(gold, kind)
+    gold_answers = None if gold is None else _gold_answers(gold, kind, settings)
     if gold is not None:
         _check(gold, settings, kind)
     generator = random.Random(settings.seed)
     check_new(path)
     with closing(create(settings)) as connection:
         with transaction(connection):
-            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator)
+            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator, prefill=prefill or {})
             if not count:
                 raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
             known = 0
@@ -87,27 +97,35 @@ def _fill(
     settings: CampaignSettings,
     role: str,
     generator: random.Random,
-    answers: dict[int, float] | None = None,
+    answers: Mapping[int, object] | None = None,
+    prefill: Mapping[int, object] = MappingProxyType({}),
 ) -> tuple[int, int]:
     """Store the sources of a data set and their items; return the numbers of items and of sources without one."""
     kind = KINDS[settings.kind]
     references = dataset.references["text"].tolist()
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
     created = passed_over = 0
+    # a system's outputs of a document follow each other where errors are marked
+    documents: dict[tuple[object, ...], tuple[int, float, bool]] = {}
     for source, row in enumerate(_rows(dataset)):
         block = slice(*dataset.reference_offsets[source : source + 2])
         key = insert(connection, "source", role=role, **row)
         for reference in references[block]:
             insert(connection, "reference", source=key, text=reference)
         same: dict[str, list[int]] = {}
-        value: dict[int, float] = {}
+        value: dict[int, object] = {}
+        marks: dict[int, str] = {}
+        systems: dict[int, str] = {}
         for candidate in range(*dataset.candidate_offsets[source : source + 2]):
             system, text, is_reference = (column[candidate] for column in columns)
             more = {"system": system, "text": text, "is_reference": int(is_reference)}
             code = insert(connection, "candidate", source=key, **more)
             same.setdefault(text, []).append(code)
+            systems[code] = system
             if answers is not None and candidate in answers:
                 value.setdefault(same[text][0], answers[candidate])
+            if candidate in prefill:
+                marks.setdefault(same[text][0], json.dumps(prefill[candidate]))
         outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
         before = created
         for number, chosen in enumerate(_groups(outputs, kind, generator)):
@@ -115,15 +133,20 @@ def _fill(
             if known and kind.compares and len(set(known)) < 2:
                 continue
             several = settings.next != "overlap" or generator.random() < settings.overlap
+            rank, document = number + generator.random(), None
+            if kind.severities and role == PLAIN and row["doc"] is not None:
+                whole = (row["lp"], row["doc"], systems[chosen[0][0]])
+                document, rank, several = documents.setdefault(whole, (len(documents) + 1, rank - number, several))
             wanted = settings.judges_per_item if several else 1
-            rank = number + generator.random()
             insert(
                 connection,
                 "item",
                 role=role,
                 source=key,
                 outputs=json.dumps(chosen),
-                known=json.dumps(known) if known else None,
+                known=json.dumps(known[0] if kind.severities else known) if known else None,
+                prefill=marks.get(chosen[0][0]),
+                document=document,
                 rank=rank,
                 wanted=wanted,
                 given=0,
@@ -157,17 +180,41 @@ def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) 
     return groups
 
 
-def _gold_answers(gold: Dataset, kind: TaskKind) -> dict[int, float]:
-    """Return the known answer of every candidate that has one: a value of the scale, or one to compare by."""
-    from ranker.corpora.judgements import human_scores, ratings_of
+def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> Mapping[int, object]:
+    """Return the known answer of every candidate that has one: a value, for comparisons too, or a score and marks."""
+    from ranker.corpora.judgements import ratings_of
 
     if kind.compares:
-        scores = human_scores(gold)
-        return {row: float(score) for row, score in enumerate(scores) if score == score}
-    ratings = ratings_of(gold, kind.judgements)
-    if not len(ratings):
-        what = f"contains no judgements of kind {kind.judgements!r}, which control items are made from"
-        raise DataError(what, file=gold.name)
+        return {row: float(score) for row, score in enumerate(_gold_scores(gold)) if score == score}
+    marks = marks_by_candidate(gold.errors, kind, settings.category_names) if kind.severities else {}
+    values = {} if kind.name == "mqm" else _known_values(gold, kind, ratings_of(gold, kind.judgements))
+    if not values and not marks:
+        what = "marked errors" if kind.name == "mqm" else f"judgements of kind {kind.judgements!r}"
+        what += " or marked errors" if kind.name == "esa" else ""
+        raise DataError(f"contains no {what}, which control items are made from", file=gold.name)
+    if not kind.severities:
+        return values
+    return {row: [values.get(row), marks.get(row)] for row in sorted({*values, *marks})}
+
+
+def _gold_scores(gold: Dataset) -> FloatArray:
+    """Return the human scores of candidates, by the first known kind of judgement or else by the only one there is."""
+    from ranker.corpora.judgements import PREFERENCES, RATINGS, human_scores, kinds, ratings_of
+
+    available = kinds(gold)
+    names = [name for name in available if name == PREFERENCES or name in RATINGS][:1] or available
+    if len(names) != 1:
+        what = f"expected one kind of judgement for control items, or a known kind such as {', '.join(RATINGS)}"
+        raise DataError(f"{what}; found {', '.join(names) or 'no judgements'}", file=gold.name)
+    if names == [PREFERENCES]:
+        return human_scores(gold, PREFERENCES)
+    values = ratings_of(gold, names[0])["value"]
+    lower = lower_is_better(names[0]) and not is_negated(names[0], values.min(), values.max())
+    return human_scores(gold, f"{names[0]}:{'lower' if lower else 'higher'}")
+
+
+def _known_values(gold: Dataset, kind: TaskKind, ratings: pd.DataFrame) -> dict[int, float]:
+    """Return the mean rating of every candidate, refused where it is not on the scale."""
     means = ratings.groupby("candidate")["value"].mean()
     wrong = means[(means < kind.lowest) | (means > kind.highest)]
     if len(wrong):

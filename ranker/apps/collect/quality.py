@@ -15,6 +15,7 @@ import numpy as np
 
 from ranker.apps.collect.access import JUDGE
 from ranker.apps.collect.campaign import CampaignSettings
+from ranker.apps.collect.marking import gold_share, quality_of
 from ranker.apps.collect.tables import DEGRADED, GOLD
 from ranker.apps.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
@@ -26,7 +27,7 @@ FEWEST = 5
 _FEWEST_UNITS = 20
 _TOLERANCE = {"fluency": 1, "adequacy": 1, "score": 15}
 """Largest distance from a known value that counts as correct."""
-_SELF = {"fluency": 0, "adequacy": 0, "score": 10}
+_SELF = {"fluency": 0, "adequacy": 0, "score": 10, "esa": 10, "mqm": 4}
 """Largest distance between two answers of a judge to the same item that counts as agreement."""
 _ONE_ANSWER = 0.95
 
@@ -52,7 +53,7 @@ class JudgeQuality:
     `judged` includes checks and repeated items; `seconds` is the median; `checks` is the proportion of `gold` and
     `degraded` that was answered correctly; `units` are candidates, or pairs of them, that others judged too; `kappa` is
     the mean of Cohen's kappa with each other judge (linear weights for scales of five, quadratic ones for scores in
-    steps of ten); `same` is the proportion of the most frequent answer.
+    steps of ten and for penalties); `same` is the proportion of the most frequent answer.
     """
 
     code: str
@@ -94,7 +95,8 @@ def judge_qualities(
     kind = KINDS[settings.kind]
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
-        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below FROM assignment "
+        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below, coalesce(copy, (SELECT "
+        "text FROM candidate WHERE candidate.id = json_extract(outputs, '$[0][0]'))) AS text FROM assignment "
         "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
         "WHERE answer IS NOT NULL ORDER BY assignment.id"
     ):
@@ -112,15 +114,15 @@ def _quality(
     if not rows:
         return JudgeQuality(code, 0)
     first = {row["item"]: json.loads(row["answer"]) for row in rows if not row["repeat"]}
-    checks = [_check(kind, row, first) for row in rows if row["role"] in (GOLD, DEGRADED)]
+    checks = [_check(kind, row, first, settings) for row in rows if row["role"] in (GOLD, DEGRADED)]
     passed = [check for check in checks if check is not None]
     again = [
-        _same(kind, first[row["item"]], json.loads(row["answer"]))
+        _same(kind, first[row["item"]], json.loads(row["answer"]), settings)
         for row in rows
         if row["repeat"] and row["item"] in first
     ]
     seconds = [row["seconds"] for row in rows]
-    answers = [tuple(json.loads(row["answer"])) for row in rows]
+    answers = [row["answer"] for row in rows]
     same = max(answers.count(answer) for answer in set(answers)) / len(answers)
     quality = JudgeQuality(
         code,
@@ -138,14 +140,14 @@ def _quality(
     flags = quality.failures(FLAGGED)
     # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
     meaningless = not kind.compares or any(
-        len(set(answer)) == 1 for answer in answers if answers.count(answer) == same * len(answers)
+        len(set(json.loads(answer))) == 1 for answer in set(answers) if answers.count(answer) == same * len(answers)
     )
     if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
         flags += (f"{100 * same:.0f}% of the answers are identical",)
     return dataclasses.replace(quality, flags=flags)
 
 
-def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
+def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[Any]], settings: CampaignSettings) -> float | None:
     """Correctness of a known answer, from 0 to 1; None if it can no longer be determined."""
     answer = json.loads(row["answer"])
     if row["role"] == DEGRADED and kind.compares:
@@ -153,8 +155,13 @@ def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> flo
         return float(answer[-1] > answer[0])
     if row["role"] == DEGRADED:
         original = first.get(row["below"])
-        return None if original is None else float(answer[0] < original[0])
+        if original is None:
+            return None
+        now, before = (quality_of(each, kind, settings.category_names) for each in (answer, original))
+        return float(now < before)
     values = json.loads(row["known"])
+    if kind.severities:
+        return gold_share(answer, values, len(row["text"]), kind)
     if not kind.compares:
         return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
     strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
@@ -163,9 +170,10 @@ def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> flo
     return statistics.fmean(right) if right else None
 
 
-def _same(kind: TaskKind, first: list[int], second: list[int]) -> float:
+def _same(kind: TaskKind, first: list[Any], second: list[Any], settings: CampaignSettings) -> float:
     if not kind.compares:
-        return float(abs(first[0] - second[0]) <= _SELF[kind.name])
+        before, now = (quality_of(each, kind, settings.category_names) for each in (first, second))
+        return float(abs(now - before) <= _SELF[kind.name])
     pairs = itertools.combinations(range(len(first)), 2)
     return statistics.fmean(float(np.sign(first[a] - first[b]) == np.sign(second[a] - second[b])) for a, b in pairs)
 
@@ -174,7 +182,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
     units: dict[str, int] = {}
     sums: dict[str, tuple[float, int]] = {}
     for pair in pairs:
-        value = pair.kappa if kind.compares else pair.quadratic if kind.name == "score" else pair.linear
+        value = pair.kappa if kind.compares else pair.quadratic if kind.unit else pair.linear
         for judge in (pair.first, pair.second):
             units[judge] = units.get(judge, 0) + pair.units
             if value == value:
@@ -187,8 +195,9 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
 
 def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
     """Return the agreement of the judges of all language pairs, None if no two judges judged the same items."""
-    if kind.name == "score":
-        values = (dataset.ratings["value"] / 10).round() * 10
+    if kind.unit:
+        # ten steps at most: a penalty of 10 is as bad as it gets
+        values = (dataset.ratings["value"] / kind.unit).round().clip(upper=10) * kind.unit
         dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))
     try:
         return judges_agreement(dataset, kind.judgements, resamples=resamples)[-1]

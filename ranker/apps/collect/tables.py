@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import get_args
 
 from ranker.apps.collect.access import JUDGE, OWNER
+from ranker.apps.collect.marking import are_marks
 from ranker.apps.collect.tasks import KINDS, Next, Show, TaskKind
 
 PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
@@ -33,8 +35,8 @@ def _whole_numbers(column: str) -> str:
     return f"json_valid({column}) AND {column} GLOB '[[]*' AND {column} NOT GLOB '*[^][0-9, ]*'"
 
 
-def _flat(column: str) -> str:
-    return f"CHECK ({column} IS NULL OR {_whole_numbers(column)} AND {column} NOT GLOB '?*[[]*')"
+def _lists(column: str) -> str:
+    return f"{column} TEXT CHECK ({column} IS NULL OR {_whole_numbers(column)})"
 
 
 SCHEMA = f"""
@@ -45,6 +47,7 @@ CREATE TABLE settings (
     {_number("degraded", "REAL", most=1)}, {_number("repeat", "REAL", most=1)}, quota INTEGER CHECK (quota >= 1),
     {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_number("show_gold", most=1)},
     url TEXT CHECK (instr(url, char(0)) = 0), served TEXT CHECK (instr(served, char(0)) = 0),
+    categories TEXT CHECK (instr(categories, char(0)) = 0), prefill TEXT CHECK (instr(prefill, char(0)) = 0),
     CHECK (kind IN ('ranking', 'pairwise') OR (kind = 'fluency') = (show = 'none'))
 ) STRICT;
 CREATE TABLE source (
@@ -60,19 +63,22 @@ CREATE TABLE candidate (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, source INTEGER NOT NULL REFERENCES source,
     {_text("system", "system != ''")}, {_text("text")}, {_number("is_reference", most=1)}, UNIQUE (source, system)
 ) STRICT;
--- outputs: lists of candidates with the same text, [[1, 3], [2]]; known: the value of each output of a gold item;
--- copy: the last output of a degraded item, which must get a lower rank than the first, or a lower score than the item
--- `below`; place: its place in the queue, NULL if it is not in it
+-- outputs: lists of candidates with the same text, [[1, 3], [2]]; known: the value of each output of a gold item, or
+-- its score and its list of marks, of which one may be null; copy: the last output of a degraded item, which must get a
+-- lower rank than the first, or a lower value than the item `below`; place: its place in the queue, NULL if it is not
+-- in it; prefill: the marks that a judge starts from; document: the same for items that follow each other
 CREATE TABLE item (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, {_among("role", (PLAIN, GOLD, DEGRADED))},
     source INTEGER NOT NULL REFERENCES source, outputs TEXT NOT NULL CHECK ({_whole_numbers("outputs")}),
     copy TEXT CHECK (instr(copy, char(0)) = 0), known TEXT CHECK (known IS NULL OR json_valid(known)),
     below INTEGER REFERENCES item, {_number("rank", "REAL")}, {_number("wanted")}, {_number("given")},
     place REAL CHECK (place BETWEEN {-_MOST:.0f} AND {_MOST:.0f}),
+    {_lists("prefill")}, document INTEGER CHECK (document BETWEEN 1 AND {_MOST:.0f}),
     CHECK ((role = '{GOLD}') = (known IS NOT NULL) AND (role = '{DEGRADED}') = (copy IS NOT NULL))
 ) STRICT;
 CREATE INDEX item_queue ON item (place) WHERE place IS NOT NULL;
 CREATE INDEX item_role ON item (role, rank);
+CREATE INDEX item_document ON item (document) WHERE document IS NOT NULL;
 CREATE TABLE person (
     {_number("id", "INTEGER PRIMARY KEY", 1)},
     {_text("code", "code != '' AND code NOT GLOB '*[^A-Za-z0-9._-]*'")} UNIQUE,
@@ -83,8 +89,9 @@ CREATE TABLE person (
 -- answered: the judgement that it is from
 CREATE TABLE assignment (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, judge INTEGER NOT NULL REFERENCES person,
-    item INTEGER NOT NULL REFERENCES item, {_number("repeat", most=1)}, shown TEXT NOT NULL {_flat("shown")},
-    {_number("at", "REAL")}, answer TEXT {_flat("answer")}, seconds REAL CHECK (seconds BETWEEN 0 AND {_MOST:.0f}),
+    item INTEGER NOT NULL REFERENCES item, {_number("repeat", most=1)},
+    shown TEXT NOT NULL CHECK ({_whole_numbers("shown")} AND shown NOT GLOB '?*[[]*'), {_number("at", "REAL")},
+    {_lists("answer")}, seconds REAL CHECK (seconds BETWEEN 0 AND {_MOST:.0f}),
     answered INTEGER, UNIQUE (judge, item, repeat),
     CHECK (answer IS NULL OR seconds IS NOT NULL AND answered IS NOT NULL)
 ) STRICT;
@@ -94,7 +101,7 @@ CREATE INDEX assignment_item ON assignment (item);
 -- answer: NULL where the judge took an answer back; form: the number of the form that was sent, which grows with time
 CREATE TABLE judgement (
     id INTEGER PRIMARY KEY AUTOINCREMENT, assignment INTEGER NOT NULL REFERENCES assignment,
-    answer TEXT {_flat("answer")}, {_number("seconds", "REAL")}, {_number("at", "REAL")},
+    {_lists("answer")}, {_number("seconds", "REAL")}, {_number("at", "REAL")},
     {_number("form", most=MOST_FORM)}
 ) STRICT;
 CREATE INDEX judgement_assignment ON judgement (assignment);
@@ -103,9 +110,11 @@ TABLES = ("settings", "source", "reference", "candidate", "item", "person", "ass
 _SIZE = "json_array_length(outputs) + (copy IS NOT NULL)"
 _SIZE_OF_ITEM = f"(SELECT {_SIZE} FROM item WHERE item.id = item) AS size"
 _WRONG_ANSWER = (
-    "json_array_length(answer) != size OR EXISTS (SELECT 1 FROM json_each(answer) "
-    "WHERE value NOT BETWEEN :lowest AND iif(:compares, size, :highest))"
+    "iif(:marked, json_array_length(answer) < size, json_array_length(answer) != size) "
+    "OR EXISTS (SELECT 1 FROM json_each(answer) WHERE value NOT BETWEEN :lowest AND iif(:compares, size, :highest) "
+    "AND NOT (:marked AND key > 0))"
 )
+_LENGTH = "length(coalesce(copy, (SELECT text FROM candidate WHERE candidate.id = json_extract(outputs, '$[0][0]'))))"
 _WRONG = {
     "there is no item": "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM item)",
     "there are several settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
@@ -118,8 +127,12 @@ _WRONG = {
     "WHERE output.type != 'array' OR json_array_length(output.value) = 0",
     "item {} has another number of outputs than its kind": f"SELECT id FROM item WHERE {_SIZE} "
     "NOT BETWEEN iif(:compares, 2, 1) AND :outputs",
+    "item {} has other known values than a score and marks": "SELECT id FROM item WHERE known IS NOT NULL "
+    "AND :marked AND (json_type(known) != 'array' OR json_array_length(known) != 2 OR json_type(known, '$[0]') NOT IN "
+    "('integer', 'real', 'null') OR json_type(known, '$[1]') NOT IN ('array', 'null') "
+    "OR known GLOB '*null*null*')",
     "item {} has other known values than outputs": "SELECT id FROM item WHERE known IS NOT NULL AND "
-    f"({_SIZE} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
+    f"NOT :marked AND ({_SIZE} != json_array_length(known) OR json_type(known) != 'array' OR EXISTS "
     "(SELECT 1 FROM json_each(known) WHERE type NOT IN ('integer', 'real')))",
     "assignment {} shows other outputs than its item": f"SELECT id FROM (SELECT *, {_SIZE_OF_ITEM} "
     "FROM assignment) WHERE json_array_length(shown) != size OR size != "
@@ -154,6 +167,33 @@ def check_rows(connection: sqlite3.Connection, kind: TaskKind) -> None:
         for _ in connection.execute(f"SELECT * FROM {table}"):
             pass
     limits = {name: getattr(kind, name) for name in ("compares", "outputs", "lowest", "highest")}
+    limits["marked"] = bool(kind.severities)
     for problem, query in _WRONG.items():
         for number, *_ in connection.execute(query, limits):
             raise sqlite3.DatabaseError(problem.format(number))
+    if kind.severities:
+        _check_marks(connection, kind)
+
+
+def _check_marks(connection: sqlite3.Connection, kind: TaskKind) -> None:
+    """Raise `sqlite3.DatabaseError` if marks are not in their text, or have an unknown severity or category."""
+    (categories,) = connection.execute("SELECT categories FROM settings").fetchone()
+    count = len(categories.split("\n")) if categories else 0
+    answers = "item JOIN assignment ON item.id = item"
+    for what, marks, rows, number, most in (
+        ("assignment", "json_remove(answer, '$[0]')", answers, "assignment.id", count),
+        (
+            "judgement",
+            "json_remove(judgement.answer, '$[0]')",
+            f"{answers} JOIN judgement ON assignment = assignment.id",
+            "judgement.id",
+            count,
+        ),
+        # the category after the last is any other
+        ("item", "json_extract(known, '$[1]')", "item", "id", count + 1),
+        ("item", "prefill", "item", "id", count + 1),
+    ):
+        query = f"SELECT {number}, {marks} AS marks, {_LENGTH} FROM {rows} WHERE marks IS NOT NULL"
+        for row, text, length in connection.execute(query):
+            if not are_marks(json.loads(text), length, len(kind.severities), most):
+                raise sqlite3.DatabaseError(f"{what} {row} has marks that do not fit its text")

@@ -9,7 +9,7 @@ from typing import Literal
 from ranker.corpora.languages import LanguagePair
 from ranker.errors import OptionError
 
-KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score"]
+KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score", "esa", "mqm"]
 Show = Literal["source", "reference", "both", "none"]
 Next = Literal["uniform", "overlap"]
 RANKED = 5
@@ -29,7 +29,9 @@ class TaskKind:
     """A kind of task: its page, and its possible answers.
 
     `outputs` are those of a page; `show` is the default of what is shown with them, `shown` what may be; `judgements`
-    is the name on export, as ``ranker train --kind`` takes it; `lowest` and `highest` are of ranks, or of the value.
+    is the name on export, as ``ranker train --kind`` takes it; `lowest` and `highest` are of ranks, or of the value,
+    which is a negated penalty for ``mqm``. `severities`, from the lowest, are those of errors to be marked; `unit` is
+    what values are rounded to for agreement, for scales of more than five.
     """
 
     name: str
@@ -41,6 +43,8 @@ class TaskKind:
     judgements: str
     lowest: int = 1
     highest: int = 5
+    severities: tuple[str, ...] = ()
+    unit: int = 0
 
     @property
     def compares(self) -> bool:
@@ -55,6 +59,8 @@ class TaskKind:
 
 
 _FREE: tuple[Show, ...] = ("both", "source", "reference", "none")
+_MEANING: tuple[Show, ...] = ("reference", "source", "both")
+_SEVERITIES = ("minor", "major")
 KINDS = {
     kind.name: kind
     for kind in (
@@ -91,7 +97,7 @@ KINDS = {
             "How much of the meaning is expressed in the translation?",
             "Judge the meaning only. Ignore clumsy language as long as the meaning is clear.",
             "reference",
-            ("reference", "source", "both"),
+            _MEANING,
             "adequacy",
         ),
         TaskKind(
@@ -100,10 +106,39 @@ KINDS = {
             "How well does the translation express the meaning?",
             "0: none of the meaning. 100: all of the meaning, in perfect language.",
             "reference",
-            ("reference", "source", "both"),
+            _MEANING,
             "score",
             0,
             100,
+            unit=10,
+        ),
+        TaskKind(
+            "esa",
+            1,
+            "Mark the errors, then score the translation.",
+            "Minor: the meaning is there, but not quite right or fluent. Major: the meaning is changed or lost. "
+            "The score is 0 if no meaning is preserved, 100 if the translation is perfect.",
+            "source",
+            _MEANING,
+            "esa",
+            0,
+            100,
+            _SEVERITIES,
+            10,
+        ),
+        TaskKind(
+            "mqm",
+            1,
+            "Mark the errors of the translation.",
+            "Mark each error as closely as possible. Major: it may confuse or mislead the reader. Minor: it is noticed "
+            "but does no harm.",
+            "source",
+            _MEANING,
+            "mqm",
+            -25,
+            0,
+            _SEVERITIES,
+            1,
         ),
     )
 }
@@ -126,6 +161,8 @@ def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
 def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
     """Read the answer from a form: one value, or a rank of each output in the order of the item, not of the page."""
     answer = [0] * len(shown)
+    if kind.name == "mqm":
+        return answer
     if kind.name == "pairwise":
         ranks = {"first": (1, 2), "same": (1, 1), "second": (2, 1)}.get(fields.get("choice", ""))
         if ranks is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,9 +62,7 @@ class JudgesAgreement:
     units: int
     judgements: int
     figures: Mapping[str, Estimate]
-    pairs: tuple[Any, ...]
-    """A `JudgePair`, or for marked errors a `ranker.evaluation.judges.marks.RaterPair`, for every two judges."""
-    sources: int
+    pairs: tuple[JudgePair, ...]
 
 
 def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
@@ -144,7 +141,6 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         len(several.judge),
         figures,
         _judge_pairs(votes, pairs, confusions),
-        len(np.unique(several.source)),
     )
 
 

@@ -41,8 +41,7 @@ class DependencyStructure(FittedExtractor):
     Parameters
     ----------
     parser : str, default "shipped"
-        The included English parser, the directory of a pipeline trained with ``spacy train``, or an installed spaCy
-        package.
+        The English parser that ships, a directory made by ``ranker parser train``, or an installed spaCy package.
     lemma : bool, default False
         Compare lemmas instead of lower-cased words.
     f1 : bool, default False

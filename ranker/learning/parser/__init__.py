@@ -1,1 +1,1 @@
-"""Dependency parsers: spaCy pipelines, checked when they are loaded."""
+"""The dependency parser: its package, its training from treebanks, its scores."""

@@ -41,9 +41,10 @@ def campaign(tmp_path: Path, sample: Any) -> Callable[..., tuple[Path, CreatedCa
 
     def make(kind: str = "ranking", judges: int = 2, data: Any = None, **more: Any) -> tuple[Path, CreatedCampaign]:
         path = tmp_path / "test.campaign"
-        gold = more.pop("gold_data", None)
+        gold, marks = more.pop("gold_data", None), more.pop("marks", None)
         codes = [f"judge{number}" for number in range(1, judges + 1)]
-        return path, make_campaign(path, sample if data is None else data, settings(kind, **more), codes, gold=gold)
+        chosen = settings(kind, **more)
+        return path, make_campaign(path, sample if data is None else data, chosen, codes, gold=gold, prefill=marks)
 
     return make
 
@@ -211,6 +212,8 @@ class Client:
             fields["choice"] = "first" if first < second else "second" if first > second else "same"
         else:
             fields |= {f"value{place}": value for place, value in enumerate(values)}
+        if "marks" in fields:
+            fields["marks"] = "[]"
         return self.post("/judge", fields)
 
 

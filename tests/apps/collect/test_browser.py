@@ -86,12 +86,14 @@ KEYS = {
     "fluency": (["3", "ArrowUp"], {(4,)}),
     "adequacy": (["1"], {(1,)}),
     "score": (["7", "3"], {(73,)}),
+    "esa": (["Tab", "Tab", "Control+Home", "Shift+ArrowRight", "2", "Tab", "7", "3"], {(73, (1, 0, 0, 1))}),
+    "mqm": (["Tab", "Tab", "Control+Home", "Shift+ArrowRight", "1", "a", "Escape"], {(0, (0, 0, 0, 1))}),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
-    path, created = campaign(kind, data=small(sources=2))
+    path, created = campaign(kind, data=small(sources=2), categories="A" if kind == "mqm" else None)
     keys, expected = KEYS[kind]
     page = open_page(390)
     with serving(path) as address:
@@ -104,12 +106,17 @@ def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
             page.wait_for_url("**/done" if number + 1 == created.items else f"**/item/{number + 2}")
         page.keyboard.press("u")
         page.wait_for_url(f"**/item/{created.items}")
+        if kind == "mqm":
+            page.locator("#text0").focus()
         page.keyboard.press("Enter")
         page.wait_for_url("**/done")
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT shown, answer FROM assignment").fetchall()
     # as shown: the answer at each place of the page
-    shown = {tuple(json.loads(answer)[output] for output in json.loads(order)) for order, answer in rows}
+    if KINDS[kind].severities:
+        shown = {(value, *map(tuple, marks)) for value, *marks in (json.loads(answer) for _, answer in rows)}
+    else:
+        shown = {tuple(json.loads(answer)[output] for output in json.loads(order)) for order, answer in rows}
     assert len(rows) == created.items
     assert shown <= expected if kind != "pairwise" else shown == {(2, 1)}
 

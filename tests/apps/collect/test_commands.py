@@ -193,9 +193,33 @@ def test_links_in_a_file_are_for_the_owner_alone(tmp_path, command):
     assert modes == {"a": 0o600, "new.json": 0o600, "status.json": 0o644}
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("stars\tgrade", "expected one kind of judgement for control items, or a known kind such as fluency,"),
+        ("stars", ""),
+        ("mqm_total", ""),
+        ("comment", "expected one kind of judgement for control items"),
+    ],
+)
+@pytest.mark.parametrize("values", [("1", "5"), ("-1", "-5"), ("-1", "5")])
+def test_the_options_of_a_message_on_control_items_mean_what_it_says(tmp_path, command, columns, message, values):
+    """``--kind`` is the kind of task here; messages of other commands mean the kind of judgement by it."""
+    lines = [f"source\tsystem\ttext\t{columns}"]
+    for system, value in zip("AB", values, strict=True):
+        cells = ["x" if column == "comment" else value for column in columns.split("\t")]
+        lines.append("\t".join(["s", system, f"text {system}", *cells]))
+    (tmp_path / "gold.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["collect", "new", str(tmp_path / "x"), "--data", "sample", "--show", "source"]
+    words += ["--gold", str(tmp_path / "gold.tsv")]
+    said = command(*words, code=2 if message else 0).err
+    assert message in said
+    assert "--kind" not in said
+
+
 def test_a_campaign_of_another_version_is_refused(campaign, refused):
     path, _ = campaign("fluency", data=small())
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
-    expected = "has campaign format version 1, expected 4: use the version of ranker that created it to export"
+    expected = "has campaign format version 1, expected 5: use the version of ranker that created it to export"
     assert refused("status", path) == f"{path}: {expected} its judgements\n"

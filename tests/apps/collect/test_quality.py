@@ -51,6 +51,11 @@ def quality(sample):
     return dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
 
 
+def answered(kind, value):
+    """The answer with this value: of MQM, a minor error for each point of the penalty."""
+    return [0, *[[0, 0]] * -value] if kind == "mqm" else [value]
+
+
 def careful(quality, kind, noise=0.0, seed=0):
     generator = np.random.default_rng(seed)
 
@@ -59,7 +64,7 @@ def careful(quality, kind, noise=0.0, seed=0):
         if len(texts) > 1:
             return [int(1 + (values > value).sum()) for value in values]
         low, high = KINDS[kind].lowest, KINDS[kind].highest
-        return [int(np.clip(round((low + high) / 2 + values[0] * (high - low) / 4), low, high))]
+        return answered(kind, int(np.clip(round((low + high) / 2 + values[0] * (high - low) / 4), low, high)))
 
     return choose
 
@@ -70,7 +75,8 @@ def careless(kind, seed=1):
 
     def choose(texts):
         highest = len(texts) if len(texts) > 1 else kinds.highest
-        return [int(value) for value in generator.integers(kinds.lowest, highest + 1, size=len(texts))]
+        values = [int(value) for value in generator.integers(kinds.lowest, highest + 1, size=len(texts))]
+        return values if len(texts) > 1 else answered(kind, *values)
 
     return choose
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ranker.apps.collect import assigning
 from ranker.apps.collect.access import JUDGE, link_state
 from ranker.apps.collect.campaign import CampaignSettings, output_texts
+from ranker.apps.collect.marking import errors_of
 from ranker.apps.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
 from ranker.apps.collect.web.differences import Stretch, marked
 from ranker.errors import MissingError
@@ -50,13 +51,23 @@ class ShownOutput:
 
 @dataclass(frozen=True)
 class TaskPage:
-    """Everything that the page of one assignment shows."""
+    """Everything that the page of one assignment shows.
+
+    `marks` are those that the page has at first, `listed` the known and the judge's own errors of a control item, each
+    with its words, and `changed` is the last judgement of the assignment.
+    """
 
     assignment: int
     kind: TaskKind
     passages: list[Passage]
     outputs: list[ShownOutput]
     choices: tuple[Choice, ...]
+    marks: str
+    listed: dict[str, list[tuple[str, str]]]
+    categories: list[str]
+    prefill: str | None
+    changed: int
+    document: str | None
     lang: str
     dir: str
     differ: bool
@@ -92,6 +103,8 @@ def task_page(
     stretches = marked(outputs)
     final = assigning.is_final(connection, assignment)
     known = _known(kind, row["known"]) if final else [None] * len(outputs)
+    marks = json.dumps(answer[1:]) if answer else row["prefill"] or "[]"
+    change = assigning.last_change(connection, assignment)
     noun = "Text" if settings.show == "none" else "Translation"
     shown_outputs = [
         ShownOutput(
@@ -126,6 +139,12 @@ def task_page(
         passages,
         shown_outputs,
         choices(kind, target),
+        marks if form_values is None else form_values.get("marks", ""),
+        _listed(settings, outputs[0], row["known"], marks) if final and kind.severities else {},
+        settings.category_names,
+        settings.prefill if row["prefill"] else None,
+        change["id"] if change else 0,
+        source["doc"],
         target or "",
         direction(target),
         len(outputs) > 1,
@@ -139,10 +158,24 @@ def task_page(
     )
 
 
-def _known(kind: TaskKind, known: str) -> list[float]:
+def _known(kind: TaskKind, known: str) -> list[Any]:
     """Return the known answers to an item: values, or ranks for items that compare outputs."""
-    values: list[float] = json.loads(known)
+    values: list[Any] = json.loads(known)
+    if kind.severities:
+        return values[:1]
     return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
+
+
+def _listed(settings: CampaignSettings, text: str, known: str, marks: str) -> dict[str, list[tuple[str, str]]]:
+    """Return severity and category, and words, of the known and the judge's own errors."""
+    lists = {"Known errors": json.loads(known)[1], "Your errors": json.loads(marks)}
+    return {
+        title: [
+            (", ".join(filter(None, (error.severity, error.category))), text[error.start or 0 : error.end or 0])
+            for error in (() if some is None else errors_of(some, "", KINDS[settings.kind], settings.category_names))
+        ]
+        for title, some in lists.items()
+    }
 
 
 def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
@@ -179,7 +212,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
     )
-    templates.filters.update(share=_share, decimals=_decimals, duration=_duration, estimate=_estimate)
+    templates.filters.update(exact=_exact, share=_share, decimals=_decimals, duration=_duration, estimate=_estimate)
     return templates
 
 
@@ -197,6 +230,13 @@ def render(name: str, **values: Any) -> str:
 def static(name: str) -> bytes:
     """Return a file that pages load: the style sheet or the script."""
     return (_FOLDER / name).read_bytes()
+
+
+def _exact(text: str) -> str:
+    """Escape a text so that browsers read each of its characters: they take a carriage return for a line feed."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(text)).replace("\r", "&#13;"))
 
 
 def _share(value: float | None) -> str:

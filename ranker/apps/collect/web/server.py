@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from ranker.apps.collect import access, assigning
-from ranker.apps.collect.campaign import connect, files_of, host_and_port, progress_of, settings_of, transaction
+from ranker.apps.collect.campaign import (
+    connect,
+    files_of,
+    host_and_port,
+    output_texts,
+    progress_of,
+    settings_of,
+    transaction,
+)
+from ranker.apps.collect.marking import marks_in
 from ranker.apps.collect.tables import MOST_FORM
 from ranker.apps.collect.tasks import KINDS, answer_of
 from ranker.apps.collect.web.connections import BACKLOG, Listener
@@ -67,7 +76,11 @@ _MESSAGES = {
     500: "The page could not be shown. Go back and try again in a moment.",
     503: "Your answer could not be saved. Go back and try again in a moment.",
 }
-_STATIC = {"style.css": "text/css; charset=utf-8", "judge.js": "text/javascript; charset=utf-8"}
+_STATIC = {
+    "style.css": "text/css; charset=utf-8",
+    "judge.js": "text/javascript; charset=utf-8",
+    "marking.js": "text/javascript; charset=utf-8",
+}
 _LONGEST_ADDRESS = 45
 _LOG = note_logger(__name__)
 _LINES = access.Limiter(rate=0.1, burst=10)
@@ -163,12 +176,18 @@ class Site:
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
         row = self.connection.execute(
-            "SELECT shown FROM assignment WHERE id = ? AND judge = ?", (assignment, person.id)
+            "SELECT shown, outputs, copy FROM assignment JOIN item ON item.id = item "
+            "WHERE assignment.id = ? AND judge = ?",
+            (assignment, person.id),
         ).fetchone()
         if row is None:
             raise HTTPException(404)
+        kind = KINDS[self.settings.kind]
         try:
-            answer = answer_of(KINDS[self.settings.kind], fields, _places(row["shown"]))
+            answer: list[Any] = [*answer_of(kind, fields, _places(row["shown"]))]
+            if kind.severities:
+                (text,) = output_texts(self.connection, row)
+                answer += marks_in(fields.get("marks", ""), len(text), kind, self.settings.category_names)
         except OptionError as error:
             return self._task(token, person, assignment, str(error), fields)
 

@@ -85,13 +85,14 @@
     const key = event.key, target = event.target;
     const control = target.closest("button, a, summary");
     let used = false;
-    if (key === "Enter" && task && !control) { task.requestSubmit(); used = true; }
+    // of a page without marks, no answer is given by accident
+    if (key === "Enter" && task && !control && !event.repeat && (kind !== "mqm" || task.contains(target))) { task.requestSubmit(); used = true; }
     else if (key.toLowerCase() === "u" && undo) { undo.requestSubmit(); used = true; }
     else if (key.toLowerCase() === "d" && differences) { differences.checked = !differences.checked; used = true; }
     else if (kind === "ranking") used = rank(key);
     else if (kind === "pairwise") used = key in pair && choose("choice", pair[key]);
-    else if (kind === "score") used = score(key, target);
-    else if (kind) used = scale(key);
+    else if (number) used = score(key, target);
+    else if (kind && kind !== "mqm") used = scale(key);
     if (used) event.preventDefault();
   });
 

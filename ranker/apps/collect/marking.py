@@ -1,0 +1,192 @@
+"""Errors that judges mark in a translation: on forms, in campaign files, in control items, and on export.
+
+A mark is a list of numbers: severity and category, by their places in the lists of the kind and of the campaign, and
+start and end in characters of the text, which missing content lacks. An answer is a score and such marks, as in
+``[80, [0, 0, 4, 9], [1, 0]]``; the score of ``mqm`` is 0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranker.apps.collect.tasks import KINDS, TaskKind
+from ranker.errors import DataError, MissingError, OptionError
+from ranker.files import printable, read_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ranker.corpora.dataset import Dataset
+    from ranker.corpora.marked_errors import MarkedError
+
+CATEGORIES = (
+    *(f"Accuracy/{name}" for name in ("Addition", "Mistranslation", "Omission", "Untranslated text")),
+    *(f"Fluency/{name}" for name in ("Grammar", "Inconsistency", "Punctuation", "Register", "Spelling", "Encoding")),
+    *(f"Locale convention/{name}" for name in ("Address", "Currency", "Date", "Name", "Telephone", "Time")),
+    "Style/Awkward",
+    *(f"Terminology/{name}" for name in ("Inappropriate for context", "Inconsistent use")),
+    "Non-translation",
+    "Other",
+)
+"""Those of Freitag et al. (2021)."""
+MOST_MARKS = 200
+_MOST_CATEGORIES, _LONGEST_CATEGORY = 200, 100
+_FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,3}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
+_CLOSE = 15
+"""Largest distance from a known score that counts as correct."""
+
+
+def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
+    """Return the categories that ``--categories`` names or lists, or the usual ones; none for kinds without them."""
+    if kind.name != "mqm":
+        if given is not None:
+            raise OptionError(f"--categories: errors have categories with --kind mqm, found --kind {kind.name}")
+        return ()
+    if given is None:
+        return CATEGORIES
+    lines = read_lines(given) if Path(given).is_file() else given.split(",")
+    names = [line.strip() for line in lines if line.strip()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError(f"--categories: {twice!r} is listed twice")
+    fit = all(name.isprintable() and len(name) <= _LONGEST_CATEGORY for name in names)
+    if not fit or not 0 < len(names) <= _MOST_CATEGORIES:
+        what = f"expected 1 to {_MOST_CATEGORIES} names of up to {_LONGEST_CATEGORY} characters"
+        raise OptionError(f"--categories: {what}, separated by commas, or a file with one per line")
+    return tuple(names)
+
+
+def are_marks(marks: object, length: int, severities: int, categories: int) -> bool:
+    """True if these are marks in a text of so many characters, with severities and categories that there are."""
+    return isinstance(marks, list) and all(
+        isinstance(mark, list)
+        and len(mark) in (2, 4)
+        and all(type(number) is int and number >= 0 for number in mark)
+        and mark[0] < severities
+        and mark[1] < max(categories, 1)
+        and (len(mark) == 2 or mark[2] < mark[3] <= length)
+        for mark in marks
+    )
+
+
+def marks_in(field: str, length: int, kind: TaskKind, categories: Sequence[str]) -> list[Any]:
+    """Read the marks of a form, or refuse those that its page does not offer."""
+    if not field:
+        raise OptionError("marking errors needs JavaScript, which this browser does not run")
+    marks: Any = json.loads(field) if _FORM.fullmatch(field) else None
+    if not are_marks(marks, length, len(kind.severities), len(categories)):
+        what = f"expected up to {MOST_MARKS} errors in the text, each with its severity"
+        raise OptionError(f"{what}{' and category' if categories else ''}")
+    return list(marks)
+
+
+def quality_of(answer: Sequence[Any], kind: TaskKind, categories: Sequence[str]) -> float:
+    """Return the value of an answer for one output, higher is better: the score, or the penalty of MQM, negated."""
+    from ranker.corpora.marked_errors import WEIGHTS, weight_of
+
+    if kind.name != "mqm":
+        return float(answer[0])
+    errors = errors_of(answer[1:], "", kind, categories)
+    return -sum(weight_of(error.severity, error.category, WEIGHTS) or 0.0 for error in errors)
+
+
+def errors_of(marks: Sequence[Any], rater: str, kind: TaskKind, categories: Sequence[str]) -> list[MarkedError]:
+    """Return marks as errors of a rater; without marks the rater found none."""
+    from ranker.corpora.marked_errors import NO_ERROR, MarkedError
+
+    errors = []
+    for severity, category, *place in sorted(marks, key=lambda mark: (mark[2:] or [1e9], mark)):
+        start, end = place or (None, None)
+        name = categories[category] if category < len(categories) else "" if place else "Accuracy/Omission"
+        errors.append(MarkedError(kind.severities[severity], start, end, name, rater))
+    return errors or [MarkedError(NO_ERROR, rater=rater)]
+
+
+def marks_by_candidate(errors: pd.DataFrame, kind: TaskKind, categories: Sequence[str]) -> dict[int, list[list[Any]]]:
+    """Return the errors of every candidate that somebody looked at as marks, each once.
+
+    An error of the source, or of an empty span, has no place. Severities that the kind does not have are the highest,
+    but for neutral errors, which are left out. A category that the campaign does not have is one after the last, which
+    judges replace.
+    """
+    from ranker.corpora.marked_errors import errors_by_candidate, plain_category
+
+    known = {plain_category(name): number for number, name in enumerate(categories)}
+    levels = {name: number for number, name in enumerate(kind.severities)}
+    marks: dict[int, list[list[Any]]] = {}
+    for candidate, marked in errors_by_candidate(errors).items():
+        found = marks.setdefault(candidate, [])
+        for error in marked:
+            if error.severity in ("no-error", "neutral", ""):
+                continue
+            placed = error.side == "target" and error.start is not None and error.start != error.end
+            category = known.get(plain_category(error.category), len(categories)) if categories else 0
+            place = (error.start, error.end) if placed else ()
+            mark: list[Any] = [levels.get(error.severity, len(levels) - 1), category, *place]
+            if mark not in found and len(found) < MOST_MARKS:
+                found.append(mark)
+    return marks
+
+
+def prefilled(
+    dataset: Dataset, given: str, kind: TaskKind, categories: Sequence[str]
+) -> tuple[str, dict[int, list[list[Any]]]]:
+    """Return what ``--prefill`` names, as judges are told, and the marks of every candidate that are taken from there.
+
+    It is a rater of the data's marked errors, or a corpus or file with errors of the same translations.
+    """
+    from ranker.corpora import catalogue
+
+    if not kind.severities:
+        raise OptionError(f"--prefill: errors are marked with --kind {' or '.join(marking_kinds())}")
+    raters = set(dataset.errors["rater"])
+    if given in raters:
+        chosen = dataset.errors[(dataset.errors["rater"] == given).to_numpy(bool)]
+        return printable(given), marks_by_candidate(chosen, kind, categories)
+    try:
+        other = catalogue.load(given)
+    except MissingError as error:
+        known = ", ".join(sorted(raters)) or "none"
+        raise OptionError(f"--prefill: {error}; raters of marked errors in {dataset.name}: {known}") from None
+    marks = marks_by_candidate(other.errors, kind, categories)
+    theirs, ours = (_keys(each) for each in (other, dataset))
+    by_key = {theirs[row]: found for row, found in marks.items()}
+    result = {row: by_key[key] for row, key in enumerate(ours) if key in by_key}
+    if not result:
+        raise DataError(f"contains no marked errors for the translations of {dataset.name}", file=other.name)
+    return printable(Path(given).name), result
+
+
+def _keys(dataset: Dataset) -> list[tuple[str, ...]]:
+    sources = dataset.sources.iloc[dataset.candidate_source]
+    columns = [sources["lp"].fillna(""), sources["seg_id"], *(dataset.candidates[name] for name in ("system", "text"))]
+    return [*zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def marking_kinds() -> Iterator[str]:
+    """Yield the names of the kinds of task in which errors are marked."""
+    return (kind.name for kind in KINDS.values() if kind.severities)
+
+
+def gold_share(answer: Sequence[Any], known: Sequence[Any], length: int, kind: TaskKind) -> float:
+    """Return how far an answer agrees with what is known of a text of so many characters, from 0 to 1.
+
+    `known` has a score and marks, of which one may be None. The share of the known errors that a mark touches counts,
+    or 0 if more than half of what is not in error is marked; without a known error, 1 unless a mark has the highest
+    severity. A known score counts as much as all errors.
+    """
+    marks, (score, expected) = answer[1:], known
+    shares = [] if score is None else [float(abs(answer[0] - score) <= _CLOSE)]
+    if expected is not None and not expected:
+        shares.append(float(all(mark[0] < len(kind.severities) - 1 for mark in marks)))
+    elif expected:
+        covered, right = ({at for mark in some for at in range(*mark[2:] or (0,))} for some in (marks, expected))
+        missing = any(len(mark) == 2 for mark in marks)
+        touched = [not covered.isdisjoint(range(*mark[2:])) if len(mark) > 2 else missing for mark in expected]
+        share = sum(touched) / len(touched)
+        shares.append(share if 2 * len(covered - right) <= max(length - len(right), 0) else 0.0)
+    return sum(shares) / len(shares)

@@ -1,0 +1,322 @@
+"""Errors that judges mark: forms, storage, export, known errors, errors that are marked at first, documents."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ranker.apps.collect.campaign import opened
+from ranker.apps.collect.exporting import dataset_of
+from ranker.apps.collect.marking import CATEGORIES, categories_in, gold_share, marks_by_candidate, prefilled
+from ranker.apps.collect.tasks import KINDS
+from ranker.corpora import catalogue
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.marked_errors import MarkedError
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from tests.apps.collect.conftest import Client, serving, small
+from tests.apps.collect.test_quality import judge_in_file, qualities
+
+ESA, MQM = KINDS["esa"], KINDS["mqm"]
+TEXT = "\U0001f600 cafe\u0301  x "
+
+
+def one(text=TEXT, systems=("A",), **more):
+    return assemble(
+        [Record("s", [], [Candidate(name, text) for name in systems], lp="de-en", seg_id="1", **more)], "one"
+    )
+
+
+def stored(path):
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT answer FROM assignment WHERE answer IS NOT NULL ORDER BY id").fetchall()
+    return [json.loads(answer) for (answer,) in rows]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "",
+        "[",
+        "[[0]]",
+        "[[0,0,1]]",
+        "[[0,0,3,3]]",
+        "[[0,0,4,3]]",
+        f"[[0,0,0,{len(TEXT) + 1}]]",
+        "[[2,0,0,1]]",
+        "[[0,2,0,1]]",
+        "[[0,0,-1,1]]",
+        "[[0,0,0,1.5]]",
+        "[[0,0,0,1],]",
+        "[[0,0,0,1][0,0,0,1]]",
+        "[[0,null,0,1]]",
+        "[[0,0,0,1,0]]",
+        "[" * 3000,
+        "[" + ",".join(["[0,0]"] * 201) + "]",
+        '{"a":1}',
+        "[[٠,0]]",
+    ],
+)
+def test_marks_that_the_page_does_not_offer_are_not_saved(campaign, marks):
+    path, created = campaign("mqm", data=one(), categories="A\nB")
+    with serving(path) as address:
+        judge = Client(address)
+        fields = judge.enter(created.links["judge1"]).page().forms["/judge"]
+        refused = judge.post("/judge", {**fields, "marks": marks})
+        assert refused.status == 422
+        assert "Not saved:" in refused.text
+        assert ("needs JavaScript" if not marks else "expected up to 200 errors") in refused.text
+        assert stored(path) == []
+        assert judge.post("/judge", {**fields, "marks": f"[[1,1,0,{len(TEXT)}],[0,0]]"}).status == 200
+    assert stored(path) == [[0, [1, 1, 0, len(TEXT)], [0, 0]]]
+
+
+@pytest.mark.parametrize("score", ["", "101", "-1", "x"])
+def test_a_score_is_needed_and_the_marks_of_a_refused_form_stay(campaign, score):
+    path, created = campaign("esa", data=one())
+    with serving(path) as address:
+        judge = Client(address)
+        fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "marks": "[[1,0,2,6]]"}
+        refused = judge.post("/judge", {**fields, "value0": score})
+        assert refused.status == 422
+        assert 'data-marks="[[1,0,2,6]]"' in refused.text
+    assert stored(path) == []
+
+
+def test_carriage_returns_and_spaces_reach_the_browser_as_they_are(campaign):
+    text = " a\r\nb\rc\n\u00a0\u2028\u3000 <b>&amp;"
+    path, created = campaign("esa", data=one(text))
+    with serving(path) as address:
+        page = Client(address).enter(created.links["judge1"])
+    assert (
+        f">{text.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;').replace(chr(13), '&#13;')}</p>"
+        in page.text
+    )
+
+
+def exported(path, command, output):
+    command("collect", "export", str(path), "-o", str(output))
+    dataset = catalogue.load(str(output))
+    names = ["candidate", "rater", "start", "end", "severity", "category", "side"]
+    assert list(dataset.errors) == names
+    return dataset, [
+        tuple(None if value != value else value for value in row)
+        for row in dataset.errors.astype(object).where(dataset.errors.notna(), None).to_numpy().tolist()
+    ]
+
+
+def test_the_marks_of_all_judges_are_exported_for_every_system_with_the_text(campaign, command, tmp_path):
+    path, _ = campaign("esa", data=one(systems=("A", "B")), judges_per_item=2)
+    answers = {"judge1": [80, [0, 0], [1, 0, 2, 6], [0, 0, 0, 1]], "judge2": [100]}
+    judge_in_file(path, {code: (lambda texts, code=code: answers[code], 9) for code in answers}, 1)[0].close()
+    dataset, errors = exported(path, command, tmp_path / "x.jsonl")
+    each = [
+        ("judge1", 0, 1, "minor", "", "target"),
+        ("judge1", 2, 6, "major", "", "target"),
+        ("judge1", None, None, "minor", "Accuracy/Omission", "target"),
+        ("judge2", None, None, "no-error", "", "target"),
+    ]
+    assert errors == [(row, *error) for row in (0, 1) for error in each]
+    assert dataset.ratings[["candidate", "judge", "kind", "value"]].to_numpy().tolist() == [
+        [row, code, "esa", value] for row in (0, 1) for code, value in (("judge1", 80), ("judge2", 100))
+    ]
+
+
+@pytest.mark.parametrize("form", ["mqm", "esa", "pearmut", "label-studio"])
+def test_marks_are_written_for_other_programs(campaign, command, tmp_path, form):
+    path, _ = campaign("esa", data=one(TEXT.strip(), doc="d"))
+    answer = [80, [0, 0, 0, 1], [1, 0, 2, 7]]
+    judge_in_file(path, {"judge1": (lambda texts: answer, 9)}, 1)[0].close()
+    marks, converted = (str(tmp_path / name) for name in ("x.jsonl", f"y.{'tsv' if form == 'mqm' else 'json'}"))
+    command("collect", "export", str(path), "-o", marks)
+    command("data", "convert", marks, converted, "--to", form)
+    errors = catalogue.load(converted).errors
+    assert errors[["rater", "severity", "start", "end"]].to_numpy(object).tolist() == [
+        ["judge1", "minor", 0, 1],
+        ["judge1", "major", 2, 7],
+    ]
+
+
+def test_penalties_are_means_over_the_judges_of_an_output(campaign, command, tmp_path):
+    path, _ = campaign("mqm", data=one(), judges_per_item=3, judges=3, categories="\n".join(CATEGORIES))
+    punctuation, other = CATEGORIES.index("Fluency/Punctuation"), CATEGORIES.index("Non-translation")
+    answers = {"judge1": [0, [0, punctuation, 0, 1], [1, 0]], "judge2": [0, [1, other, 0, 2]], "judge3": [0]}
+    connection, settings = judge_in_file(
+        path, {code: (lambda texts, code=code: answers[code], 9) for code in answers}, 1
+    )
+    by_judge = dataset_of(connection, settings, by_judge=True).ratings
+    connection.close()
+    assert by_judge[["judge", "kind", "value"]].to_numpy().tolist() == [
+        ["judge1", "mqm_total", 5.1],
+        ["judge2", "mqm_total", 25],
+        ["judge3", "mqm_total", 0],
+    ]
+    dataset, errors = exported(path, command, tmp_path / "x.jsonl")
+    assert dataset.ratings["value"].tolist() == [pytest.approx(30.1 / 3)]
+    assert dataset.ratings["judge"].isna().all()
+    assert errors[0][-3:] == ("minor", "Fluency/Punctuation", "target")
+    assert json.loads(command("collect", "status", str(path), "-f", "json").out)["agreement"]["judges"] == 3
+
+
+def test_categories_are_listed_or_in_a_file(tmp_path):
+    assert categories_in(None, MQM) == CATEGORIES
+    assert categories_in(None, ESA) == ()
+    assert categories_in(" Wrong , Ugly", MQM) == ("Wrong", "Ugly")
+    (tmp_path / "list").write_text("Wrong, very\n\nUgly\n", encoding="utf-8")
+    assert categories_in(str(tmp_path / "list"), MQM) == ("Wrong, very", "Ugly")
+    for given, message in (
+        (",", "expected 1 to 200 names"),
+        ("a,b,a", "'a' is listed twice"),
+        ("x" * 101, "up to 100"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            categories_in(given, MQM)
+    with pytest.raises(OptionError, match="errors have categories with --kind mqm, found --kind esa"):
+        categories_in("a", ESA)
+
+
+def marked_data(*errors, text="a bad text", name="A"):
+    record = Record("s", ["r"], [Candidate(name, text, errors=list(errors))], lp="de-en", seg_id="1")
+    return assemble([record], "marked")
+
+
+ERRORS = (
+    MarkedError("critical", 2, 5, "Accuracy/Mistranslation", "r1"),
+    MarkedError("minor", 6, 10, "style / awkward", "r1"),
+    MarkedError("neutral", 0, 1, "", "r1"),
+    MarkedError("minor", 0, 1, "Unheard of", "r1"),
+    MarkedError("major", 0, 1, "Accuracy/Omission", "r1", "source"),
+    MarkedError("no-error", rater="r2"),
+)
+
+
+def test_marked_errors_become_marks_of_the_kind():
+    errors = marked_data(*ERRORS).errors
+    assert marks_by_candidate(errors, ESA, ()) == {0: [[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]}
+    places = [CATEGORIES.index(name) for name in ("Accuracy/Mistranslation", "Style/Awkward", "Accuracy/Omission")]
+    assert marks_by_candidate(errors, MQM, CATEGORIES) == {
+        0: [[1, places[0], 2, 5], [0, places[1], 6, 10], [0, len(CATEGORIES), 0, 1], [1, places[2]]]
+    }
+
+
+def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = marked_data(*ERRORS)
+    write_dataset(data, "marked.jsonl")
+    write_dataset(marked_data(), "plain.jsonl")
+    for number, (words, who, marks) in enumerate(
+        (
+            (("marked.jsonl", "r1"), "r1", "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]"),
+            (("marked.jsonl", "r2"), "r2", "[]"),
+            (("plain.jsonl", "marked.jsonl"), "marked.jsonl", "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]"),
+        )
+    ):
+        path = f"{number}.campaign"
+        made = command("collect", "new", path, "--data", words[0], "--kind", "esa", "--prefill", words[1], "-f", "json")
+        with serving(tmp_path / path) as address:
+            page = Client(address).enter(json.loads(made.out)["rows"][1]["link"])
+        assert f"Errors are marked already, by {who}." in page.text
+        assert f'data-marks="{marks}"' in page.text
+        assert json.loads(command("collect", "status", path, "-f", "json").out)["settings"]["prefill"] == who
+
+
+def test_a_prefill_that_names_nothing_is_refused(tmp_path):
+    with pytest.raises(OptionError, match=r"--prefill: 'r3' is neither .* raters of marked errors in marked: r1, r2"):
+        prefilled(marked_data(*ERRORS), "r3", ESA, ())
+    with pytest.raises(OptionError, match="errors are marked with --kind esa or mqm"):
+        prefilled(marked_data(*ERRORS), "r1", KINDS["score"], ())
+    with pytest.raises(DataError, match="contains no marked errors for the translations of marked"):
+        prefilled(marked_data(*ERRORS), "sample", ESA, ())
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "share"),
+    [
+        ([None, [[1, 0, 2, 5], [0, 0]]], [0, [0, 0, 4, 6], [0, 0]], 1),
+        ([None, [[1, 0, 2, 5], [0, 0]]], [0, [0, 0, 4, 6]], 0.5),
+        ([None, [[1, 0, 2, 5]]], [0, [1, 0, 5, 6]], 0),
+        ([None, [[1, 0, 2, 5]]], [0, [1, 0, 0, 20]], 0),
+        ([None, []], [0, [0, 0, 0, 2]], 1),
+        ([None, []], [0, [1, 0, 0, 2]], 0),
+        ([50.0, None], [65, [1, 0, 0, 20]], 1),
+        ([50.0, None], [66], 0),
+        ([50.0, [[1, 0, 2, 5]]], [50], 0.5),
+    ],
+)
+def test_what_is_known_of_a_text_and_what_a_judge_marked(known, answer, share):
+    assert gold_share(answer, known, 20, ESA) == share
+
+
+def test_known_errors_are_shown_and_count(campaign):
+    gold = marked_data(MarkedError("major", 2, 5, rater="r"), text="a bad text that is longer")
+    path, created = campaign("esa", data=small(sources=9), gold=1.0, gold_data=gold, show_gold=True)
+    with serving(path) as address:
+        judge = Client(address)
+        fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "value0": 70, "marks": "[[0,0,3,6]]"}
+        known = judge.post("/judge", fields)
+        assert "The known answer to this item" in known.text
+        for words in ("bad", "ad "):
+            assert f">{words}</" in known.text
+    right = {"judge1": (lambda texts: [90, *([[1, 0, 2, 5]] if "bad" in texts[0] else [])], 9)}
+    path.unlink()
+    path, _ = campaign("esa", data=small(sources=9), gold=1.0, gold_data=gold)
+    connection, settings = judge_in_file(path, right, 5)
+    assert (qualities(connection, settings)[0].gold, qualities(connection, settings)[0].checks) == (1, 1)
+    connection.close()
+
+
+def test_known_errors_are_needed_for_control_items(campaign):
+    for kind, what in (("mqm", "marked errors"), ("esa", "judgements of kind 'esa' or marked errors")):
+        with pytest.raises(DataError, match=f"contains no {what}, which control items are made from"):
+            campaign(kind, gold=0.1, gold_data=small())
+
+
+def documents():
+    """Three documents with three sources each, of two systems; the second has one output of both."""
+    records = [
+        Record(
+            f"{doc} {at}",
+            [],
+            [Candidate(name, f"{doc} {at} {name if at != 1 else ''}") for name in "AB"],
+            lp="de-en",
+            doc=doc,
+        )
+        for at in range(3)
+        for doc in ("x", "y", "z")
+    ]
+    return assemble(records, "documents")
+
+
+@pytest.mark.parametrize(("next_item", "several"), [("uniform", 1), ("uniform", 2), ("overlap", 2)])
+def test_documents_are_judged_in_their_order_and_each_by_the_same_judge(campaign, next_item, several):
+    path, created = campaign("esa", data=documents(), judges_per_item=several, next=next_item, overlap=0.5)
+    seen: dict[str, list[str]] = {"judge1": [], "judge2": []}
+
+    def choose(code):
+        return lambda texts: seen[code].append(texts[0]) or [50]
+
+    # where every item goes to one judge, the last to finish is helped with his document
+    rounds = created.items if several > 1 else 5
+    judge_in_file(path, {code: (choose(code), 9) for code in seen}, rounds)[0].close()
+    for texts in seen.values():
+        runs = [[texts[0]]]
+        for text in texts[1:]:
+            if text[0] == runs[-1][0][0] and text[2] > runs[-1][-1][2]:
+                runs[-1].append(text)
+            else:
+                runs.append([text])
+        assert all([text[2] for text in run] in (["0", "1", "2"], ["0", "2"]) for run in runs[:-1])
+        assert runs[-1][0][2] == "0"
+        assert len(texts) == len(set(texts))
+    assert len({*seen["judge1"], *seen["judge2"]}) == min(created.items, 2 * rounds)
+
+
+def test_without_documents_items_come_in_random_order(campaign):
+    path, _ = campaign("esa", data=small(sources=9))
+    with opened(path) as (connection, _settings):
+        assert {row["document"] for row in connection.execute("SELECT document FROM item")} == {None}
+        places = [row["place"] for row in connection.execute("SELECT place FROM item ORDER BY id")]
+    assert places != sorted(places)
