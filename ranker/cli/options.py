@@ -322,6 +322,9 @@ class Input(Corpora):
             metavar="[NAME=]FILE...",
         ),
     ] = field(default_factory=list)
+    align: Annotated[
+        bool, Option("--align", help="Divide translations with other lines than the source again, by length and words.")
+    ] = False
     systems: Annotated[list[str], _SYSTEMS] = field(default_factory=list)
 
     @property
@@ -335,6 +338,8 @@ class Input(Corpora):
             raise OptionError("give either references (-r) or --no-references")
         if self.parallel and self.data:
             raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
+        if self.align and not self.parallel:
+            raise OptionError("--align: expected translations in files of their own (-t), with the source (-s) or -r")
         if not self.parallel and not self.data:
             raise OptionError(
                 "no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"
@@ -351,7 +356,7 @@ class Input(Corpora):
         from ranker.corpora.formats.reading import read_parallel
 
         if self.parallel:
-            corpora = [read_parallel(self.source, self.references, self.translations)]
+            corpora = [read_parallel(self.source, self.references, self.translations, self.align)]
         else:
             try:
                 corpora = [self._loaded(name, listed_names(self.systems)) for name in self.data]

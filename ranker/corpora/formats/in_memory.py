@@ -167,6 +167,7 @@ def from_texts(
     *,
     lp: str | None = None,
     name: str = "texts",
+    align: bool = False,
 ) -> Dataset:
     """Make a data set of parallel lists of texts.
 
@@ -182,6 +183,8 @@ def from_texts(
         Language pair, as ``de-en``.
     name : str, default "texts"
         What messages and signatures call it.
+    align : bool, default False
+        True if translations may be divided into other texts than the sources or references: they are aligned to these.
 
     Raises
     ------
@@ -203,6 +206,8 @@ def from_texts(
         system: _texts(texts, f"translations[{system!r}]" if several else "translations", name)
         for system, texts in systems.items()
     }
+    if align:
+        outputs = _aligned(outputs, references, sources, name)
     first, expected = next(iter(outputs.items()))
     size = len(expected)
     for system, texts in outputs.items():
@@ -226,6 +231,21 @@ def from_texts(
         },
         {},
     )
+
+
+def _aligned(
+    outputs: Mapping[str, list[str]], references: References | None, sources: Texts | None, name: str
+) -> dict[str, list[str]]:
+    from ranker.corpora.line_alignment import align_lines
+
+    if sources is None and references is None:
+        raise DataError("align: expected sources or references to align translations to", file=name)
+    streams = [*references.values()] if isinstance(references, Mapping) else [references]
+    size = len(_texts(sources, "sources", name) if sources is not None else streams[0] or [])
+    wanted = _references(references, size, name)
+    if sources is not None:
+        wanted = [texts or [source] for texts, source in zip(wanted, sources, strict=True)]
+    return {system: align_lines(texts, wanted, f"{name}: {system}") for system, texts in outputs.items()}
 
 
 def by_translation(references: References | None) -> References | None:

@@ -15,7 +15,7 @@ from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
 from ranker.corpora.records import assemble, build_dataset, side_by_side
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
 
 FORMATS = {
@@ -66,11 +66,13 @@ def read_parallel(
     source: str | Path | None,
     references: Sequence[str | Path],
     translations: Sequence[str | Path],
+    align: bool = False,
 ) -> Dataset:
     """Read parallel files, one sentence per line; for the names of systems see `system_files`.
 
-    Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
-    SGML or XML; see `ranker.corpora.documents.testsets`.
+    With `align` translations may have other lines than the source: see `ranker.corpora.line_alignment`. Without
+    `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in SGML or
+    XML; see `ranker.corpora.documents.testsets`.
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
@@ -79,13 +81,25 @@ def read_parallel(
     systems = system_files(translations)
     first = next(path for path in (source, *references, *systems.values()) if path is not None)
     if any(is_testset(path) for path in (source, *references, *systems.values()) if path is not None):
+        if align:
+            raise OptionError("--align: test sets have segments with ids, which are not aligned")
         return read_testset(source, references, systems, _stem(first))
     first_lines, like = read_lines(first), display_name(first)
     size = len(first_lines)
+    if align and first not in (source, *references):
+        raise OptionError("--align: expected the source (-s) or references (-r) to align translations to")
     reference_lines, system_lines = (
-        [first_lines if path is first else read_lines(path, size, like) for path in paths]
-        for paths in (references, systems.values())
+        [first_lines if path is first else read_lines(path, None if aligned else size, like) for path in paths]
+        for paths, aligned in ((references, False), (systems.values(), align))
     )
+    if align:
+        from ranker.corpora.line_alignment import align_lines
+
+        wanted = [*zip(*(reference_lines or [first_lines]), strict=True)]
+        system_lines = [
+            align_lines(lines, wanted, display_name(path))
+            for lines, path in zip(system_lines, systems.values(), strict=True)
+        ]
     return build_dataset(
         _stem(first),
         {"text": [""] * size if source is None else first_lines},

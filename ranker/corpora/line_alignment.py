@@ -1,0 +1,222 @@
+"""Translations whose lines were merged or split, divided again into one text for each source line.
+
+Boundaries are sought between words, from the first line to the last, by dynamic programming. A text costs what its
+length differs from the length expected (Gale and Church 1993), less what it shares with the references of its line, or
+with the source where there is no reference: words, cut to five characters and weighted by their inverse document
+frequency, so numbers and names in the end. A boundary inside a line costs more than one after a sentence, and that more
+than one where a line ends; a line end inside a text costs too. A first pass by lengths alone tells where to look.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.scripts import WITHOUT_SPACES
+from ranker.errors import DataError, counted, note_logger
+
+_LOG = note_logger(__name__)
+_NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
+_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
+_SENTENCE_END = re.compile(r"[.!?…。！？؟۔।॥]['\"”’»)\]」』]*\Z")
+_STEM = 5
+_SHARED, _INSIDE, _AFTER_SENTENCE, _JOINED, _EMPTY = 0.5, 7.0, 3.0, 3.0, 10.0
+"""Weight of shared words, and costs of a boundary in a line, after a sentence, of a line end in a text and of a line
+without a text; chosen on wmt12 and mqm21, among few values of which most do as well."""
+_VARIANCE = 6.8
+"""Variance of the length of a translation per character, by Gale and Church."""
+_HIGHEST = 50.0
+_WINDOW = 150
+"""Boundaries that are tried to each side of the one that lengths suggest."""
+_MOST_EMPTY = 0.2
+"""Maximum proportion of lines that may be left without a text."""
+_FEWEST = 100
+_NOWHERE = np.zeros(0, dtype=np.int64)
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """The words of a file, and the places between them where a line may be divided.
+
+    `starts`, `ends` (words,) are characters of `text`; `places` (boundaries,) are words before which a text may begin,
+    from 0 to the number of words; `costs` are those of a boundary there, `line_ends` true where a line ends.
+    """
+
+    text: str
+    starts: Int64Array
+    ends: Int64Array
+    words: Mapping[str, Int64Array]
+    places: Int64Array
+    costs: FloatArray
+    line_ends: BoolArray
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> _Stream:
+        text = "\n".join(lines)
+        found = [match.span() for match in _WORD.finditer(text)]
+        words = defaultdict(list)
+        for number, (start, end) in enumerate(found):
+            words[_key(text[start:end])].append(number)
+        places, costs, line_ends = [0], [0.0], [False]
+        for number, ((before, end), (start, _)) in enumerate(itertools.pairwise(found), 1):
+            between = text[end:start]
+            ends_line = "\n" in between
+            if between or _is_unspaced(text[before]) or _is_unspaced(text[start]):
+                places.append(number)
+                after_sentence = _SENTENCE_END.search(text, max(0, end - 4), end)
+                costs.append(0.0 if ends_line else _AFTER_SENTENCE if after_sentence else _INSIDE)
+                line_ends.append(ends_line)
+        starts, ends = np.asarray(found, dtype=np.int64).reshape(-1, 2).T
+        return cls(
+            text,
+            starts,
+            ends,
+            {word: np.array(numbers) for word, numbers in words.items()},
+            np.array([*places, len(found)]),
+            np.array([*costs, 0.0]),
+            np.array([*line_ends, False]),
+        )
+
+    @property
+    def characters(self) -> FloatArray:
+        """Character at which a text begins, for every boundary."""
+        return np.append(self.starts, len(self.text) + 1)[self.places].astype(float)
+
+    def between(self, first: int, last: int) -> str:
+        """Return the text from one boundary to another, on one line."""
+        begin, end = self.places[first], self.places[last]
+        if begin == end:
+            return ""
+        parts = self.text[self.starts[begin] : self.ends[end - 1]].split("\n")
+        joined = parts[0]
+        for part in filter(None, parts[1:]):
+            joined += ("" if joined and _is_unspaced(joined[-1]) and _is_unspaced(part[0]) else " ") + part
+        return joined
+
+
+def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str = "translations") -> list[str]:
+    """Divide a translation with other lines than the source into one text for each source line.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Lines of the translation: all of it, in the order of the source.
+    wanted : sequence of sequences of str
+        For each source line its references, or itself where it has none: at least one text.
+    file : str
+        What notes and errors call the translation.
+
+    Returns
+    -------
+    list of str
+        One text for every source line, empty where the translation has none. All its words are there, in their order.
+
+    Raises
+    ------
+    DataError
+        If more than a fifth of the lines are left without a text.
+    """
+    if not wanted:
+        return [*lines]
+    stream = _Stream.of(lines)
+    words = [{_key(match.group()) for text in texts for match in _WORD.finditer(text)} for texts in wanted]
+    lengths = np.array([sum(map(len, texts)) / len(texts) + 1.0 for texts in wanted])
+    expected = lengths * ((len(stream.text) + 1) / lengths.sum())
+    rough = _boundaries(stream, expected, [{}] * len(words), None)
+    frequency = Counter(word for of_line in words for word in of_line)
+    # words of a short text are no more frequent than those of a long one
+    total = max(len(words), _FEWEST)
+    weights = [{word: _SHARED * math.log(total / frequency[word]) for word in of_line} for of_line in words]
+    bounds = _boundaries(stream, expected, weights, rough)
+    texts = [stream.between(first, last) for first, last in itertools.pairwise(bounds)]
+    empty = sum(not text and any(map(str.strip, like)) for text, like in zip(texts, wanted, strict=True))
+    if empty > _MOST_EMPTY * len(texts):
+        what = f"cannot be aligned to {counted(len(texts), 'line')}: {empty} of them would have no translation"
+        raise DataError(f"{what}; check that it is a translation of all of the source, in the same order", file=file)
+    places = [*_differences(stream, bounds)]
+    if places:
+        more = f" and {len(places) - _LISTED} other places" if len(places) > _LISTED else ""
+        left = f"; {counted(empty, 'line')} without a translation" if empty else ""
+        _LOG.warning(
+            "ranker: note: %s: aligned to %d lines: %s%s%s", file, len(texts), ", ".join(places[:_LISTED]), more, left
+        )
+    return texts
+
+
+def _boundaries(
+    stream: _Stream, expected: FloatArray, weights: Sequence[Mapping[str, float]], near: Sequence[int] | None
+) -> list[int]:
+    """Find the cheapest boundaries of all texts, in windows around `near`, or around the best boundaries so far."""
+    characters, last = stream.characters, len(stream.places) - 1
+    ends_before = np.concatenate([[0], np.cumsum(stream.line_ends)])
+    low = high = 0
+    cost = np.zeros(1)
+    chosen: list[tuple[int, int, Int64Array]] = []
+    for line, length in enumerate(expected):
+        if near is None:
+            middle = int(np.searchsorted(characters, characters[low + int(cost.argmin())] + length))
+        else:
+            middle = near[line + 1]
+        next_low, next_high = max(low, min(middle - _WINDOW, last)), max(low, min(middle + _WINDOW, last))
+        if line == len(expected) - 1:
+            next_low = next_high = last
+        shared = _shared(stream, weights[line], stream.places[low], stream.places[max(high, next_high)])
+        before, after = slice(low, high + 1), slice(next_low, next_high + 1)
+        gained = (
+            shared[stream.places[after] - stream.places[low]] - shared[stream.places[before] - stream.places[low], None]
+        )
+        size = characters[after] - characters[before, None]
+        # line ends between the two boundaries, without those at them
+        joined = np.maximum(ends_before[after] - ends_before[1:][before, None], 0)
+        difference = (size - length) ** 2 / (_VARIANCE * (length + np.maximum(size, 0.0)))
+        total = cost[:, None] - gained + np.minimum(difference, _HIGHEST) + _JOINED * joined
+        total[size == 0] += _EMPTY if length > 2 else 0.0
+        total[size < 0] = np.inf
+        best = total.argmin(axis=0)
+        chosen.append((low, next_low, best))
+        cost = total[best, np.arange(len(best))] + stream.costs[after]
+        low, high = next_low, next_high
+    bounds = [last]
+    for low, next_low, best in reversed(chosen):
+        bounds.append(low + int(best[bounds[-1] - next_low]))
+    return bounds[::-1]
+
+
+def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int) -> FloatArray:
+    """Sums of the weights of the words from `first` to before each word up to `last`, shape (last - first + 1,)."""
+    values = np.zeros(last - first + 1)
+    for word, weight in weights.items():
+        numbers = stream.words.get(word, _NOWHERE)
+        begin, end = np.searchsorted(numbers, (first, last))
+        values[numbers[begin:end] - first + 1] = weight
+    return np.cumsum(values)
+
+
+def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
+    """Origins of the texts that are not one whole line."""
+    line_of = np.concatenate([[0], np.cumsum(stream.line_ends)])
+    for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
+        if first == last:
+            continue
+        begins, ends = int(line_of[first + 1]) + 1, int(line_of[last]) + 1
+        whole = (first == 0 or stream.line_ends[first]) and (last == len(stream.places) - 1 or stream.line_ends[last])
+        if begins < ends:
+            yield f"line {number} from lines {begins} to {ends}"
+        elif not whole:
+            yield f"line {number} from a part of line {begins}"
+
+
+def _key(word: str) -> str:
+    return word.lower()[:_STEM]
+
+
+def _is_unspaced(character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in WITHOUT_SPACES)
