@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from models.making.parser.treebanks import Treebank, find_treebank
 from ranker import share
 from ranker.extractors.dependency.cache import parse
 from ranker.extractors.fluency.included import DIRECTORY, TOKENIZER, Unit
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.counts_file import CountsModel, to_arrays
-from ranker.learning.parser.treebanks import Treebank, find_treebank
 from ranker.storage.model_files import write_arrays
 from ranker.text.tokens import TokenisedTexts, tokenise
 

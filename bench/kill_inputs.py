@@ -49,7 +49,6 @@ def prepare(folder: Path) -> None:
         (place / "text").write_text("".join(f"a b c {n + first}\n" for n in range(30)))
         (place / "s").write_text("a b c\nb c d\n" * (3 + first))
         (place / "t").write_text("x y z\ny z w\n" * (3 + first))
-        _write_treebank(place / "toy", first)
         (place / "decode.sh").write_text('cp dev.nbest "$2"\n')
         (place / "start.json").write_text(json.dumps(_START))
         _write_campaign(place)
@@ -67,15 +66,6 @@ def _write_pairs(place: Path, records: list[dict]) -> None:
         for n in range(1, 6)
     )
     (place / "pairs.pairs.tsv").write_text(f"lp\tseg_id\tjudge\tsysA\tsysB\trelation\n{rows}")
-
-
-def _write_treebank(folder: Path, first: int) -> None:
-    folder.mkdir()
-    words = ("1\tThe\tthe\tDET\t_\t_\t2\tdet\t_\t_", "3\tsleeps\tsleep\tVERB\t_\t_\t0\troot\t_\t_")
-    sentences = [
-        f"{words[0]}\n2\tdog{n}\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n{words[1]}\n" for n in range(first, first + 20)
-    ]
-    (folder / "toy-ud-train.conllu").write_text("\n".join([*sentences, ""]))
 
 
 def _write_campaign(place: Path) -> None:

@@ -73,7 +73,6 @@ CASES = {
     ),
     "export": Case(["collect", "export", "judged.campaign", "-o", "out/x.jsonl"]),
     "get": Case(["data", "get", CORPUS, "--again"], f"{CORPUS}/*"),
-    "parser": Case(["parser", "train", "toy", "--output", "out/parser"]),
 }
 
 
@@ -111,12 +110,6 @@ def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = 
 
 
 def _in_this_process(words: list[str]) -> int:
-    if words[0] == "parser":
-        from ranker.learning.parser import training
-        from ranker.learning.parser.package import ParserOptions
-
-        small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
-        training.train.__kwdefaults__["options"] = small
     if CORPUS in words:
         use_served()
     return command(words)

@@ -26,12 +26,12 @@ import numpy as np
 from scipy.stats import binomtest
 
 from bench.common import SHARED, run_main, say, table
+from models.making.parser.conllu import read_conllu
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import from_records
 from ranker.extractors.dependency.cache import parse
-from ranker.learning.parser.conllu import read_conllu
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
 

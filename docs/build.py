@@ -254,7 +254,7 @@ def licences() -> str:
     rows += [("`data/*.toml`", "cards of corpora; no corpus but those below", "Apache-2.0")]
     bundled = [card for card in catalogue.cards().values() if card.bundled]
     rows += [(f"`data/{card.name}/`", prose(card.title), prose(card.licence)) for card in bundled]
-    for model in sorted(share.directory("models").iterdir()):
+    for model in sorted(card.parent for card in share.directory("models").glob("*/CARD.md")):
         title = re.search(r"^# (.*)$", (model / "CARD.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
         texts = [
             f"`models/{model.name}/{path.name}`"

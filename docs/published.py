@@ -1,4 +1,4 @@
-"""What is published with a release: addresses, and README as the long description.
+"""What is published with a release: addresses, README as the long description, and the content of the wheel.
 
 The address of the public repository is set once: ``repository`` under ``[tool.hatch.metadata.hooks.custom]`` in
 ``pyproject.toml``. With it, a release has its addresses, and links of README lead to the files of its tag, as GitHub
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
     from hatchling.metadata.plugin.interface import MetadataHookInterface
 except ModuleNotFoundError:  # needed only where packages are built
-    MetadataHookInterface = object
+    BuildHookInterface = MetadataHookInterface = object
 
 ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"(!?)\[((?:[^][]|\[[^][]*\])*)\]\(([^()\s]+)\)")
@@ -75,6 +76,18 @@ class PublishedMetadata(MetadataHookInterface):
         text = absolute((ROOT / "README.md").read_text(encoding="utf-8"), repository())
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
         metadata["urls"] = urls(repository())
+
+
+class WheelContent(BuildHookInterface):
+    """Adds features, data and models to a wheel, without the tools that make them."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add every file under its place in the wheel."""
+        for room in ("features", "data", "models"):
+            for path in sorted((ROOT / room).rglob("*")):
+                name = path.relative_to(ROOT)
+                if path.is_file() and "making" not in name.parts:
+                    build_data["force_include"][str(path)] = f"ranker/share/{name.as_posix()}"
 
 
 def dead_links(description: str) -> list[str]:

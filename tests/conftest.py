@@ -209,7 +209,7 @@ def kenlm() -> ModuleType:
 def _included_parser() -> Iterator[None]:
     """Load the included parser once: that takes longer than to parse what most tests do."""
     from ranker.extractors.dependency.cache import SHIPPED, origin_of
-    from ranker.learning.parser import parser as parsing
+    from ranker.learning.parser import parsing
 
     load, load_once = parsing.load, functools.cache(parsing.load)
     included = origin_of(SHIPPED)

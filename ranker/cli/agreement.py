@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 def command(
     corpora: Corpora,
     kind: KindOption = "auto",
+    spans: Annotated[
+        bool, Option("--spans", help="Agreement on marked errors (the default if nothing else was judged).")
+    ] = False,
     pairs: Annotated[bool, Option("--pairs", help="Print one row per pair of judges instead.")] = False,
     systems: Annotated[
         RankingMethod | None, Option(help="Rank the systems by their human judgements instead.", show_default=False)
@@ -37,6 +40,9 @@ def command(
     for chance. Means over pairs of judges are weighted by the items that both judged. --systems ranks the systems by
     human judgements, with rank ranges and clusters whose ranges do not overlap.
 
+    --spans compares marked errors in equal outputs: F1 and alpha of marked characters, kappa of the severities of
+    spans that overlap. Raters who seem not to have read are named, and counted all the same.
+
     Example: ranker agreement --data sample --kind fluency
     """
     dataset = corpora.read(to_score=False)
@@ -47,15 +53,23 @@ def command(
         return
     from ranker.corpora.judgements import resolve_kind
     from ranker.evaluation.judges.judges import judges_agreement
+    from ranker.evaluation.judges.marks import careless_raters, marks_agreement
 
+    only_marks = len(dataset.errors) and not len(dataset.ratings) + len(dataset.preferences)
+    notes: list[str] = []
     with working("comparing judges"):
-        kind = resolve_kind(dataset, kind)
-        agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
+        if spans or (kind == "auto" and only_marks):
+            kind, agreements = "marked errors", marks_agreement(dataset, resamples=resamples, seed=seed)
+            notes = careless_raters(dataset)
+        else:
+            kind = resolve_kind(dataset, kind)
+            agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
     signed_data = f"{dataset.name}#{dataset.fingerprint[:8]}"
     signature = make_signature(f"agreement on {kind}", {"data": signed_data, "resamples": resamples, "seed": seed})
     document = {
         "signature": signature,
         "kind": kind,
+        "notes": notes,
         "language_pairs": [dataclasses.asdict(agreement) for agreement in agreements],
     }
     rows = [row for agreement in agreements for row in (_pairs(agreement) if pairs else _figures(agreement))]
@@ -63,9 +77,9 @@ def command(
     def show() -> None:
         title = f"{dataset.name}: agreement of judges on {kind}"
         print_table(rows if pairs else [_shown(row) for row in rows], title)
-        say("", signature)
+        say("", signature, *(f"note: {note}" for note in notes))
 
-    emit(form, document, rows, show)
+    emit(form, document, rows, show, notes=notes)
 
 
 def _rank_systems(
@@ -83,14 +97,18 @@ def _rank_systems(
 
 
 def _figures(agreement: JudgesAgreement) -> list[dict[str, Any]]:
-    facts = {name: getattr(agreement, name) for name in ("lp", "judges", "units", "judgements")}
+    facts = {name: getattr(agreement, name) for name in ("lp", "judges", "sources", "units", "judgements")}
     return [{**facts, "figure": name, **dataclasses.asdict(figure)} for name, figure in agreement.figures.items()]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     interval = f"{row['low']:.3f} {row['high']:.3f}" if row["low"] == row["low"] else "-"
     value = figure(row["value"])
-    return {**{key: row[key] for key in ("lp", "judges", "units", "figure")}, "value": value, "95 % interval": interval}
+    return {
+        **{key: row[key] for key in ("lp", "judges", "sources", "units", "figure")},
+        "value": value,
+        "95 % interval": interval,
+    }
 
 
 def _pairs(agreement: JudgesAgreement) -> list[dict[str, Any]]:

@@ -30,7 +30,6 @@ from ranker.cli import (
     help,
     lm,
     nbest,
-    parser,
     plan,
     rank,
     report,
@@ -66,7 +65,7 @@ for _heading, _commands in {
         "agreement": agreement,
         "experiment": experiment,
     },
-    "Tools for makers of components": {"lm": lm, "parser": parser, "encoder": encoder, "align": align},
+    "Tools for makers of components": {"lm": lm, "encoder": encoder, "align": align},
 }.items():
     for _name, _module in _commands.items():
         if hasattr(_module, "app"):

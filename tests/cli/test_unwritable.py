@@ -32,7 +32,6 @@ COMMANDS: dict[str, str] = {
     "data shard good.json --out": "",
     "data convert good.json": ".jsonl",
     "lm train --text two -o": "",
-    "parser train trees.conllu --output": "",
     "encoder train -d good.json --output": "",
     "align train -s two -t two -o": "",
 }
@@ -43,7 +42,6 @@ MADE = {
     "score good.json -m bleu -f mtme -o": ("none", "taken"),
     "report good.json --model good.model --plots": ("taken",),
     f"{TUNE} --decoder true --state": ("none",),
-    "parser train trees.conllu --output": ("none",),
     "encoder train -d good.json --output": ("none",),
     "data shard good.json --out": ("none", "taken"),
 }

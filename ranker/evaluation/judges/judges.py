@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,9 @@ class JudgesAgreement:
     units: int
     judgements: int
     figures: Mapping[str, Estimate]
-    pairs: tuple[JudgePair, ...]
+    pairs: tuple[Any, ...]
+    """A `JudgePair`, or for marked errors a `ranker.evaluation.judges.marks.RaterPair`, for every two judges."""
+    sources: int
 
 
 def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
@@ -141,6 +144,7 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
         len(several.judge),
         figures,
         _judge_pairs(votes, pairs, confusions),
+        len(np.unique(several.source)),
     )
 
 

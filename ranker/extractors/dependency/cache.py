@@ -15,8 +15,8 @@ import numpy as np
 from ranker import share
 from ranker.arrays import Int32Array, offsets_of
 from ranker.errors import MissingError
-from ranker.learning.parser import parser as parsing
-from ranker.learning.parser.parser import DependencyParser, Parses
+from ranker.learning.parser import parsing
+from ranker.learning.parser.parsing import DependencyParser, Parses
 from ranker.storage.row_cache import RowCache
 from ranker.threads import jobs
 
@@ -48,7 +48,7 @@ def origin_of(parser: str) -> str:
     if not directory.is_dir():
         raise MissingError(
             "the included English parser is missing from this installation; choose an installed spaCy pipeline, as "
-            "ds[parser=en_core_web_sm], or a parser trained with ranker parser train"
+            "ds[parser=en_core_web_sm], or the directory of one trained with spacy train"
         )
     return str(directory)
 

@@ -41,7 +41,8 @@ class DependencyStructure(FittedExtractor):
     Parameters
     ----------
     parser : str, default "shipped"
-        The English parser that ships, a directory made by ``ranker parser train``, or an installed spaCy package.
+        The included English parser, the directory of a pipeline trained with ``spacy train``, or an installed spaCy
+        package.
     lemma : bool, default False
         Compare lemmas instead of lower-cased words.
     f1 : bool, default False

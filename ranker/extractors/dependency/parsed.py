@@ -6,7 +6,7 @@ import dataclasses
 
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.dependency.cache import origin_of, parse
-from ranker.learning.parser.parser import Parses, digest
+from ranker.learning.parser.parsing import Parses, digest
 from ranker.text.tokens import TokenBatch, TokenisedTexts, distinct_sentences, token_batch
 
 

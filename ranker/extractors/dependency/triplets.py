@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
-from ranker.learning.parser.parser import Parses
+from ranker.learning.parser.parsing import Parses
 
 TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "preposition-object")
 

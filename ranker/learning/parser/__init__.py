@@ -1,1 +1,1 @@
-"""The dependency parser: its package, its training from treebanks, its scores."""
+"""Dependency parsers: spaCy pipelines, checked when they are loaded."""

@@ -79,8 +79,8 @@ def directory_of(origin: str | Path) -> Path:
         if len(folders) == 1 and folders[0].is_dir():
             return folders[0]
     raise MissingError(
-        f"no parser {name!r}: give the directory of a parser trained with `ranker parser train`, or the name of an "
-        "installed spaCy pipeline package"
+        f"no parser {name!r}: give the directory of a pipeline trained with `spacy train`, or the name of an installed "
+        "spaCy pipeline package"
     )
 
 
@@ -121,7 +121,7 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
         if not own:
             raise ModelError(
                 f"{directory}: {_CONFIG} requests {what} {str(value)[:60]!r} ({path[:60]}), which could execute code; "
-                "use a parser with built-in spaCy components only, such as one trained with `ranker parser train`"
+                "use a parser with built-in spaCy components only, such as an installed spaCy pipeline package"
             )
     if not (isinstance(language, str) and _LANGUAGE.match(language) and find_spec(f"spacy.lang.{language}")):
         raise ModelError(f"{directory}: spaCy has no language {str(language)[:20]!r}: restore it or train it again")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.making.parser.conllu import read_conllu
 from ranker.corpora.documents.assessments import _rows as assessment_rows
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.formats.preference_pairs import read_pairs
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.files import read_lines, read_text
-from ranker.learning.parser.conllu import read_conllu
 from ranker.storage.text_lines import line_batches
 
 ODD = "\r\v\f\x1c\x85\u2028\u2029"

@@ -13,7 +13,7 @@ from ranker.extractors.dependency import features as module
 from ranker.extractors.dependency.cache import parse
 from ranker.extractors.dependency.features import DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
-from ranker.learning.parser.parser import Parses
+from ranker.learning.parser.parsing import Parses
 from tests.datasets import dataset_of
 from tests.effort import examples
 
@@ -166,7 +166,7 @@ def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
     first = parse(sentences)
     files = list((tmp_path / "parses").glob("*.sqlite"))
     assert len(files) == 1
-    monkeypatch.setattr("ranker.learning.parser.parser.load", lambda origin: pytest.fail("parsed again"))
+    monkeypatch.setattr("ranker.learning.parser.parsing.load", lambda origin: pytest.fail("parsed again"))
     again = parse([*reversed(sentences)])
     assert again.words == ["It", "rains", ".", "The", "cat", "sat", "on", "the", "mat", "."]
     assert first.relation_names == again.relation_names
@@ -181,7 +181,7 @@ def test_the_cache_keeps_words_with_any_character(tmp_path, monkeypatch):
     odd = ["a\0b c", "\1", "\1\2 \0\0 \ud800", ""]
     first = parse(odd)
     assert "".join(first.words).count("\0") == 3
-    monkeypatch.setattr("ranker.learning.parser.parser.load", lambda origin: pytest.fail("parsed again"))
+    monkeypatch.setattr("ranker.learning.parser.parsing.load", lambda origin: pytest.fail("parsed again"))
     again = parse(odd)
     assert (again.words, again.lemmas) == (first.words, first.lemmas)
     assert again.offsets.tolist() == first.offsets.tolist()

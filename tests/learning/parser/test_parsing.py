@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.making.parser.conllu import Sentence, read_conllu
+from models.making.parser.scores import score_text, score_words
 from ranker import share
 from ranker.errors import DataError, MissingError, ModelError, OptionError
-from ranker.learning.parser import parser as parsing
-from ranker.learning.parser.conllu import Sentence, read_conllu
-from ranker.learning.parser.parser import DependencyParser, Parses
-from ranker.learning.parser.scores import score_text, score_words
+from ranker.learning.parser import parsing
+from ranker.learning.parser.parsing import DependencyParser, Parses
 from tests.effort import thorough
 
 SHIPPED = share.directory("models") / "parser-en"

@@ -16,7 +16,7 @@ import srsly
 from bench.processes import captured
 from ranker import share
 from ranker.errors import ModelError
-from ranker.learning.parser import parser as parsing
+from ranker.learning.parser import parsing
 from ranker.learning.parser.loading import ends_soon
 
 SHIPPED = share.directory("models") / "parser-en"

@@ -1,6 +1,6 @@
 """Runs a dependency parser over many sentences and returns columns, not objects.
 
-The parser is a spaCy pipeline: one that `ranker.learning.parser.training` made, or any other with a ``parser``.
+The parser is a spaCy pipeline: the included one, or any other with a ``parser``.
 A sentence always stays one sentence with one root, whatever punctuation it holds, and only the components that
 tags and trees need are run.
 """

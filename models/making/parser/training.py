@@ -2,9 +2,9 @@
 
 A small spaCy pipeline: hashed embeddings of each word's norm, first letter, last three letters and shape; a
 convolutional encoder shared by both tasks; a linear tagger of universal parts of speech; a greedy arc-eager parser.
-Lemmas come from a table (`ranker.learning.parser.lemmas`). It learns what machine translations look like: each sentence
-is one tree, at times lower-cased or without its final mark, and rare words are at times replaced by invented ones with
-the same outline, so that the endings of unknown words are trusted.
+Lemmas come from a table (`models.making.parser.lemma_rules`). It learns what machine translations look like: each
+sentence is one tree, at times lower-cased or without its final mark, and rare words are at times replaced by invented
+ones with the same outline, so that the endings of unknown words are trusted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.making.parser.conllu import ROOT, Sentence
+from models.making.parser.lemma_rules import learn_lemmas
+from models.making.parser.package import ParserOptions, write_pipeline
+from models.making.parser.scores import ParserScores, score_text, score_words
+from models.making.parser.treebanks import find_treebank
 from ranker.errors import DataError
 from ranker.files import check_folder, display_name
-from ranker.learning.parser.conllu import ROOT, Sentence
-from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.package import ParserOptions, write_pipeline
-from ranker.learning.parser.parser import DependencyParser
-from ranker.learning.parser.scores import ParserScores, score_text, score_words
-from ranker.learning.parser.treebanks import find_treebank
+from ranker.learning.parser.parsing import DependencyParser
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -62,7 +62,7 @@ def train(
         # seeded only now: importing spaCy draws random numbers
         with _seeded(seed):
             _fit(pipeline, sentences, random.Random(seed), options, report)
-    table = LemmaTable.learn(_lemma_words(sentences))
+    table = learn_lemmas(_lemma_words(sentences))
     parser = DependencyParser(pipeline, lemma_table=table)
     scores = {
         part: {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.making.parser.conllu import Sentence, read_conllu
 from ranker.errors import DataError
 from ranker.files import read_bytes, sha256
-from ranker.learning.parser.conllu import Sentence, read_conllu
 
 _ENDINGS = (".conllu", ".conllu.gz")
 _LICENCE_NAMES = ("LICENSE*", "LICENCE*", "COPYING*")

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.making.parser.__main__ import main
+from models.making.parser.conllu import parse_conllu
+from models.making.parser.package import ParserOptions
+from models.making.parser.scores import score_text, score_words
+from models.making.parser.training import train
 from ranker.errors import DataError
-from ranker.learning.parser import parser as parsing
-from ranker.learning.parser.conllu import parse_conllu
-from ranker.learning.parser.package import ParserOptions
-from ranker.learning.parser.scores import score_text, score_words
-from ranker.learning.parser.training import train
+from ranker.learning.parser import parsing
 from tests.effort import thorough
 
 SMALL = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
@@ -86,7 +87,7 @@ def test_what_is_written(trained: Path) -> None:
     figures = " | ".join(f"{100 * value:.1f}" for value in meta["performance"]["test"]["text"].values())
     assert f"| test | raw text (F1) | {figures} |" in card
     assert parsing.digest(trained) in card
-    assert "ranker parser train TREEBANK --output DIR --seed 0` with epochs=10, width=32" in card
+    assert "python -m models.making.parser TREEBANK DIR --seed 0` with epochs=10, width=32" in card
     assert (trained / "LICENSE.txt").read_text(encoding="utf-8") == "Share alike.\n"
     assert "Treebank toy-ud." in (trained / "NOTICE").read_text(encoding="utf-8")
     assert not list(trained.parent.glob(".*"))
@@ -141,6 +142,17 @@ def test_a_parser_is_replaced_and_anything_else_is_not(treebank: Path, tmp_path:
     assert parsing.digest(output) != first
     assert not (output / "stale").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"mine", "parser"}
+
+
+def test_the_command_prints_scores_and_errors(
+    treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(train.__kwdefaults__, "options", SMALL)
+    assert main([str(treebank), str(tmp_path / "parser")]) == 0
+    assert capsys.readouterr().out.startswith("test words: tags ")
+    assert parsing.load(tmp_path / "parser")
+    assert main([str(tmp_path / "none"), str(tmp_path / "parser")]) == 2
+    assert capsys.readouterr().err.startswith("ranker: error: ")
 
 
 def test_a_wrong_treebank_is_named_with_its_line(tmp_path: Path) -> None:

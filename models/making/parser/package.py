@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.making.parser.lemma_rules import table_json
+from models.making.parser.scores import ParserScores
+from models.making.parser.treebanks import Treebank
 from ranker.files import replacing_together, unwritable
 from ranker.learning.parser.lemmas import LemmaTable
-from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
-from ranker.learning.parser.scores import ParserScores
-from ranker.learning.parser.treebanks import Treebank
+from ranker.learning.parser.parsing import CARD_FILE, LEMMA_FILE, digest
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -86,7 +87,7 @@ def _fill(directory: Path, pipeline: Language, table: LemmaTable, treebank: Tree
     labels = {label for component in pipeline.pipe_labels.values() for label in component} | {"ROOT", "dep"}
     (directory / "vocab").mkdir()
     (directory / "vocab" / "strings.json").write_text(json.dumps(sorted(labels)) + "\n", encoding="utf-8")
-    (directory / LEMMA_FILE).write_text(table.to_json(), encoding="utf-8")
+    (directory / LEMMA_FILE).write_text(table_json(table), encoding="utf-8")
     (directory / "NOTICE").write_text(notice, encoding="utf-8")
     if treebank.licence is not None:
         shutil.copyfile(treebank.licence, directory / treebank.licence.name)
@@ -134,7 +135,7 @@ def _card(directory: Path, treebank: Treebank, scores: Scores, language: str, se
 A tagger and dependency parser with Universal Dependencies labels, as a spaCy pipeline, and a table of lemmas.
 Every text is one sentence with one root.
 
-- Command: `ranker parser train TREEBANK --output DIR --seed {seed}{other_language}`\
+- Command: `python -m models.making.parser TREEBANK DIR --seed {seed}{other_language}`\
 {f" with {', '.join(changed)}" if changed else ""}
 - Size: {size:.1f} MB
 - Content: SHA-256 `{digest(directory)}`

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.learning.parser.conllu import Sentence
-from ranker.learning.parser.parser import DependencyParser, Parses
+from models.making.parser.conllu import Sentence
+from ranker.learning.parser.parsing import DependencyParser, Parses
 
 
 @dataclass(frozen=True)

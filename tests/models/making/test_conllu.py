@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from models.making.parser.conllu import parse_conllu, read_conllu
+from models.making.parser.treebanks import find_treebank
 from ranker.errors import DataError
-from ranker.learning.parser.conllu import parse_conllu, read_conllu
-from ranker.learning.parser.treebanks import find_treebank
 
 
 def line(identifier: object, form: str, head: object, relation: str, tag: str = "X") -> str:
