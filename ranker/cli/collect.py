@@ -136,6 +136,7 @@ def new_command(
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
     made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
+    made += f", {counted(len(marks), 'translation')} marked by {prefill_name}" if prefill else ""
     note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"
     emit(form, None, rows, signature=note)
 

@@ -216,6 +216,7 @@ def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign,
     ):
         path = f"{number}.campaign"
         made = command("collect", "new", path, "--data", words[0], "--kind", "esa", "--prefill", words[1], "-f", "json")
+        assert f"1 item to judge, 1 translation marked by {who}; start with" in json.loads(made.out)["signature"]
         with serving(tmp_path / path) as address:
             page = Client(address).enter(json.loads(made.out)["rows"][1]["link"])
         assert f"Errors are marked already, by {who}." in page.text
