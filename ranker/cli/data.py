@@ -317,7 +317,10 @@ def convert(
     target: Target,
     lp: LpOption = None,
     systems: SystemsOption = None,
-    judgements: Annotated[Path | None, Option(help="Preference pairs or WMT relative rankings to add.")] = None,
+    judgements: Annotated[
+        Path | None,
+        Option(help="Preference pairs, WMT relative rankings, or JSONL of the same outputs with marked errors to add."),
+    ] = None,
     severity_weights: SeverityWeightsOption = None,
     to: Annotated[
         MarkedForm | None, Option("--to", help="Write marked errors for another program.", show_default=False)
@@ -333,8 +336,10 @@ def convert(
     Example: ranker data convert sample sample.csv
     """
     from ranker.corpora import catalogue
+    from ranker.corpora.formats.error_spans import with_errors_of
     from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.formats.preference_pairs import read_pairs
+    from ranker.corpora.formats.reading import format_of, read_dataset
     from ranker.corpora.formats.writing import write_dataset
 
     for path in (Path(data), judgements):
@@ -346,7 +351,9 @@ def convert(
         from ranker.corpora.selection import of_language_pairs
 
         dataset = of_language_pairs(dataset, lp or [])
-        if judgements:
+        if judgements and format_of(judgements) == "json":
+            dataset = with_errors_of(dataset, read_dataset(judgements))
+        elif judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target, to)
     paths = [str(path) for path in written]

@@ -6,14 +6,18 @@ counts no line breaks, and one unit more, after the text, stands for what is mis
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, NoReturn
 
+import numpy as np
+import pandas as pd
+
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 
 _MQM = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 _ONE_PAIR = ("mqm", "pearmut")
@@ -45,6 +49,30 @@ def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) ->
     units = units_of(text, line_breaks=line_breaks)
     inside = [index for index, at in enumerate(units) if (mark.start or 0) <= at < (mark.end or 0)]
     return (inside[0], inside[-1]) if inside and mark.side == SIDES[0] else None
+
+
+def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
+    """Add the marked errors of the same outputs in another data set, found by ``lp``, ``seg_id`` and ``system``."""
+    rows, others = (
+        each.sources[["lp", "seg_id"]]
+        .iloc[each.candidate_source]
+        .reset_index(drop=True)
+        .join(each.candidates[["system", "text"]])
+        for each in (dataset, marked)
+    )
+    keys = ["lp", "seg_id", "system"]
+    found = others.merge(rows.assign(row=np.arange(len(rows))), on=keys, how="left", suffixes=("", "_here"))
+    looked = np.unique(marked.errors["candidate"].to_numpy())
+    wrong = [row for row in looked.tolist() if found["text"].iloc[row] != found["text_here"].fillna("\0").iloc[row]]
+    if wrong:
+        first = found.iloc[wrong[0]]
+        place = ":".join(str(first[key]) for key in keys)
+        why = "is not in" if pd.isna(first["row"]) else "has another text in"
+        what = f"{counted(len(wrong), 'output')} with marked errors cannot be added; the first, {place}, {why}"
+        raise DataError(f"{what} {dataset.name}: expected the same outputs", file=marked.name)
+    row = found["row"].fillna(-1).to_numpy(np.int64)[marked.errors["candidate"].to_numpy()]
+    errors = pd.concat([dataset.errors, marked.errors.assign(candidate=row)], ignore_index=True)
+    return dataclasses.replace(dataset, errors=errors.sort_values("candidate", kind="stable", ignore_index=True))
 
 
 def write_marked(dataset: Dataset, form: str) -> bytes:

@@ -481,7 +481,9 @@ class RecordReader:
         for index, item in enumerate(raters if isinstance(raters, list) else ()):
             inside = f"{_inside(path, 'raters')}[{index}]"
             by = {**item} if isinstance(item, dict) else {"rater": item}
-            name = self.text(by.pop("rater", None), inside)
+            name = self.optional_text({"rater": by.pop("rater", None)}, "rater", inside)
+            if name is None:
+                self.fail(inside, "the name of a rater", item)
             errors.append(MarkedError(NO_ERROR, rater=name))
             ratings += [(kind, name or None, score) for kind, _, score in self.ratings(by, inside)]
         if not errors and rater:

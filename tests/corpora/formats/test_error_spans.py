@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from ranker import from_records
 from ranker.cli.data import MarkedForm
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.error_spans import FORMS, place_of_units, units_of, units_of_place
+from ranker.corpora.formats.error_spans import FORMS, place_of_units, units_of, units_of_place, with_errors_of
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError
 from ranker.errors import DataError
+from tests.command_line import Command
 
 ENDINGS = {"mqm": ".tsv", "esa": ".jsonl", "pearmut": ".json", "label-studio": ".json"}
 TEXTS = [
@@ -170,3 +171,45 @@ def test_forms_without_language_pairs_hold_one(form: str, tmp_path: Path) -> Non
     both = from_records([record(1, "abc"), {**record(1, "abc"), "lp": "en-de"}])
     with pytest.raises(DataError, match=r"contains 2 language pairs, .*: choose one with --lp"):
         write_dataset(both, tmp_path / "x", form)
+
+
+def test_marks_of_another_file_are_added_to_the_same_outputs(tmp_path: Path, command: Command) -> None:
+    marked = from_records([record(number, text) for number, text in enumerate(TEXTS, 1)])
+    write_dataset(marked, tmp_path / "marks.jsonl")
+    records = [record(number, text) for number, text in enumerate(TEXTS, 1)][::-1]
+    for one in records:
+        one["references"] = ["other"]
+        one["candidates"] = [{"system": "C", "text": "y"}, *reversed(one["candidates"])]
+        for candidate in one["candidates"]:
+            candidate.pop("errors", None)
+    plain = from_records(records)
+    assert not len(plain.errors)
+    write_dataset(plain, tmp_path / "x.jsonl")
+    paths = [str(tmp_path / name) for name in ("x.jsonl", "y.jsonl", "marks.jsonl")]
+    command("data", "convert", *paths[:2], "--judgements", paths[2])
+    joined = read_dataset(tmp_path / "y.jsonl")
+    assert marks(joined) == marks(marked)
+    assert joined.references["text"].tolist() == ["other"] * len(TEXTS)
+    assert joined.errors["candidate"].is_monotonic_increasing
+    assert len(with_errors_of(joined, marked).errors) == 2 * len(marked.errors)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"), [({"text": "other"}, "has another text in"), ({"system": "Z"}, "is not in")]
+)
+def test_marks_of_other_outputs_are_refused(change: dict[str, str], why: str) -> None:
+    wanted = record(1, "abc")
+    plain = from_records([wanted])
+    wanted["candidates"][1] |= change
+    system = wanted["candidates"][1]["system"]
+    message = f"1 output with marked errors cannot be added; the first, de-en:1:{system}, {why} records: expected"
+    with pytest.raises(DataError, match=message):
+        with_errors_of(plain, from_records([wanted]))
+
+
+def test_errors_of_wmt_that_are_none_are_passed_over(tmp_path: Path) -> None:
+    judged = {"human1": 80, "annotator1": "p", "errors1": [{"start_i": 0, "end_i": 2, "severity": "Minor"}]}
+    other = {"human2": 90, "annotator2": "q", "errors2": ["a"], "human3": None, "annotator3": "r", "errors3": []}
+    line = {"doc_id": "de-en_#_n_#_d_#_1", "src_text": "s", "tgt_text": {"A": "abc"}, "scores": {"A": judged | other}}
+    (tmp_path / "x.jsonl").write_text(json.dumps(line) + "\n")
+    assert [row[2:6] for row in marks(read_dataset(tmp_path / "x.jsonl"))] == [["p", 0, 3, "minor"]]
