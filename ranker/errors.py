@@ -61,16 +61,14 @@ class ProcessError(RankerError, RuntimeError):
     """An external program that failed, or did not end in time."""
 
 
-def note_logger(name: str) -> logging.Logger:
-    """Return the logger of a module for notes, whose texts are escaped as in errors."""
-    logger = logging.getLogger(name)
-    logger.addFilter(_escape)
-    return logger
+NOTES = logging.getLogger("ranker")
+"""Logger of all that the library tells users."""
 
 
-def _escape(record: logging.LogRecord) -> bool:
-    record.msg, record.args = "\n".join(map(escaped, record.getMessage().split("\n"))), None
-    return True
+def log_note(text: str, about: str | None = None) -> None:
+    """Log a note, which begins with the name of what it is `about`, such as a file; it is escaped as errors are."""
+    note = f"ranker: note: {about}: {text}" if about else f"ranker: note: {text}"
+    NOTES.warning("%s", "\n".join(map(escaped, note.split("\n"))), stacklevel=2)
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -24,9 +24,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ranker import locks
-from ranker.errors import DataError, RankerError, counted, note_logger
-
-_LOG = note_logger(__name__)
+from ranker.errors import DataError, RankerError, counted, log_note
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -235,7 +233,7 @@ def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_befor
     if not what:
         return False
     where = "" if odd is None else f":{lines_before + text.count(chr(10), 0, odd.start()) + 1}"
-    _LOG.warning("ranker: note: %s%s: %s", name, where, what)
+    log_note(f"{name}{where}: {what}")
     return True
 
 

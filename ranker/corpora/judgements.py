@@ -25,7 +25,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
-from ranker.errors import DataError, OptionError, nearest, note_logger
+from ranker.errors import DataError, OptionError, log_note, nearest
 from ranker.ranks import merge_ties
 
 PREFERENCES = "preferences"
@@ -41,7 +41,6 @@ RATINGS = {
 """Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
 _DIRECTIONS = {"lower": True, "higher": False}
 _COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
-_LOG = note_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
 @view
 def _note_once(dataset: Dataset, note: str) -> None:
     """Log a note on `dataset`, once because this is a view."""
-    _LOG.warning("ranker: note: %s: %s", dataset.name, note)
+    log_note(note, dataset.name)
 
 
 def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]) -> str:

@@ -20,9 +20,8 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.scripts import WITHOUT_SPACES
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, log_note
 
-_LOG = note_logger(__name__)
 _NO_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in WITHOUT_SPACES)
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟۔।॥]['\"”’»)\]」』]*\Z")
@@ -145,9 +144,7 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
     if places:
         more = f" and {len(places) - _LISTED} other places" if len(places) > _LISTED else ""
         left = f"; {counted(empty, 'line')} without a translation" if empty else ""
-        _LOG.warning(
-            "ranker: note: %s: aligned to %d lines: %s%s%s", file, len(texts), ", ".join(places[:_LISTED]), more, left
-        )
+        log_note(f"aligned to {len(texts)} lines: {', '.join(places[:_LISTED])}{more}{left}", file)
     return texts
 
 

@@ -25,10 +25,9 @@ from ranker.corpora.marked_errors import MarkedError, checked_errors, error_colu
 from ranker.corpora.near_sources import near_sources_note
 from ranker.corpora.own_references import mark_references
 from ranker.corpora.schema import ALIGNMENT, LONGEST_NAMES, TEXT, empty_table, typed_columns
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, log_note
 from ranker.files import printable
 
-_LOG = note_logger(__name__)
 LARGEST = 1e15
 """The largest judgement or score of another program that is read, in size."""
 _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
@@ -230,7 +229,7 @@ def build_dataset(
     )
     note = near_sources_note(dataset, lines, unit)
     if note:
-        _LOG.warning("ranker: note: %s: %s", file or name, note)
+        log_note(note, file or name)
     return dataset
 
 

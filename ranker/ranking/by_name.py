@@ -9,13 +9,11 @@ import pandas as pd
 
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references, labelled
 from ranker.corpora.own_references import only_references
-from ranker.errors import note_logger
+from ranker.errors import log_note
 from ranker.extractors.base import Metric
 from ranker.ranking.included import default_model
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import RankerScorer, candidate_scores, scorer_of, sign_of
-
-_LOG = note_logger(__name__)
 
 
 def rank(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
@@ -90,7 +88,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
         return rows.frame_by_row(made.ranker.score(rows.dataset))
     scored = drop_sole_references(rows.dataset)
     if note := made.note(scored):
-        _LOG.warning("ranker: note: %s", note)
+        log_note(note)
     scores = np.full(len(rows.dataset), np.nan)
     scores[~only_references(rows.dataset)] = sign_of(made) * candidate_scores(made, scored)
     return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))

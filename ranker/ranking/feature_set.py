@@ -17,7 +17,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_place, view
 from ranker.corpora.own_references import references_among_candidates, scored_apart
 from ranker.corpora.source_keys import UInt32Array
-from ranker.errors import DataError, OptionError, counted, nearest, note_logger
+from ranker.errors import DataError, OptionError, counted, log_note, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, checked, fitted_on, join_notes
 from ranker.extractors.composed.combine import with_files
@@ -28,7 +28,6 @@ from ranker.ranking.inputs import context_for
 from ranker.ranking.reference_candidates import leave_one_out
 from ranker.storage.plain_data import parse_toml
 
-_LOG = note_logger(__name__)
 _KEPT_ROWS = 20_000
 """Largest number of candidates of a data set whose columns are cached as views, because a training reuses them."""
 _PART = 10_000
@@ -52,7 +51,7 @@ def feature_set_files() -> dict[str, FeatureSetFile]:
         try:
             sets[path.stem] = _read_file(path.stem, read_text(path), display_name(path))
         except DataError as error:
-            _LOG.warning("ranker: note: feature set skipped: %s", error)
+            log_note(f"feature set skipped: {error}")
     return sets
 
 

@@ -32,7 +32,7 @@ from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
 from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, short_keys
-from ranker.errors import DataError, ModelError, OptionError, counted, note_logger
+from ranker.errors import DataError, ModelError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.extractors.target_language import other_language
@@ -51,7 +51,6 @@ from ranker.storage.model_files import StoredModel, content_digest, read_model, 
 from ranker.storage.plain_data import record
 from ranker.version import VERSION
 
-_LOG = note_logger(__name__)
 _SOURCES = "sources"
 _FAR = 3.0
 """Standard deviations from the training mean beyond which the median of external scores is far outside."""
@@ -361,7 +360,7 @@ class Ranker:
         if not checks:
             return compute(dataset)
         if note := fault_note(dataset):
-            _LOG.warning("ranker: note: %s; rank them by score with checks=False", note)
+            log_note(f"{note}; rank them by score with checks=False")
         return without_votes(dataset, self.feature_set.extractors, compute)
 
     def explain(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
@@ -393,7 +392,7 @@ class Ranker:
         rows = candidate_rows(candidates)
         note = self.note(drop_sole_references(rows.dataset))
         if note:
-            _LOG.warning("ranker: note: %s", note)
+            log_note(note)
         return rows
 
     def learnt_from(self, dataset: Dataset) -> BoolArray:

@@ -17,9 +17,7 @@ from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import ALIGNMENT
-from ranker.errors import DataError, counted, note_logger
-
-_LOG = note_logger(__name__)
+from ranker.errors import DataError, counted, log_note
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +52,7 @@ class ReferenceCandidates:
         }
         for what, number in notes.items():
             if number:
-                _LOG.warning(
-                    "ranker: note: %s: %s: %s of %s", dataset.name, what, f"{number:,}", f"{has_outputs.sum():,}"
-                )
+                log_note(f"{what}: {number:,} of {has_outputs.sum():,}", dataset.name)
         outputs = outputs.select_sources(used)
         return cls(Judged(outputs, kind), with_references_as_candidates(outputs), exclude_self)
 

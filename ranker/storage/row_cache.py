@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ranker.errors import note_logger
+from ranker.errors import log_note
 from ranker.files import cache_directory, display_name, printable
 
-_LOG = note_logger(__name__)
 _AT_ONCE = 500
 _CHECK = 8
 _WAIT_SECONDS = 10.0
@@ -119,7 +118,7 @@ class RowCache:
         self._say(f"cannot be used ({error}); continuing without it")
 
     def _say(self, what: str) -> None:
-        _LOG.warning("ranker: note: %s: the cache of %s %s", display_name(self.path), self.subject, printable(what))
+        log_note(f"the cache of {self.subject} {printable(what)}", display_name(self.path))
 
 
 def _check(name: bytes, row: bytes) -> bytes:

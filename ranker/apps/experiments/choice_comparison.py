@@ -13,12 +13,10 @@ from ranker.apps.experiments.tables import Marked
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, kinds, preference_pairs, resolve_kind
-from ranker.errors import DataError, note_logger
+from ranker.errors import DataError, log_note
 from ranker.evaluation.resampling.significance import sign_test
 from ranker.extractors.base import Metric
 from ranker.ranking.scorers import Scorer
-
-_LOG = note_logger(__name__)
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
@@ -76,7 +74,7 @@ def people_judged(dataset: Dataset) -> bool:
         resolve_kind(dataset)
     except DataError as error:
         if kinds(dataset):
-            _LOG.warning("ranker: note: no table of human preferences: %s", error)
+            log_note(f"no table of human preferences: {error}")
         return False
     return True
 

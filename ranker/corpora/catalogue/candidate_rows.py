@@ -16,9 +16,8 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import dataset_and_rows, from_records, is_frame
 from ranker.corpora.own_references import check_texts, without_only_references
-from ranker.errors import DataError, note_logger
+from ranker.errors import DataError, log_note
 
-_LOG = note_logger(__name__)
 Candidates = Dataset | pd.DataFrame | Iterable[Mapping[str, Any]] | str | Path
 """Candidate translations: a data set, a frame or records as `ranker.from_frame` and `ranker.from_records` take them,
 or the name or path of a corpus."""
@@ -78,7 +77,7 @@ def drop_sole_references(dataset: Dataset) -> Dataset:
     check_texts(dataset)
     dataset, note = without_only_references(dataset)
     if note:
-        _LOG.warning("ranker: note: %s", note)
+        log_note(note)
     return dataset
 
 

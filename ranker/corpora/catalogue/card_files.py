@@ -15,11 +15,9 @@ import msgspec
 
 from ranker import share
 from ranker.corpora.documents.manifest_schema import decoded
-from ranker.errors import DataError, MissingError, nearest, note_logger
+from ranker.errors import DataError, MissingError, log_note, nearest
 from ranker.files import display_name, read_text
 from ranker.storage.plain_data import parse_toml
-
-_LOG = note_logger(__name__)
 
 
 class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +83,7 @@ def cards() -> dict[str, Card]:
         try:
             catalogue[path.stem] = _card(path.stem, read_text(path), display_name(path))
         except DataError as error:
-            _LOG.warning("ranker: note: corpus skipped: %s", error)
+            log_note(f"corpus skipped: {error}")
     return catalogue
 
 

@@ -53,17 +53,15 @@ from ranker.corpora.documents.encodings import (
 )
 from ranker.corpora.documents.manifest_schema import FILE_NAME, ManifestPart, parse_manifest
 from ranker.corpora.records import assemble, shown
-from ranker.errors import DataError, nearest, note_logger
+from ranker.errors import DataError, log_note, nearest
 from ranker.files import display_name, printable, read_bytes, read_text
-
-_LOG = note_logger(__name__)
 
 
 def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
     """Read the corpus that a manifest describes; its notes go to the log, which by default is standard error."""
     dataset, notes = read_with_notes(path, name=name)
     for note in notes:
-        _LOG.warning("ranker: note: %s: %s", dataset.name, note)
+        log_note(note, dataset.name)
     return dataset
 
 

@@ -19,10 +19,9 @@ from ranker.corpora.documents.encodings import declared_encoding, decode, with_s
 from ranker.corpora.documents.manifest_schema import ManifestPart
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import Record, assemble, shown
-from ranker.errors import DataError, note_logger
+from ranker.errors import DataError, log_note
 from ranker.files import STDIN, display_name, read_bytes, read_lines
 
-_LOG = note_logger(__name__)
 _START = re.compile(r"\ufeff?\s*<(\?xml\b|!doctype\s+(mteval|dataset)\b|(mteval|srcset|refset|tstset|dataset)\b)", re.I)
 _ENDINGS = (".sgm", ".sgml", ".xml")
 
@@ -173,7 +172,7 @@ def _records(parts: Sequence[_Part], file: str) -> list[Record]:
         else:
             corpus.add_translations(part, testset_part.documents)
     for note in notes.lines():
-        _LOG.warning("ranker: note: %s: %s", file, note)
+        log_note(note, file)
     return corpus.records()
 
 

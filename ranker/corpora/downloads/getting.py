@@ -19,10 +19,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
 from ranker.corpora.downloads.archives import is_archive, unpack
 from ranker.corpora.downloads.transfer import DownloadLimits, digest_of, fetch
-from ranker.errors import DataError, FetchError, MissingError, OptionError, note_logger
+from ranker.errors import DataError, FetchError, MissingError, OptionError, log_note
 from ranker.files import display_name, printable, read_text, replacing_together, safe_join, write_bytes
 
-_LOG = note_logger(__name__)
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -54,9 +53,7 @@ def get(
     chosen = _chosen(card, sha256 or {})
     existing = card.find()
     if existing is not None and not again:
-        _LOG.warning(
-            "ranker: note: %s is already present: %s (use --again to download it again)", name, display_name(existing)
-        )
+        log_note(f"{name} is already present: {display_name(existing)} (use --again to download it again)")
         return []
     downloads = catalogue.corpus_directory() / "downloads"
     expected = {part.file: _expected(part, chosen, downloads) for part in card.download}
@@ -140,7 +137,7 @@ def fetch_file(
                 f"has the SHA-256 digest {actual_digest}, expected {digest} ({source}): delete it to download it again"
             )
             raise FetchError(f"{display_name(path)}: {what}")
-        _LOG.warning("ranker: note: using the downloaded %s", part.file)
+        log_note(f"using the downloaded {part.file}")
     else:
         try:
             actual_digest = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)

@@ -16,12 +16,11 @@ from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
-from ranker.errors import FetchError, note_logger
+from ranker.errors import FetchError, log_note
 from ranker.files import display_name, printable, replacing
 from ranker.progress import report
 from ranker.version import VERSION
 
-_LOG = note_logger(__name__)
 _BLOCK = 1 << 16
 _MEGABYTE = 1_000_000
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -76,7 +75,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
         total = _total(response, address, size, is_known=bool(sha256))
         _check_room(address, target.parent, total or 0, limits)
         host, told = urlsplit(address).hostname, in_bytes(response.length) if response.length else "size unknown"
-        _LOG.warning("ranker: note: downloading %s: %s from %s", target.name, told, host)
+        log_note(f"downloading {target.name}: {told} from {host}")
         digest = _receive(response, stream, address, total, limits)
         if sha256 and digest != sha256:
             what = f"has the SHA-256 digest {digest}, expected {sha256}"

@@ -48,7 +48,7 @@ from ranker.corpora.records import (
     one_system_note,
     shown,
 )
-from ranker.errors import DataError, counted, nearest, note_logger
+from ranker.errors import DataError, counted, log_note, nearest
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
@@ -59,7 +59,6 @@ _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", *_SOURCE, *_REFERENCES, "reference_names", "reference_alignments")
 _CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
 _MARKED = ("errors", "source_errors", "missing")
-_LOG = note_logger(__name__)
 
 
 def parse_records(text: str, file: str) -> list[Record]:
@@ -98,9 +97,9 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             f"{counted(len(repeated), 'source')} {'is' if len(repeated) == 1 else 'are'} repeated with outputs of the"
         )
         advice = "remove one, or give each a seg_id"
-        _LOG.warning("ranker: note: %s: %s same systems (%s): %s", file, what, places, advice)
+        log_note(f"{what} same systems ({places}): {advice}", file)
     if left_out:
-        _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
+        log_note(names.not_read(list(left_out)), file)
     return records
 
 
@@ -154,7 +153,7 @@ class _Rows:
             return records
         first, second = min((group for group in groups if len(group) > 1), key=lambda group: group[1][0])[:2]
         note = one_system_note(sum(len(group) > 1 for group in groups), self.unit, first[1], second[1])
-        _LOG.warning("ranker: note: %s: %s", self.file, note)
+        log_note(note, self.file)
         apart = [
             (number, replace(record, line=line, candidates=[replace(candidate, system="candidate1")]))
             for record, by_system in self.grouped.values()

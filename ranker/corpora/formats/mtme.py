@@ -31,10 +31,9 @@ from ranker.corpora.column_names import lower_is_better
 from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
 from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.corpora.records import build_dataset, shown, side_by_side
-from ranker.errors import DataError, counted, nearest, note_logger
+from ranker.errors import DataError, counted, log_note, nearest
 from ranker.files import display_name, printable, read_lines, read_text
 
-_LOG = note_logger(__name__)
 _PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)*-[A-Za-z]{2,3}(?:_[A-Za-z]+)*\Z")
 _SCORES = re.compile(r"(?P<pair>[^.]+)\.(?P<name>.+)\.(?P<level>sys|domain|doc|seg)\.score\Z")
 _OUTPUTS = "system-outputs"
@@ -60,7 +59,7 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
     tests = [_read_pair(root, pair, name) for pair in available]
     left_out = sum(named["level"] != "seg" for pair in available for _, named in _score_files(root, pair))
     if left_out:
-        _LOG.warning("ranker: note: %s: files of human scores not at segment level, ignored: %d", file, left_out)
+        log_note(f"files of human scores not at segment level, ignored: {left_out}", file)
     return replace(concatenate(tests), name=name)
 
 

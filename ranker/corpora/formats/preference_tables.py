@@ -34,7 +34,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import Columns, interleaved, long_table, texts_of
 from ranker.corpora.records import asked_in, joined_texts, shown
 from ranker.corpora.schema import TEXT, table
-from ranker.errors import DataError, counted, nearest, note_logger
+from ranker.errors import DataError, counted, log_note, nearest
 
 _TEXTS = ("text", *names.HYPOTHESIS, *names.ANSWERS, "conversation")
 _SIDED = re.compile(rf"({'|'.join(_TEXTS)}|system|model)_?([ab12])")
@@ -48,7 +48,6 @@ _SIDES = {"left": ">", "right": "<", ">": ">", "<": "<", "": "-", "-": "-"}
 _TIE = re.compile(r"(tied?|draw|equal|same|neither|=|both[ _]?(good|bad))( ?\(both[ _]?(good|bad)\))?")
 _ONE, _ZERO = {"1", "1.0", "true"}, {"0", "0.0", "false", ""}
 _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
-_LOG = note_logger(__name__)
 
 
 def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
@@ -121,7 +120,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
         if header in roles.values() or not names.kinds_of([names.canonical(header)]) or _is_judge(header)
     }
     if ignored := [key for key in given.header if key not in cells and key not in hot and key not in names.NOT_READ]:
-        _LOG.warning("ranker: note: %s: %s", given.file, names.not_read(ignored))
+        log_note(names.not_read(ignored), given.file)
     read = {role: cells.pop(column) for role, column in roles.items()}
     if "text.a" in roles and "source" not in map(names.canonical, cells):
         asked = _asked(dict(zip(given.header, given.values, strict=True))[roles["text.a"]])
@@ -149,7 +148,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
     if "seg_id" not in columns and ("source" not in columns or _several_texts(long, columns)):
         if "source" in columns:
             what = "a system has several texts for one source: every comparison is read as of a source of its own"
-            _LOG.warning("ranker: note: %s: %s", given.file, what)
+            log_note(what, given.file)
         long["seg_id"] = pa.chunked_array([pa.array(np.repeat(np.arange(size) + 1, 2))])
     lines = np.repeat(given.lines, 2)
     changed = dataclasses.replace(given, header=[*long], values=[*long.values()], lines=lines)
@@ -158,7 +157,7 @@ def read_preferences(given: Columns, name: str) -> Dataset:
     apart = first != second
     if not apart.all():
         what = f"left out {counted(int((~apart).sum()), 'comparison')} of a candidate with itself"
-        _LOG.warning("ranker: note: %s: %s", given.file, what)
+        log_note(what, given.file)
     known = {"first": first, "second": second, "relation": np.array(relation, dtype=object)}
     preferences = {column: values[apart] for column, values in known.items()}
     preferences["primary"] = np.ones(int(apart.sum()), dtype=bool)

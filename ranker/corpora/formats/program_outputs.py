@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ranker.corpora.records import asked_in, joined_texts
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, log_note
 from ranker.storage.plain_data import typed
 
-_LOG = note_logger(__name__)
 _PIPELINES = ("translation_text", "generated_text", "summary_text")
 Fields = dict[str, Any]
 
@@ -211,4 +210,4 @@ def program_records(values: Iterable[tuple[int, Any]], file: str) -> Iterator[tu
                 raise DataError(f"read as {shape.program}: {error}", file=file, line=line) from None
     if failed:
         what = f"left out: {counted(len(failed), 'request')} of the batch that failed (first: line {failed[0]})"
-        _LOG.warning("ranker: note: %s: %s", file, what)
+        log_note(what, file)

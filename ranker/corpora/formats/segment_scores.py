@@ -24,10 +24,9 @@ from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
 from ranker.corpora.formats.tables import Columns, Delimiter, parse_table, table_rows
 from ranker.corpora.languages import language_pair
 from ranker.corpora.records import LARGEST, shown
-from ranker.errors import DataError, counted, nearest, note_logger
+from ranker.errors import DataError, counted, log_note, nearest
 from ranker.files import display_name, read_text, sha256
 
-_LOG = note_logger(__name__)
 _KEYS = ("lp", "seg_id", "system")
 _TEXTS = ("mt", "hypothesis")
 """Names of the translation in the output of COMET and MetricX."""
@@ -129,7 +128,7 @@ class SegmentScores:
             where = f"first: {_named(row)}{''.join(f', {key}' for key in keys)}"
             if len(unused) == number:
                 raise self.error(f"{what} ({where}): expected scores of its systems and segments")
-            _LOG.warning("ranker: note: %s: %s (%s): not used", self.file, what, where)
+            log_note(f"{what} ({where}): not used", self.file)
 
     def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
         """Refuse scores of texts that differ from the translations of the data set."""

@@ -25,9 +25,7 @@ from ranker.corpora.formats.json_lines import CANDIDATES, has_errors
 from ranker.corpora.formats.preference_tables import check_spelling, preference_roles, read_preferences
 from ranker.corpora.formats.tables import Columns, holds_text, interleaved, long_table, texts_of
 from ranker.corpora.records import shown
-from ranker.errors import DataError, nearest, note_logger
-
-_LOG = note_logger(__name__)
+from ranker.errors import DataError, log_note, nearest
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
@@ -113,9 +111,7 @@ def _columns_of_systems(table: Columns) -> list[str]:
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []
     listed = ", ".join(systems[:8]) + (", ..." if len(systems) > 8 else "")
-    _LOG.warning(
-        "ranker: note: %s: read as the outputs of systems: %s; if not, %s", table.file, listed, names.BY_OPTION
-    )
+    log_note(f"read as the outputs of systems: {listed}; if not, {names.BY_OPTION}", table.file)
     return systems
 
 
@@ -131,7 +127,7 @@ def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
     unknown = {*names.kinds_of([*map(names.canonical, table.header)])}
     others = {key: value for key, value in cells.items() if names.canonical(key) not in unknown and key not in systems}
     if ignored := [key for key in cells if key not in others and key not in systems]:
-        _LOG.warning("ranker: note: %s: %s", table.file, names.not_read(ignored))
+        log_note(names.not_read(ignored), table.file)
     rows = pa.array(np.repeat(np.arange(size), number))
     long = {key: value.take(rows) for key, value in others.items()}
     long |= {"system": _column([*systems] * size), "text": interleaved(outputs)}

@@ -48,13 +48,12 @@ from ranker.corpora.records import (
     shown,
 )
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, log_note
 from ranker.files import STRAY_RETURN, with_line_feeds
 from ranker.storage.escapes import csv_unescaped
 
 Delimiter = Literal[",", ";", "\t"]
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
-_LOG = note_logger(__name__)
 
 MISSING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 """Advice about texts that are missing in memory."""
@@ -133,7 +132,7 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
         chunks.append([_unless_empty(column, values) for column, values in zip(columns, cells, strict=True)])
     if swallowed:
         what = f"a cell of this row holds {counted(swallowed[1], 'line')} that look like rows: is a quote left open?"
-        _LOG.warning("ranker: note: %s:%d: %s", file, swallowed[0], what)
+        log_note(f"{file}:{swallowed[0]}: {what}")
     values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
     if quoted:
         kinds = names.kinds_of(columns)
@@ -250,7 +249,7 @@ def delimiter_of(header: str, file: str) -> Delimiter:
     reads = [delimiter for delimiter in delimiters if is_header(header, delimiter)]
     if len(reads) > 1:
         others = " or ".join(map(repr, reads))
-        _LOG.warning("ranker: note: %s: columns may be separated by %s; using %r", file, others, reads[0])
+        log_note(f"columns may be separated by {others}; using {reads[0]!r}", file)
     return (*reads, *(delimiter for delimiter in delimiters if delimiter in header), delimiters[0])[0]
 
 
@@ -348,7 +347,7 @@ class LongTable:
             row = first[repeated[0]]
             lines = [int(self.lines[at]) for at in (np.argmax(group == group[row]), row)]
             note = one_system_note(len(repeated), self.unit, *lines)
-            _LOG.warning("ranker: note: %s: %s", self.file, note)
+            log_note(note, self.file)
             group, place = output, np.zeros(len(first), dtype=np.int64)
         systems = pa.array([f"candidate{number + 1}" for number in place[output].tolist()], pa.large_string())
         self.columns["system"] = pa.chunked_array([systems])
@@ -436,7 +435,7 @@ class LongTable:
         ]
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
-            _LOG.warning("ranker: note: %s: %s", self.file, names.not_read(noted))
+            log_note(names.not_read(noted), self.file)
         numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
         rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
         for kind, (values, wrong) in numeric.items():

@@ -27,9 +27,8 @@ from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.languages import UNKNOWN_PAIR, language_code
 from ranker.corpora.records import first_repeated, shown
 from ranker.corpora.schema import SCHEMA, table
-from ranker.errors import DataError, nearest, note_logger
+from ranker.errors import DataError, log_note, nearest
 
-_LOG = note_logger(__name__)
 _REQUIRED = ("srclang", "trglang", "srcindex")
 _SYSTEM = re.compile(r"system([0-9]+)(id|rank)\Z")
 _AROUND = re.compile(r"\A(?:newstest[0-9]{4}\.)?(.*?)(?:\.[a-z]{2,3}-[a-z]{2,3})?(?:\.txt)?\Z")
@@ -159,7 +158,7 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
     for what, count in passed.items():
-        _LOG.warning("ranker: note: %s: %s, ignored: %s", file, what, f"{count:,}")
+        log_note(f"{what}, ignored: {count:,}", file)
     if not columns["first"]:
         raise DataError(f"contains no comparison of two outputs of {dataset.name}, expected at least one", file=file)
     return dataclasses.replace(dataset, preferences=table("preferences", columns))

@@ -16,12 +16,11 @@ from ranker.corpora.formats.shards import FORMAT, MANIFEST, VERSION, Shard, Shar
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.selection import select_language_pairs, with_language_pair
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
-from ranker.errors import DataError, OptionError
+from ranker.errors import NOTES, DataError, OptionError
 from ranker.files import display_name, unwritable, write_bytes
 
 ENDINGS = (".parquet", ".jsonl.gz")
 """Endings of the names of shards: tables, or records that hold everything."""
-_NOTED = ("ranker.corpora.formats.json_lines", "ranker.corpora.formats.tables")
 
 
 def make_shards(
@@ -77,13 +76,11 @@ def notes_once() -> Iterator[None]:
         reported.add(text)
         return new
 
-    for name in _NOTED:
-        logging.getLogger(name).addFilter(is_new)
+    NOTES.addFilter(is_new)
     try:
         yield
     finally:
-        for name in _NOTED:
-            logging.getLogger(name).removeFilter(is_new)
+        NOTES.removeFilter(is_new)
 
 
 def _has(part: Dataset, lp: str) -> bool:

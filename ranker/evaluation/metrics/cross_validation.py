@@ -23,7 +23,7 @@ from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, 
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
-from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, note_logger
+from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
@@ -39,7 +39,6 @@ from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_s
 from ranker.ranking.settings import AUTO, FOLDS, Loss
 from ranker.ranking.training import TrainingTable, standardiser, stratified_folds
 
-_LOG = note_logger(__name__)
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
 """Minimum number of sources for a verdict."""
@@ -126,7 +125,7 @@ def train(
     ranker, rivals = Ranker(ranker) if isinstance(ranker, str) else ranker, scorers_by_name(compare)
     dataset = drop_sole_references(candidate_rows(candidates).dataset)
     if note := judgements_note(dataset, ranker.settings.kind):
-        _LOG.warning("ranker: note: %s", note)
+        log_note(note)
     table = ranker.fit_table(dataset)
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
@@ -170,7 +169,7 @@ def cross_validate(
         except RankerError as error:
             if name in (*baseline, *rivals):
                 raise
-            _LOG.warning("ranker: note: no comparison with the included model %s: %s", name, error)
+            log_note(f"no comparison with the included model {name}: {error}")
     whole = _compared(table, scored, resamples, seed)
     assert whole is not None
     comparisons: dict[str, Comparison | None] = {}

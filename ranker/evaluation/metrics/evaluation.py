@@ -15,7 +15,7 @@ from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, c
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, judged, resolve_kind
 from ranker.corpora.own_references import only_references
-from ranker.errors import DataError, counted, note_logger
+from ranker.errors import DataError, counted, log_note
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
@@ -27,7 +27,6 @@ from ranker.extractors.base import Metric
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import Scorer, candidate_scores, learnt_kinds, scorer_of
 
-_LOG = note_logger(__name__)
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
 KENDALL = {"b": "segment.kendall-b", "c": "segment.kendall-c"}
@@ -146,7 +145,7 @@ def evaluate(
     data = scored_by(dataset, compared, kind=None if human is not None else kind, levels=levels)
     for each in data[1]:
         for note in each.notes:
-            _LOG.warning("ranker: note: %s: %s", each.name, note)
+            log_note(note, each.name)
     return compare(
         [data],
         kind=kind,
@@ -208,7 +207,7 @@ def _learnt(scorers: Mapping[str, Any]) -> list[str]:
 def _check_direction(dataset: Dataset, kind: str, learnt: Sequence[str]) -> None:
     """Log a note on judgements that are opposed to chrF, or refuse them."""
     if note := judgements_note(dataset, kind, learnt):
-        _LOG.warning("ranker: note: %s", note)
+        log_note(note)
 
 
 def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:

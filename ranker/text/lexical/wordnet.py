@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ranker.errors import DataError, MissingError, note_logger
+from ranker.errors import DataError, MissingError, log_note
 from ranker.files import display_name, printable, read_text, sha256
 
 _PARTS = ("noun", "verb", "adj", "adv")
@@ -34,7 +34,6 @@ _ENDINGS: dict[int, tuple[tuple[str, str], ...]] = {
 _FIRST_BASE_ENDINGS = (*chain.from_iterable(_ENDINGS.values()), ("er", "e"), ("est", "e"))
 _SHORTEST = 3  # a word of two letters has no ending
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
-_LOG = note_logger(__name__)
 _NOTED: set[str] = set()
 
 
@@ -111,7 +110,7 @@ def optional_wordnet(place: str, name: str) -> WordNet | None:
             raise
         if name not in _NOTED:
             _NOTED.add(name)
-            _LOG.warning("ranker: note: %s does not use synonyms: %s", name, error)
+            log_note(f"{name} does not use synonyms: {error}")
         return None
 
 

@@ -31,7 +31,7 @@ from ranker.apps.collect.tables import MOST_FORM
 from ranker.apps.collect.tasks import KINDS, answer_of
 from ranker.apps.collect.web.connections import BACKLOG, Listener
 from ranker.apps.collect.web.pages import missing, people, render, static, task_page
-from ranker.errors import DataError, OptionError, note_logger
+from ranker.errors import NOTES, DataError, OptionError
 from ranker.files import display_name, printable
 
 try:
@@ -82,7 +82,6 @@ _STATIC = {
     "marking.js": "text/javascript; charset=utf-8",
 }
 _LONGEST_ADDRESS = 45
-_LOG = note_logger(__name__)
 _LINES = access.Limiter(rate=0.1, burst=10)
 
 
@@ -453,7 +452,7 @@ def _report(error: Exception) -> None:
     """Log one line about an error, but few lines per minute, whoever provokes it."""
     if _LINES.allows(""):
         what = "cannot write to the campaign" if isinstance(error, sqlite3.Error) else type(error).__name__
-        _LOG.error("ranker: error: %s: %s", what, printable(str(error))[:300])
+        NOTES.error("ranker: error: %s: %s", what, printable(str(error))[:300])
 
 
 def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[list[str]], None]) -> None:
