@@ -1,141 +1,196 @@
-"""Gain by the encoder of many languages: `python bench/any_language.py` prints the tables of its card.
+"""Features for any language, and `full-any`: `python bench/any_language.py` prints the tables of its card.
 
-Samples sources of corpora in $RANKER_SHARED/data. Spearman's rho per source of chrF, `full-any`, and F of the encoder
-alone, and of rankers of several features that learn from all corpora but the one that is tested: pairs of a source by
-the difference of the judgements, each corpus and within it each language pair with the same weight, squared hinge loss.
+Samples sources of corpora in $RANKER_SHARED/data. Spearman's rho per source of chrF, of F of the encoder alone, of the
+rankers of --compare, and of rankers of several features that learn from all corpora but the one that is tested: pairs
+of a source by the difference of the judgements, each corpus and within it each language pair with the same weight.
+With --output, a ranker of the features of `full-any` is learnt from all corpora, and its confidence from rankers that
+leave each corpus out; these are kept in the folder --left-out for `bench/agreement_curve.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
 
-from bench.common import drawn_sources, locate, run_main, say, table
-from ranker.arrays import BoolArray, FloatArray
+from bench.common import drawn_sources, locate, run_main, table
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.judgements import human_scores, judged, resolve_kind
-from ranker.corpora.source_keys import UInt32Array, among
+from ranker.corpora.dataset import Dataset, concatenate, source_language_pairs
+from ranker.corpora.judgements import PREFERENCES, Judged, PreferencePairs, human_scores, judged
+from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval
 from ranker.extractors.registry import make_metric
+from ranker.ranking.confidence import fit_confidence
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.training import TrainingTable, learn_weights, standardiser
 
 CORPORA = ("mqm21", "bio21-mqm", "wmt24-esa", "wmt12", "wmt14", "wmt19-darr")
 NONE_KNOWN: UInt32Array = np.zeros(0, np.uint32)
 COPYING = "mtcarousel"
 """A system of bio21-mqm whose outputs are references."""
+PENALTY = 0.5
+"""C; the pairs of a corpus weigh 1."""
 ENCODER = "semantic[encoder=encoder-any]"
-CHARACTERS = "ngrams[order=6,unit=character,lowercase=false]"
+CONSENSUS = "consensus[metric=semantic[encoder=encoder-any],trust=source].diverse,consensus[trust=source].diverse"
 LEXICAL = (
     "bleu[order=1,smoothing=add-one],bleu[order=2,smoothing=add-one],bleu[order=3,smoothing=add-one],"
     "bleu[order=4,smoothing=add-one],rouge_l[tokenizer=auto],rouge_w[tokenizer=auto],"
     "ter[search=tercom,tokenizer=auto],ribes[tokenizer=auto],hamming[tokenizer=auto]"
 )
+CHRF, F, INCLUDED = "chrF", "`semantic.f`", "`full-any`"
 SETS = {
-    "words and characters": f"{CHARACTERS},{LEXICAL}",
-    "features of `full-any`": "full-any",
-    "and `semantic`": f"full-any,{ENCODER}",
-    "`standard-any`": "standard-any",
-    "and words": f"standard-any,{LEXICAL}",
+    "`semantic`, chrF": f"{ENCODER},chrf",
+    "`semantic`, consensus": f"{ENCODER},{CONSENSUS}",
+    INCLUDED: "full-any",
+    "n-grams in place of chrF": f"{ENCODER},{CONSENSUS},ngrams[order=6,unit=character,lowercase=false]",
+    "and words": f"full-any,{LEXICAL}",
 }
-CHRF, FULL, F = "chrF", "`full-any`", "`semantic.f`"
-WORDS, ANY, WITH, STANDARD, MORE = SETS
-DIFFERENCES = (
-    *((F, CHRF), (F, FULL), (WITH, ANY), (STANDARD, CHRF), (STANDARD, WORDS), (STANDARD, WITH), (MORE, STANDARD)),
-)
+
+
+def whole(name: str, most: int, known: UInt32Array = NONE_KNOWN) -> Dataset:
+    """Return at most `most` sources of every language pair, without `known` sources, with all their candidates."""
+    corpus = catalogue.load(locate(name))
+    corpus = corpus.select_candidates((corpus.candidates["system"] != COPYING).to_numpy())
+    rated = np.bincount(corpus.candidate_source[judged(corpus)], minlength=len(corpus.sources))
+    return corpus.select_sources(drawn_sources(corpus, (rated > 2) & ~among(corpus, known), most))
 
 
 def sample(name: str, most: int, known: UInt32Array = NONE_KNOWN) -> Dataset:
-    """Return the judged candidates of at most `most` sources of every language pair, without `known` sources."""
-    whole = catalogue.load(locate(name))
-    whole = whole.select_candidates(judged(whole) & (whole.candidates["system"] != COPYING).to_numpy())
-    several = (np.diff(whole.candidate_offsets) > 2) & ~among(whole, known)
-    return whole.select_sources(drawn_sources(whole, several, most))
+    """Return the judged candidates of `whole`."""
+    corpus = whole(name, most, known)
+    return corpus.select_candidates(judged(corpus))
 
 
-class Corpus:
-    """A sample with its judgements, the columns of all features, and pairs of candidates to learn from."""
-
-    def __init__(self, dataset: Dataset, features: FeatureSet) -> None:
-        kind = resolve_kind(dataset, "auto")
-        self.dataset, self.columns = dataset, features.transform(dataset)
-        self.human = human_scores(dataset, "win-rate" if kind == "preferences" else kind)
-        self.lp = source_language_pairs(dataset)
-        better, worse, weight = [], [], []
-        for start, stop in zip(dataset.candidate_offsets, dataset.candidate_offsets[1:], strict=False):
-            margin = self.human[start:stop, np.newaxis] - self.human[start:stop]
-            first, second = np.nonzero(margin > 0)
-            better.append(start + first)
-            worse.append(start + second)
-            margins = margin[first, second]
-            weight.append(margins / max(margins.sum(), 1e-12) * len(margins) ** 0.5)
-        self.better, self.worse, self.weight = map(np.concatenate, (better, worse, weight))
-        lp = self.lp[dataset.candidate_source[self.better]]
-        for each in set(lp):
-            self.weight[lp == each] /= self.weight[lp == each].sum() * len(set(lp))
-
-    def rho(self, scores: FloatArray) -> FloatArray:
-        """Return Spearman's rho of every source."""
-        return source_spearman(self.dataset, scores, self.human)
+def scores_of_people(people: Judged) -> FloatArray:
+    """Return the human score of every candidate, of preferences the rate of wins."""
+    return human_scores(people.dataset, "win-rate") if people.kind == PREFERENCES else people.human
 
 
-def learnt(corpora: list[Corpus], used: BoolArray, strength: float) -> FloatArray:
-    """Return the weights of the used columns: squared hinge loss on standardised columns."""
-    scale = np.concatenate([corpus.columns[:, used] for corpus in corpora]).std(axis=0)
-    scale[scale == 0] = 1.0
-    rows = [corpus.columns[corpus.better][:, used] - corpus.columns[corpus.worse][:, used] for corpus in corpora]
-    pairs, weight = np.concatenate(rows) / scale, np.concatenate([corpus.weight / len(corpora) for corpus in corpora])
+def pairs_of(dataset: Dataset, human: FloatArray) -> PreferencePairs:
+    """Pairs with different scores, weighted by the difference, every language pair the same, 1 in all."""
+    better, worse, weight = [], [], []
+    for start, stop in zip(dataset.candidate_offsets, dataset.candidate_offsets[1:], strict=False):
+        margin = human[start:stop, np.newaxis] - human[start:stop]
+        first, second = np.nonzero(margin > 0)
+        better.append(start + first)
+        worse.append(start + second)
+        margins = margin[first, second]
+        weight.append(margins / max(margins.sum(), 1e-12) * len(margins) ** 0.5)
+    pairs = PreferencePairs(*map(np.concatenate, (better, worse, weight)))
+    lp = source_language_pairs(dataset)[dataset.candidate_source[pairs.better]]
+    for each in set(lp):
+        pairs.weight[lp == each] /= pairs.weight[lp == each].sum() * len(set(lp))
+    return pairs
 
-    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
-        lacking = np.maximum(1 - pairs @ weights, 0)
-        value = float(weight @ lacking**2 + weights @ weights / (2 * strength))
-        return value, weights / strength - 2 * pairs.T @ (weight * lacking)
 
-    found: FloatArray = minimize(loss, np.zeros(pairs.shape[1]), jac=True, method="L-BFGS-B").x
-    return found / scale
+def together(people: list[Judged]) -> TrainingTable:
+    """Put the pairs of corpora into one table, without features."""
+    context = concatenate([each.dataset.context for each in people])
+    dataset = context.in_context(np.concatenate([each.dataset.context_rows for each in people]))
+    starts = np.cumsum([0, *(len(each.dataset) for each in people)])
+    pairs = [pairs_of(each.dataset, scores_of_people(each)) for each in people]
+    better, worse = (
+        np.concatenate([getattr(part, side) + start for part, start in zip(pairs, starts, strict=False)])
+        for side in ("better", "worse")
+    )
+    weight = np.concatenate([part.weight for part in pairs])
+    return TrainingTable(dataset, PREFERENCES, None, PreferencePairs(better, worse, weight))
+
+
+def without(ranker: Ranker, learnt: TrainingTable) -> Ranker:
+    """Return a ranker of the same features that learns from a part of what it was learnt from."""
+    other = copy.copy(ranker)
+    found = learn_weights(learnt, ranker.feature_set, ranker.settings, data_hash=learnt.dataset.fingerprint)
+    other.weight_sets, other.training, _ = found
+    other._sources = short_keys(learnt.dataset)
+    return other.with_confidence(())
+
+
+def difference(values: FloatArray) -> str:
+    low, high = bootstrap_interval(values)
+    return f"{np.nanmean(values):+.3f} [{low:+.3f} {high:+.3f}]"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--most", type=int, default=100, help="sources of a language pair")
-    parser.add_argument("--strength", type=float, default=10.0, help="C of the rankers")
+    parser.add_argument("--compare", nargs="*", default=[], help="rankers that have learnt")
+    parser.add_argument("--output", type=Path, help="file for a ranker that learns from all corpora")
+    parser.add_argument("--left-out", type=Path, help="folder for rankers that leave out a corpus")
     options = parser.parse_args()
-    sets = {title: FeatureSet.parse(text) for title, text in SETS.items()}
-    full, chrf = Ranker.load("full-any"), make_metric("chrf")
-    # what learns from references has learnt with `full-any`
-    parts = [*(part for each in sets.values() for part in each.extractors), *full.feature_set.extractors]
-    every = FeatureSet(tuple({str(part): part for part in parts}.values()))
-    corpora = {}
-    for name in CORPORA:
-        say(name)
-        corpora[name] = Corpus(sample(name, options.most), every)
-    lines, rhos = [], dict[str, list[dict[str, FloatArray]]]()
-    for name, corpus in corpora.items():
-        others = [other for other in corpora.values() if other is not corpus]
-        scores = {CHRF: chrf.transform(corpus.dataset)[:, 0], FULL: full.candidate_scores(corpus.dataset)}
-        scores[F] = corpus.columns[:, every.columns.index(f"{ENCODER}.f")]
-        for title, features in sets.items():
-            used = np.isin(every.columns, features.columns)
-            scores[title] = corpus.columns[:, used] @ learnt(others, used, options.strength)
-        by_source = {title: corpus.rho(each) for title, each in scores.items()}
-        for lp in corpus.dataset.language_pairs:
-            part = {title: rho[corpus.lp == lp] for title, rho in by_source.items()}
-            rhos.setdefault("into English" if lp.endswith("-en") else "out of English", []).append(part)
-            lines.append([f"{name} {lp}", *(f"{np.nanmean(rho):.3f}" for rho in part.values())])
-    for title, parts in rhos.items():
-        lines.append(
-            [f"mean {title}", *(f"{np.mean([np.nanmean(part[of]) for part in parts]):.3f}" for of in parts[0])]
-        )
-    print("\n".join(table(["corpus left out", CHRF, FULL, F, *SETS], lines)))
-    for title, parts in rhos.items():
-        for first, second in DIFFERENCES:
-            values = np.concatenate([part[first] - part[second] for part in parts])
-            low, high = bootstrap_interval(values)
-            print(f"{title}: {first} less {second}: {np.nanmean(values):+.3f} [{low:+.3f} {high:+.3f}]")
+    people = [Judged.of(whole(name, options.most)) for name in CORPORA]
+    learnt = together(people)
+    corpus = np.repeat(np.arange(len(people)), [len(each.dataset) for each in people])
+    if options.output:
+        learn(learnt, corpus, people, options.output, options.left_out)
+    else:
+        compare(learnt, corpus, people, options.compare)
+
+
+def learn(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], output: Path, folder: Path | None) -> None:
+    """Write the ranker that learns from all corpora, and those that leave one out."""
+    ranker = Ranker("full-any", C=PENALTY, kind=PREFERENCES, pairs="balanced", nonnegative=True)
+    learnt = ranker.learn(learnt, learnt.dataset.fingerprint)
+    assert ranker.training
+    ranker.training = replace(ranker.training, data="+".join(CORPORA))
+    margins = []
+    for place, (name, each) in enumerate(zip(CORPORA, people, strict=True)):
+        other = without(ranker, learnt.take(corpus != place))
+        margins.append(other.judged_margins(each.dataset.context))
+        if folder:
+            folder.mkdir(exist_ok=True)
+            other.save(folder / f"{name}.model")
+    ranker.with_confidence([fit_confidence(*np.concatenate(part, axis=1)) for part in zip(*margins, strict=True)])
+    ranker.save(output)
+
+
+def compare(learnt: TrainingTable, corpus: Int64Array, people: list[Judged], rivals: list[str]) -> None:
+    """Print the tables."""
+    parts = [part for text in SETS.values() for part in FeatureSet.parse(text).extractors]
+    every, learnt = learnt.with_features(FeatureSet(tuple({str(part): part for part in parts}.values())))
+    mean, scale = standardiser(learnt.columns)
+    learnt = replace(learnt, columns=(learnt.columns - mean) / scale)
+    dataset, human = learnt.dataset, np.concatenate([scores_of_people(each) for each in people])
+    scores = {
+        CHRF: make_metric("chrf").transform(dataset)[:, 0],
+        F: learnt.columns[:, every.columns.index(f"{ENCODER}.f")],
+    }
+    scores |= {f"`{name}`": Ranker.load(name).candidate_scores(dataset) for name in rivals}
+    for title, text in SETS.items():
+        used = np.isin(every.columns, FeatureSet.parse(text).columns)
+        columns, scores[title] = learnt.columns[:, used], np.empty(len(dataset))
+        for place in range(len(people)):
+            rows = corpus != place
+            fitted = learnt.take(rows).learn(columns[rows], C=PENALTY, loss="squared_hinge", signs=every.signs[used])
+            scores[title][~rows] = columns[~rows] @ fitted.coef
+    rho = {title: source_spearman(dataset, each, human) for title, each in scores.items()}
+    lp = source_language_pairs(dataset)
+    name = np.array(CORPORA)[corpus[dataset.candidate_offsets[:-1]]]
+    into = np.char.endswith(lp.astype(str), "-en")
+    sides = {"out of English": ~into, "into English": into}
+    lines, means = [], dict[str, list[list[float]]]()
+    for each, pair in dict.fromkeys(zip(name.tolist(), lp.tolist(), strict=True)):
+        rows = (name == each) & (lp == pair)
+        figures = [float(np.nanmean(values[rows])) for values in rho.values()]
+        means.setdefault("into English" if into[rows].all() else "out of English", []).append(figures)
+        lines.append([f"{each} {pair}", rows.sum(), *(f"{value:.3f}" for value in figures)])
+    for title, several in means.items():
+        lines.append([f"mean {title}", sides[title].sum(), *(f"{value:.3f}" for value in np.mean(several, axis=0))])
+    print("\n".join(table(["corpus left out", "sources", *scores], lines)), "")
+    changes = []
+    for title, inside in sides.items():
+        for each in ("all", *CORPORA):
+            rows = inside & ((name == each) | (each == "all"))
+            if rows.any():
+                less = [rho[INCLUDED][rows] - other[rows] for key, other in rho.items() if key != INCLUDED]
+                changes.append([f"{each}, {title}", rows.sum(), *map(difference, less)])
+    print("\n".join(table([f"{INCLUDED} less", "sources", *(key for key in rho if key != INCLUDED)], changes)))
 
 
 if __name__ == "__main__":

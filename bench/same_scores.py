@@ -26,7 +26,7 @@ from ranker.ranking.feature_set import FeatureSet
 MODELS = ("full", "full-any", "full-lexical", "consensus")
 SETS = (
     *("lexical", "word-order", "full", "full-lexical", "full-any", "reference-free"),
-    *("ye07", "ye07-order", "standard", "standard-any"),
+    *("ye07", "ye07-order", "standard"),
 )
 CANDIDATES = 2_000
 

@@ -107,12 +107,6 @@ def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, st
     return files
 
 
-_SCOPES = {
-    "full-any": " (out of English it is not better than chrF on outputs of recent systems)",
-}
-"""Limits of included models, to be known before they are used."""
-
-
 _MOST_MODELS = 5
 
 
@@ -126,14 +120,13 @@ def suited_model(dataset: Dataset, besides: Sequence[str] = (), *, metrics: bool
     from ranker.storage.model_files import models_in
 
     name = included_models.default_model(dataset)
-    scope = _SCOPES.get(name, "")
     used = f"{', '.join(besides)} and " if besides else ""
     others = "others" if besides else "another"
     own = [shlex.quote(model) for model in itertools.islice(models_in(Path()), _MOST_MODELS + 1)]
     listed = ", ".join([*own[:_MOST_MODELS], *["..."][: len(own) - _MOST_MODELS]])
     option = f" {listed} (in this folder)" if len(own) == 1 else f" FILE (in this folder: {listed})" if own else ""
     option += " or --metric" if metrics else ""
-    print_note(f"using {used}the included model {name}{scope}; choose {others} with --model{option}")
+    print_note(f"using {used}the included model {name}; choose {others} with --model{option}")
     return name
 
 

@@ -15,7 +15,7 @@ from ranker.corpora.source_keys import among
 from ranker.errors import ModelError, nearest
 from ranker.extractors.target_language import english_note, looks_english
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.settings import STANDARD, STANDARD_ANY, STANDARD_LEXICAL, STANDARD_UNREFERENCED
+from ranker.ranking.settings import STANDARD, STANDARD_LEXICAL, STANDARD_UNREFERENCED
 
 ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
@@ -61,7 +61,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
     if default_model(outputs) != ENGLISH:
-        name = STANDARD_ANY
+        name = ANY
         targets = sorted({*target_languages(outputs)} - {"en", ""})
         languages = ", ".join(map(repr, targets))
         why = f"no encoder learnt to judge {languages}" if targets else "the references do not look English"

@@ -193,7 +193,11 @@ class Ranker:
         people = Judged.of(scored, settings.kind)
         if settings.references_as_candidates:
             added = ReferenceCandidates.of(scored, people.kind, exclude_self=settings.exclude_self)
-        table = TrainingTable.of(people, settings.pairs, added)
+        return self.learn(TrainingTable.of(people, settings.pairs, added), dataset.fingerprint, notes)
+
+    def learn(self, table: TrainingTable, data_hash: str, notes: Sequence[str] = ()) -> TrainingTable:
+        """Learn from judgements that have no features yet, and return the standardised training table."""
+        settings, notes = self.settings, [*notes]
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
@@ -202,10 +206,10 @@ class Ranker:
             notes.extend(note for part in given if (note := part.metric_note(table.dataset)))
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         self.weight_sets, self.training, note = learn_weights(
-            table, self.feature_set, settings, self.base, data_hash=dataset.fingerprint
+            table, self.feature_set, settings, self.base, data_hash=data_hash
         )
         self.training_notes = (*notes, *filter(None, [note]))
-        self._sources = np.union1d(short_keys(table.dataset), seen)
+        self._sources = np.union1d(short_keys(table.dataset), self.feature_set.pretraining_sources)
         self.name = type(self).name
         self.with_confidence(())
         return table

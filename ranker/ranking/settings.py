@@ -15,12 +15,7 @@ from ranker.storage.plain_data import record
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
 AUTO: Final = "auto"
-STANDARD, STANDARD_LEXICAL, STANDARD_ANY, STANDARD_UNREFERENCED = (
-    "standard",
-    "standard-lexical",
-    "standard-any",
-    "reference-free",
-)
+STANDARD, STANDARD_LEXICAL, STANDARD_UNREFERENCED = "standard", "standard-lexical", "reference-free"
 FOLDS = 5
 """Folds of the final cross-validation of a training."""
 GRADED = "graded"

@@ -55,7 +55,10 @@ def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     assert len(ranker.weight_sets.weights) > 1
     assert not ranker.weight_sets.need_references
     assert ranker.training is not None
-    assert ranker.training.data == ("wmt12+wmt13+wmt14" if name in ("full-any", "full-lexical") else "wmt12+wmt14")
+    assert ranker.training.data == {
+        "full-any": "mqm21+bio21-mqm+wmt24-esa+wmt12+wmt14+wmt19-darr",
+        "full-lexical": "wmt12+wmt13+wmt14",
+    }.get(name, "wmt12+wmt14")
     card = (included_models.locate(name) / "CARD.md").read_text(encoding="utf-8")
     # without the title, which the card has of its own
     assert card.endswith(ranker.card().split("\n\n", 1)[1])
@@ -105,12 +108,8 @@ def test_a_ranker_that_ships_prefers_the_reference(name):
         ("ฉันชอบแมวที่นั่งอยู่บนเสื่อ", "ฉันชอบแมวที่อยู่บนเสื่อ", "เขาไม่ซื้อหนังสือในกรุงเทพ"),
     ],
 )
-def test_full_any_sees_words_where_there_are_no_spaces(reference, better, worse):
+def test_full_any_sees_the_better_one_where_there_are_no_spaces(reference, better, worse):
     data, ranker = dataset_of([([reference], [better, worse])]), Ranker.load("full-any")
-    columns = ranker.feature_set.transform(data)
-    words = [str(column).startswith("ngrams[tokenizer=any].2.f1") for column in ranker.feature_set.columns]
-    assert columns[0, words] > 0.2
-    assert columns[1, words] < 0.1
     assert np.diff(ranker.candidate_scores(data)) < 0
     assert not ranker.note(data) or "written without spaces" not in ranker.note(data)
 
@@ -129,5 +128,7 @@ def test_included_rankers_know_their_training_sources_by_content(name, shared, t
     ranker = Ranker.load(name)
     for corpus, seen in (("wmt14-rr", 1.0), ("wmt21-mqm", 0.0)):
         path = part_of_corpus(shared / "data" / f"{corpus}.jsonl.gz", tmp_path, most=30, judged=seen == 1.0)
-        assert ranker.learnt_from(load_dataset(path)).mean() == seen
+        known = ranker.learnt_from(load_dataset(path)).mean()
+        # full-any learnt from some sources of every corpus
+        assert 0 < known < 1 if name == "full-any" else known == seen
     assert not ranker.learnt_from(load_dataset("sample")).any()
