@@ -5,7 +5,8 @@ that people judged, the difference ``d`` of their scores, and whether people's s
 agrees is ``1 / (1 + exp(-slope d^(2/3)))``, one half at 0, fitted by maximum likelihood with equal weight for every
 language pair; its interval is from a bootstrap of language pairs and of the systems in each. The table has the log
 loss of this form and of others on corpora that were left out, the agreement expected and found there, and the coverage
-of the intervals in simulations. Models are measured neither on what they were trained on nor on wmt15, their last test.
+of the intervals in simulations. Models are measured neither on what they were trained on nor on wmt15, their last
+test. The curves of --names are replaced in the file, and others stay.
 """
 
 from __future__ import annotations
@@ -24,16 +25,19 @@ from bench.common import ROOT, drawn_sources, locate, run_main, say, table
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import source_language_pairs
-from ranker.corpora.languages import target_language
+from ranker.corpora.languages import LanguagePair
 from ranker.evaluation.systems.human_ranking import rank_systems
 from ranker.evaluation.systems.levels import Units
 from ranker.evaluation.systems.people import EXPONENT
+from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import make_scorer, sign_of, systems_scorer
 from ranker.ranks import merge_ties
 
 RECENT = ("wmt19-darr", "ted21-mqm", "wmt21-mqm")
 METRICS = ("bleu", "chrf", "ter")
 MODELS = ("full", "full-lexical", "full-any")
+LEFT_OUT = {"wmt19-darr": "wmt19-darr", "ted21-mqm": "mqm21", "wmt21-mqm": "mqm21"}
+"""`full-any` has learnt from these; rankers that have not are made by `bench/any_language.py --left-out`."""
 Group = tuple[str, FloatArray, FloatArray, str]
 """The systems of a language pair: the corpus, their scores and people's, higher is better, and the target language."""
 Curve = Callable[[FloatArray], FloatArray]
@@ -41,12 +45,13 @@ Pairs = tuple[FloatArray, FloatArray, FloatArray]
 """Difference, agreement (one half where people tie) and weight of pairs of systems."""
 
 
-def groups_of(name: str, most: int) -> list[Group]:
+def groups_of(name: str, most: int, left_out: Path) -> list[Group]:
     """Score the systems that people judged, by models on at most `most` sources of every language pair."""
     groups, is_model = [], name in MODELS
-    scorer = systems_scorer(make_scorer(None, name) if is_model else make_scorer(name, None))
     for corpus in RECENT if is_model else ("wmt12", "wmt13", "wmt14", "wmt15", *RECENT):
         say(f"{name}: {corpus}")
+        model = left_out / f"{LEFT_OUT[corpus]}.model" if name == "full-any" else name
+        scorer = systems_scorer(make_scorer(None, model) if is_model else make_scorer(name, None))
         dataset = catalogue.load(locate(corpus))
         people = {
             (each.lp, one.system): one.score for each in rank_systems(dataset, resamples=2) for one in each.systems
@@ -62,7 +67,7 @@ def groups_of(name: str, most: int) -> list[Group]:
         judged = np.array([people[key] for key in zip(units.keys["lp"], units.keys["system"], strict=True)])
         for lp in units.keys["lp"].unique():
             inside = (units.keys["lp"] == lp).to_numpy()
-            groups.append((corpus, scores[inside], merge_ties(judged[inside]), target_language(lp) or ""))
+            groups.append((corpus, scores[inside], merge_ties(judged[inside]), LanguagePair(lp).target or ""))
     return groups
 
 
@@ -168,16 +173,17 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--simulations", type=int, default=100)
     parser.add_argument("--output", type=Path, default=ROOT / "data" / "agreement.json")
+    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder of rankers for full-any")
     options = parser.parse_args()
-    curves, rows = {}, []
+    curves, rows = json.loads(options.output.read_text(encoding="utf-8")), []
     for name in options.names:
-        groups = groups_of(name, options.sources)
+        groups = groups_of(name, options.sources, options.left_out)
         pairs = pairs_of(groups)
         corpora = ", ".join(dict.fromkeys(group[0] for group in groups))
         figures = [fit(pairs), *interval(groups, options.resamples, 0), np.quantile(pairs[0], 0.95)]
         slope, low, high, largest = (float(f"{figure:.4g}") for figure in figures)
         curves[name] = {
-            "model": make_scorer(None, name).ranker.digest[:8] if name in MODELS else None,
+            "model": Ranker.load(name).digest[:8] if name in MODELS else None,
             "data": f"{len(pairs[0]):,} pairs of systems, {len(groups)} language pairs of {corpora}",
             "targets": sorted({group[3] for group in groups}),
             **{"slope": slope, "low": low, "high": high, "largest": largest},
