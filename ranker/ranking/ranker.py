@@ -418,14 +418,6 @@ class Ranker:
         parts[only_references(read.dataset)] = np.nan
         return read.by_row(parts)
 
-    def score_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-        """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
-        self._trained()
-        source = dataset.references["source"].to_numpy(np.int64)
-        weights = self.weight_sets.of_sources(dataset)[source]
-        columns = self.feature_set.transform_references(dataset, exclude_self=exclude_self)
-        return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
-
     @property
     def weights(self) -> FloatArray:
         """Weights of the first weight set, which uses all extractors, shape (columns,)."""

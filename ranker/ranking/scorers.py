@@ -268,9 +268,12 @@ def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | 
 
 def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
     """Return a score for every reference, higher is better; see `FeatureSet.transform_references`."""
-    if isinstance(scorer, RankerScorer):
-        return scorer.ranker.score_references(dataset, exclude_self=exclude_self)
-    return sign_of(scorer) * scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)[:, 0]
+    columns = scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)
+    if not isinstance(scorer, RankerScorer):
+        return sign_of(scorer) * columns[:, 0]
+    ranker, source = scorer.ranker, dataset.references["source"].to_numpy(np.int64)
+    weights = ranker.weight_sets.of_sources(dataset)[source]
+    return np.asarray((weights * ((columns - ranker.mean) / ranker.scale)).sum(axis=1))
 
 
 def score_details(scorer: Scorer, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
