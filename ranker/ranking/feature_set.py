@@ -108,7 +108,7 @@ class FeatureSet:
     @property
     def needs(self) -> Needs:
         """Requirements of all extractors."""
-        return Needs.union(*(extractor.needs for extractor in self.extractors))
+        return Needs(references=0).union(*(extractor.needs for extractor in self.extractors))
 
     @property
     def columns(self) -> tuple[str, ...]:

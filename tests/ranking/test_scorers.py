@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranker import compare_systems, evaluate
+from ranker import compare_systems, evaluate, reward
 from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
@@ -95,6 +95,7 @@ def test_a_scorer_of_ones_own_is_evaluated_and_compares_systems(sample):
     }
     scores = pd.Series(candidate_scores(Words(), sample)).groupby(sample.candidates["system"].to_numpy(object)).mean()
     assert means == pytest.approx(scores.to_dict())
+    assert reward(Words(), checks=False)(completions=["one two", "one"]) == [2.0, 1.0]
 
 
 class Broken(MetricScorer):
