@@ -91,6 +91,11 @@ def test_the_modules_at_the_top_and_the_folders_are_in_no_circle():
     TopologicalSorter({name: others - {name} for name, others in graph.items()}).prepare()
 
 
+def test_no_module_is_called_as_its_folder():
+    places = [module.split(".")[-2:] for module in MODULES if module != "ranker"]
+    assert [name for folder, name in places if name.rstrip("s") == folder.rstrip("s")] == []
+
+
 def test_only_the_command_line_knows_of_applications():
     """Nor does one application know of another, but that experiments tune weights."""
     known = {(module, name) for module in MODULES for name in imports(module) if name.startswith("ranker.apps.")}

@@ -15,7 +15,7 @@ from ranker.signature import make_signature
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.judges.judges import JudgesAgreement
+    from ranker.evaluation.judges.agreement import JudgesAgreement
 
 
 def command(
@@ -52,7 +52,7 @@ def command(
         _rank_systems(dataset, kind, systems, resamples, seed, form)
         return
     from ranker.corpora.judgements import resolve_kind
-    from ranker.evaluation.judges.judges import judges_agreement
+    from ranker.evaluation.judges.agreement import judges_agreement
     from ranker.evaluation.judges.marks import careless_raters, marks_agreement
 
     only_marks = len(dataset.errors) and not len(dataset.ratings) + len(dataset.preferences)

@@ -20,7 +20,7 @@ from ranker.apps.collect.tables import DEGRADED, GOLD
 from ranker.apps.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
-from ranker.evaluation.judges.judges import JudgePair, JudgesAgreement, judges_agreement
+from ranker.evaluation.judges.agreement import JudgePair, JudgesAgreement, judges_agreement
 
 FEWEST = 5
 """Minimum number of observations for a proportion to be meaningful."""

@@ -11,7 +11,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.evaluation.judges.judges import cohen_kappa, consistency
+from ranker.evaluation.judges.agreement import cohen_kappa, consistency
 from ranker.extractors.registry import make_metric
 
 PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}

@@ -22,8 +22,8 @@ from ranker.arrays import FloatArray, Int64Array, offsets_of, pairs_in_blocks, t
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, WEIGHTS
 from ranker.errors import DataError
+from ranker.evaluation.judges.agreement import JudgesAgreement
 from ranker.evaluation.judges.coefficients import cohen_kappa_of, krippendorff_alpha_of
-from ranker.evaluation.judges.judges import JudgesAgreement
 from ranker.evaluation.resampling.bootstrap import draws, estimate, stream
 
 GOLD = "gold"

@@ -18,7 +18,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.correlation.segment import source_spearman
-from ranker.evaluation.judges.judges import judges_agreement
+from ranker.evaluation.judges.agreement import judges_agreement
 from ranker.extractors.registry import make
 from tests.effort import thorough
 

@@ -12,6 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
+from ranker.evaluation.judges.agreement import cohen_kappa, consistency, judges_agreement
 from ranker.evaluation.judges.coefficients import (
     DISTANCES,
     agreement_sums,
@@ -23,7 +24,6 @@ from ranker.evaluation.judges.coefficients import (
     randolph_kappa_of,
     scott_pi_of,
 )
-from ranker.evaluation.judges.judges import cohen_kappa, consistency, judges_agreement
 
 
 def confusion(first: np.ndarray, second: np.ndarray) -> np.ndarray:
