@@ -99,7 +99,7 @@ _LP = typer.Option(
 LpOption = Annotated[list[str] | None, _LP]
 _SEVERITY_WEIGHTS = typer.Option(
     "--severity-weights",
-    help="Weights of severities in a file of MQM errors, such as critical=25,neutral=0.",
+    help="Weights of severities of marked errors, also by category, such as critical=25,minor:style=0.5.",
     metavar="SEVERITY=WEIGHT",
 )
 _SYSTEMS = typer.Option(

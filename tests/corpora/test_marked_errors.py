@@ -141,6 +141,15 @@ def test_rows_of_judges_are_marked_by_them() -> None:
     assert rows(from_frame(pd.DataFrame(records))) == wanted
 
 
+def test_tables_of_other_shapes_have_no_system_called_errors() -> None:
+    errors = json.dumps([{"start": 0.0, "end": 1.0, "severity": "minor"}])
+    answers = from_frame(pd.DataFrame({"source": ["a", "b"], "answer": ["x", "y"], "errors": [errors, None]}))
+    assert rows(answers) == [[0, "", 0, 1, "minor", "", "target"]]
+    wide = from_frame(pd.DataFrame({"source": ["a"], "atlas": ["x"], "birch": ["y"], "errors": [errors]}))
+    assert wide.candidates["system"].tolist() == ["atlas", "birch"]
+    assert not len(wide.errors)
+
+
 @pytest.mark.parametrize("other", [3, "none", ["typo", "omission"], {"p": 1, "q": 2}, None, {"a": {}}])
 def test_errors_of_another_form_are_as_before(other: object) -> None:
     candidate = {"system": "A", "text": "c", "errors": other}

@@ -125,11 +125,15 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
                 answers += [(line, *answer) for answer in _of_label_studio(value, words)]
             else:
                 entries = [value] if _is_entry(value) else [entry for log in value.values() for entry in log]
-                # people may change their mind, and the last score counts
-                scored |= {key: (line, row, rated) for entry in entries for key, row, rated in _of_pearmut(entry)}
+                for key, row, is_answer in (answer for entry in entries for answer in _of_pearmut(entry)):
+                    # people may change their mind, and the last answer counts
+                    if is_answer or key not in scored:
+                        scored[key] = line, row, is_answer
         except TypeError as error:
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
-    answers += scored.values()
+    # who neither scores nor marks found no errors, if others of Pearmut were not asked for scores
+    by_marks = not any(row["score"] is not None for _, row, _ in scored.values())
+    answers += [answer for answer in scored.values() if answer[2] or by_marks]
     marked = any(row.get("errors") for _, row, _ in answers)
     rows = [
         (line, {key: cell for key, cell in row.items() if marked or key != "errors"})
@@ -177,7 +181,8 @@ def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[t
             if answer.labels or answer.start is not None or result.from_name == "missing":
                 mark = marks.setdefault(number if result.id is None else result.id, {"severity": "", "category": ""})
                 for word in (*answer.labels, *answer.choices):
-                    mark["severity" if word.strip().lower() in _SEVERITIES else "category"] = word
+                    is_severity = result.from_name == "severity" or word.strip().lower() in _SEVERITIES
+                    mark["severity" if is_severity else "category"] = word
                 side = SIDES[1] if canonical(str(result.to_name)) == "source" else SIDES[0]
                 start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
                 mark |= {"side": side, "start": start, "end": end}
@@ -227,13 +232,14 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
 
 
 def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
-    """Yield the keys of the items of an entry, the rows of their answers, and whether they have scores."""
+    """Yield the keys of the items of an entry, the rows of their answers, and whether they score or mark anything."""
     if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
         return
     entry = typed(raw, _Entry)
     for item, annotation in zip(entry.item, entry.annotation, strict=False):
         for system, judged in (annotation or {}).items():
-            if judged.score is None and not judged.error_spans:
+            is_answer = judged.score is not None or bool(judged.error_spans)
+            if not is_answer and system not in item.tgt:
                 continue
             if system not in item.tgt:
                 raise TypeError(f"a score of {system!r}, which is not among the systems of its item")
@@ -245,5 +251,4 @@ def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str
                 start, end = place_of_units(text, span.start_i, span.end_i, line_breaks=False)
                 place = {"start": start, "end": end}
                 marks.append({**place, "severity": span.severity or "", "category": span.category or ""})
-            scored = judged.score is not None
-            yield tuple(map(str, row.values())), {**row, "score": judged.score, "errors": marks}, scored
+            yield tuple(map(str, row.values())), {**row, "score": judged.score, "errors": marks}, is_answer

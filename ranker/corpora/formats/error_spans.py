@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, NoReturn
@@ -128,16 +129,18 @@ def _mqm(dataset: Dataset) -> str:
         for candidate in marked.candidates(source):
             for mark in marked.marks.get(candidate, ()):
                 texts = {SIDES[0]: marked.texts[candidate], SIDES[1]: row["text"]}
-                for text in texts.values():
-                    if any(part in text for part in ("\t", "\n", "\r", "<v>", "</v>")):
-                        _refuse(dataset, "texts with tabs, line breaks or <v>")
+                if any(part in text for part in ("<v>", "</v>") for text in texts.values()):
+                    _refuse(dataset, "texts with <v> or </v>")
                 if mark.start is not None:
                     text = texts[mark.side]
                     inside = f"<v>{text[mark.start : mark.end]}</v>"
                     texts[mark.side] = f"{text[: mark.start]}{inside}{text[mark.end :]}"
                 kind = ("No-error" if mark.severity == NO_ERROR else mark.category, mark.severity.capitalize())
                 key = (marked.systems[candidate], row["doc"] or "", number, row["seg_id"], mark.rater or _UNKNOWN)
-                lines.append("\t".join(map(str, (*key, texts[SIDES[1]], texts[SIDES[0]], *kind))))
+                cells = [str(cell) for cell in (*key, texts[SIDES[1]], texts[SIDES[0]], *kind)]
+                if any(re.search(r"[\t\n\r]", cell) for cell in cells):
+                    _refuse(dataset, "tabs or line breaks")
+                lines.append("\t".join(cells))
     return "\n".join(lines) + "\n"
 
 

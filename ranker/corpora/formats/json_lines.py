@@ -492,7 +492,9 @@ class RecordReader:
     def error(self, value: object, path: str, rater: str = "", side: str = SIDES[0]) -> MarkedError:
         """Read one marked error; its place is compared with its text where the data set is made."""
         fields = self.mapping(value, path)
-        place = [fields.get(name) for name in ("start", "end")]
+        given = (fields.get(name) for name in ("start", "end"))
+        # tables with missing numbers write whole ones as 3.0
+        place = [int(one) if isinstance(one, float) and one.is_integer() else one for one in given]
         for name, number in zip(("start", "end"), place, strict=True):
             if number is not None and (type(number) is not int or not 0 <= number < 2**31):
                 self.fail(_inside(path, name), "a whole number from 0, or null", number)

@@ -106,7 +106,7 @@ def _columns_of_systems(table: Columns) -> list[str]:
     systems = [
         header
         for header, column, values in zip(table.header, columns, table.values, strict=True)
-        if column in unknown and not names.is_metadata(column) and holds_text(values)
+        if column in unknown and column != "errors" and not names.is_metadata(column) and holds_text(values)
     ]
     if len(systems) < 2 or not ("source" in columns or names.reference_columns(columns)):
         return []

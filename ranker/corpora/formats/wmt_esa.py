@@ -72,9 +72,9 @@ def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str
     for key, score in scores.items():
         number = _SCORE.match(key)
         errors = scores.get(f"errors{number[1]}") if number else None
-        if number is None or (score is None and not errors):
+        annotator = f"annotator{number[1]}" if number else ""
+        if number is None or (score is None and (errors is None or scores.get(annotator) is None)):
             continue
-        annotator = f"annotator{number[1]}"
         judge = reader.optional_text(scores, annotator, annotator) or f"round {number[1]}"
         judge = f"{judge} (round {number[1]})" if judge in by_judge else judge
         by_judge.add(judge)

@@ -31,6 +31,7 @@ GOLD = "gold"
 SECONDS = "seconds"
 """Kind of ratings that tell how long a rater took."""
 _FEWEST, _FEWEST_KNOWN = 20, 5
+_MOST_SEVERITIES = 20
 _CHARACTERS = 4_000_000
 _RARE = 0.01
 _FOUND = 0.5
@@ -93,15 +94,17 @@ class _Marks:
         severities = errors["severity"].to_numpy(object)
         known = sorted({*severities} - {NO_ERROR}, key=lambda name: (WEIGHTS.get(name, 1.0), name == "critical", name))
         self.size = len(known) + 1
+        if len(known) > _MOST_SEVERITIES:
+            what = f"contains {len(known):,} severities of marked errors: expected at most {_MOST_SEVERITIES}"
+            raise DataError(f"{what}, such as minor and major", file=dataset.name)
         level = np.array([known.index(name) + 1 if name != NO_ERROR else 0 for name in severities], dtype=np.int64)
-        self.marked = np.bincount(rating, weights=level > 0, minlength=len(self.rater)) > 0
         spans = np.stack([rating, *(errors[name].fillna(0).to_numpy(np.int64) for name in ("start", "end")), level])
         spans = spans[:, placed & (level > 0)]
         self.spans = spans[:, np.argsort(spans[0], kind="stable")]
         lengths = dataset.candidates["text"].str.len().to_numpy(np.int64)[self.candidate]
         self.offsets = offsets_of(lengths)
         self.labels = self._labels()
-        # a rater who saw an output again, as that of another system, is compared with himself
+        # raters who saw an output again, as that of another system, are compared with their first rating
         again = np.zeros(len(self.rater), dtype=bool)
         again[1:] = (self.output[1:] == self.output[:-1]) & (self.rater[1:] == self.rater[:-1])
         self.again = np.flatnonzero(again)

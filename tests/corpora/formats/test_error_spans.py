@@ -78,6 +78,31 @@ def test_what_was_marked_is_written_and_read_again(form: str, tmp_path: Path) ->
     assert again.candidates["text"][again.candidates["system"] == "A"].tolist() == TEXTS
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_marks_need_no_scores(form: str, tmp_path: Path) -> None:
+    records = [record(number, text) for number, text in enumerate(TEXTS, 1)]
+    for candidate in (candidate for one in records for candidate in one["candidates"]):
+        del candidate["human"]
+    dataset = from_records(records)
+    (path,) = write_dataset(dataset, tmp_path / f"x{ENDINGS[form]}", form)
+    assert marks(read_dataset(path)) == marks(dataset)
+
+
+def test_the_last_answer_in_pearmut_counts_and_who_skips_gives_none(tmp_path: Path) -> None:
+    item = {"src": "s", "tgt": {"A": "abc", "B": "xyz"}, "item_id": 1}
+    span = {"start_i": 0, "end_i": 1, "severity": "minor"}
+    answers = [
+        {"A": {"score": 10, "error_spans": [span]}, "B": {"score": None, "error_spans": []}},
+        {"A": {"score": 20, "error_spans": [{**span, "end_i": 2}]}},
+        {"A": {"score": None, "error_spans": []}},
+    ]
+    log = [{"user_id": "u", "item": [item], "annotation": [answer]} for answer in answers]
+    (tmp_path / "x.json").write_text(json.dumps({"c": log}))
+    read = read_dataset(tmp_path / "x.json")
+    assert read.ratings["value"].tolist() == [20]
+    assert [row[1:5] for row in marks(read)] == [["A", "u", 0, 3]]
+
+
 @pytest.mark.parametrize("form", ["mqm", "label-studio"])
 def test_marks_in_the_source_are_kept(form: str, tmp_path: Path) -> None:
     wanted = record(1, "abc")
@@ -149,8 +174,9 @@ def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "form", "message"),
     [
-        ({"text": "a\tb"}, "mqm", "contains texts with tabs, line breaks or <v>, which this format cannot represent"),
-        ({"text": "a<v>"}, "mqm", "contains texts with tabs"),
+        ({"text": "a\tb"}, "mqm", "contains tabs or line breaks, which this format cannot represent: use JSONL"),
+        ({"errors": [{"severity": "minor", "category": "a\nb"}]}, "mqm", "contains tabs or line breaks"),
+        ({"text": "a<v>"}, "mqm", "contains texts with <v> or </v>"),
         ({"errors": None, "raters": None}, "mqm", "contains no marked errors"),
         ({"lp": None}, "esa", "has sources without a language pair, which this format needs: use --lp"),
     ],
@@ -210,6 +236,10 @@ def test_marks_of_other_outputs_are_refused(change: dict[str, str], why: str) ->
 def test_errors_of_wmt_that_are_none_are_passed_over(tmp_path: Path) -> None:
     judged = {"human1": 80, "annotator1": "p", "errors1": [{"start_i": 0, "end_i": 2, "severity": "Minor"}]}
     other = {"human2": 90, "annotator2": "q", "errors2": ["a"], "human3": None, "annotator3": "r", "errors3": []}
+    other |= {"human4": None, "annotator4": None, "errors4": []}
     line = {"doc_id": "de-en_#_n_#_d_#_1", "src_text": "s", "tgt_text": {"A": "abc"}, "scores": {"A": judged | other}}
     (tmp_path / "x.jsonl").write_text(json.dumps(line) + "\n")
-    assert [row[2:6] for row in marks(read_dataset(tmp_path / "x.jsonl"))] == [["p", 0, 3, "minor"]]
+    assert [row[2:6] for row in marks(read_dataset(tmp_path / "x.jsonl"))] == [
+        ["p", 0, 3, "minor"],
+        ["r", None, None, "no-error"],
+    ]

@@ -165,6 +165,12 @@ def test_an_example() -> None:
     assert estimate.low == estimate.value == estimate.high
 
 
+def test_too_many_severities_are_refused() -> None:
+    marked = {rater: [(0, 1, f"level {number}") for number in range(21)] for rater in ("p", "q")}
+    with pytest.raises(DataError, match="contains 21 severities of marked errors: expected at most 20"):
+        marks_agreement(from_records([record([("ab", marked)])]))
+
+
 def test_language_pairs_are_apart_and_together() -> None:
     marked = {"p": [(0, 1, "minor")], "q": [(0, 2, "minor")]}
     both = from_records([record([("ab", marked)]), record([("ab", {**marked, "q": []})], 2, "en-de")])
