@@ -14,7 +14,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
-from ranker.ranking.scorers import make_scorer
+from ranker.ranking.scorers import candidate_scores, make_scorer
 from ranker.reports.contrast_page import contrast_report
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine
@@ -92,7 +92,7 @@ def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, re
     assert (data["parts"], data["title"], data["signed"]) == (["bleu", "ter"], "Scores by all metrics", False)
     assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
     bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
-    scores = {"bleu": bleu.candidate_scores(sample), "ter": -ter.candidate_scores(sample)}
+    scores = {"bleu": candidate_scores(bleu, sample), "ter": -candidate_scores(ter, sample)}
     for source, (*_, outputs) in zip(sample_systems.sources, data["sources"], strict=True):
         assert [item[3] for item in outputs] == sorted((item[3] for item in outputs), reverse=True)
         for shown, output in zip(outputs, source.outputs, strict=True):
