@@ -1,14 +1,17 @@
 """How well confidence is calibrated on corpora left out: `python bench/confidence.py [MODEL ...]`, a table in Markdown.
 
-Sources into English that the model and its encoder did not learn from. Corpora are in $RANKER_SHARED/data.
+Sources into English that the model and its encoder did not learn from; for full-any, which has learnt from all corpora,
+those of `bench/any_language.py`, by rankers that left the corpus out. Corpora are in $RANKER_SHARED/data.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 
+from bench import any_language
 from bench.common import locate, run_main, table
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
@@ -30,8 +33,18 @@ def margins(model: str, corpus: str) -> FloatArray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="*", default=["full", "consensus"])
-    for model in parser.parse_args().models:
-        parts = {corpus: margins(model, corpus) for corpus in CORPORA}
+    parser.add_argument("--left-out", type=Path, default=Path("left-out"), help="folder of rankers for full-any")
+    options = parser.parse_args()
+    for model in options.models:
+        if model == "full-any":
+            parts = {
+                corpus: Ranker.load(options.left_out / f"{corpus}.model").judged_margins(
+                    any_language.whole(corpus, 200)
+                )[0]
+                for corpus in any_language.CORPORA
+            }
+        else:
+            parts = {corpus: margins(model, corpus) for corpus in CORPORA}
         rows = []
         for corpus, (margin, outcome, _) in parts.items():
             others = np.concatenate([part for name, part in parts.items() if name != corpus], axis=1)
