@@ -25,7 +25,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
-from ranker.errors import DataError, OptionError, log_note, nearest
+from ranker.errors import DataError, OptionError, counted, log_note, nearest
 from ranker.ranks import merge_ties
 
 PREFERENCES = "preferences"
@@ -172,6 +172,10 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
         what = f"several ratings could be the judgement: {listed}"
     elif listed:
         what = f"contains no known kind of human judgements, only other numbers: {listed}"
+    elif len(dataset.errors):
+        what = f"contains no ratings or preferences, but {counted(len(dataset.errors), 'marked error')}"
+        advice = "--severity-weights major=5 makes ratings of them, and ranker agreement --spans compares their raters"
+        raise DataError(f"{what}: {advice}", file=dataset.name)
     else:
         raise DataError("contains no human judgements; see: ranker help judgements", file=dataset.name)
     raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)

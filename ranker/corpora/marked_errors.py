@@ -103,6 +103,11 @@ def plain_category(category: str) -> str:
     return "/".join(level.strip().lower() for level in category.split("/"))
 
 
+def plain_severity(name: str) -> str:
+    """Severity, or severity and category with a colon between them, as `WEIGHTS` names them."""
+    return ":".join(map(plain_category, name.split(":", 1)))
+
+
 def checked_weight(
     severity: str, category: str, weights: Mapping[str, float], file: str, line: int | None = None
 ) -> float:
@@ -118,7 +123,7 @@ def checked_weight(
 
 def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
     """Return `WEIGHTS` with the given ones, whose names are put in lower case."""
-    return {**WEIGHTS, **{plain_category(name): weight for name, weight in (weights or {}).items()}}
+    return {**WEIGHTS, **{plain_severity(name): weight for name, weight in (weights or {}).items()}}
 
 
 def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, name: str = "errors") -> pd.DataFrame:

@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 
 from ranker import from_frame, from_records
 from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.formats.mqm import weights_of
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.shards import Shards
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.judgements import resolve_kind
 from ranker.corpora.marked_errors import WEIGHTS, penalties, weight_of
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.schema import table
 from ranker.corpora.shards.making import make_shards
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 
 TEXT = "🙂 e\u0301t שלום d"
 RECORDS: list[dict[str, Any]] = [
@@ -255,3 +257,81 @@ def test_categories_and_severities_have_weights() -> None:
     assert np.isclose(penalties(errors, {"major:accuracy": 0.5})["mqm_accuracy"].iloc[0], 0.5 / 3)
     with pytest.raises(DataError, match=r"expected major, minor, .*, found 'severe'; give it a weight, as in: ranker"):
         penalties(table("errors", {"candidate": [0], "rater": ["p"], "severity": ["severe"], "category": [""]}))
+
+
+def marked_file(folder: Path, errors: object, **more: object) -> Path:
+    candidate = {"system": "A", "text": "hello", "errors": errors, **more}
+    path = folder / "x.jsonl"
+    path.write_text(json.dumps({"source": "s", "references": ["r"], "candidates": [candidate]}), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("errors", "more", "message"),
+    [
+        ([{"severity": "minor", "start_i": 0, "end_i": 3}], {}, r"key 'end_i' is unknown \(did you mean 'end'\?\)"),
+        ([{"severtiy": "minor", "start": 0, "end": 3}], {}, r"'severtiy' is unknown \(did you mean 'severity'\?\)"),
+        ([{"start": 0, "end": 3}], {}, r"severity: expected a severity, such as \"major\", found null"),
+        ([{"severity": "minor"}, "typo"], {}, r"errors\[1\]: expected an object"),
+        ([{"severity": "minor"}], {"raters": "r1"}, "raters: expected a list of names, found 'r1'"),
+    ],
+)
+def test_errors_that_would_be_misread_are_refused(
+    errors: object, more: Mapping[str, object], message: str, tmp_path: Path
+) -> None:
+    path = marked_file(tmp_path, errors, **more)
+    with pytest.raises(DataError, match=rf"x.jsonl:1: candidates\[0\].*{message}"):
+        read_dataset(path)
+
+
+def test_keys_of_errors_that_are_not_read_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    error = {"severity": "minor", "offset": 3, "category": "Fluency", "subcategory": "Spelling"}
+    read_dataset(marked_file(tmp_path, [error]))
+    assert "ignored, because not judgements: errors.offset, errors.subcategory" in caplog.text
+    caplog.clear()
+    table_of = pd.DataFrame({"source": "s", "reference": "r", "system": "A", "text": "t", "errors": [[error]]})
+    table_of.assign(errors=json.dumps([error])).to_csv(tmp_path / "x.csv", index=False)
+    read_dataset(tmp_path / "x.csv")
+    assert "ignored, because not judgements: errors.offset, errors.subcategory" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("weights", "note"),
+    [
+        ({"cirtical": 25.0}, "no marked error has the severity 'cirtical', only major, minor"),
+        ({"critical": 25.0, "Minor : Style": 0.5}, None),
+        ({"cirtical:style": 25.0}, "no marked error has the severity 'cirtical:style', only"),
+    ],
+)
+def test_weights_of_unknown_severities_are_noted(
+    weights: Mapping[str, float], note: str | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = marked_file(tmp_path, [{"severity": "Major"}, {"severity": "minor", "category": "Style / Awkward"}])
+    dataset = read_dataset(path, severity_weights=weights)
+    assert dataset.ratings.set_index("kind")["value"]["mqm_total"] == (5.5 if note is None else 6)
+    assert (note in caplog.text) if note else (not caplog.text)
+
+
+def test_weights_for_data_without_errors_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    read_dataset(marked_file(tmp_path, None), severity_weights={"major": 5.0})
+    assert "contains no marked errors: --severity-weights changes nothing" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["a=b=3", ":style=3", "major:=3"])
+def test_weights_without_a_name_are_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="expected SEVERITY=WEIGHT"):
+        weights_of([text])
+
+
+def test_two_weights_of_a_severity_are_refused() -> None:
+    assert weights_of(["Major : Style / Awkward=5"]) == {"major:style/awkward": 5}
+    with pytest.raises(OptionError, match="'major' has two weights, 5 and 6"):
+        weights_of(["major=5", "Major=6"])
+
+
+def test_marked_errors_without_ratings_are_no_judgements_until_they_are_weighted(tmp_path: Path) -> None:
+    path = marked_file(tmp_path, [{"severity": "major"}, {"severity": "minor"}])
+    message = "no ratings or preferences, but 2 marked errors: --severity-weights major=5 .* agreement --spans"
+    with pytest.raises(DataError, match=message):
+        resolve_kind(read_dataset(path))
+    assert resolve_kind(read_dataset(path, severity_weights={"major": 5.0})) == "mqm"

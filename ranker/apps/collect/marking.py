@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect.tasks import KINDS, TaskKind
-from ranker.errors import DataError, MissingError, OptionError
+from ranker.corpora.records import shown
+from ranker.errors import DataError, MissingError, OptionError, counted
 from ranker.files import printable, read_lines
 
 if TYPE_CHECKING:
@@ -48,15 +49,18 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
         return ()
     if given is None:
         return CATEGORIES
-    lines = read_lines(given) if Path(given).is_file() else given.split(",")
-    names = [line.strip() for line in lines if line.strip()]
+    is_file = Path(given).is_file()
+    names = [line.strip() for line in (read_lines(given) if is_file else given.split(",")) if line.strip()]
+    if names == [given] and not is_file and (Path(given).suffix or Path(given).is_dir()):
+        raise OptionError(f"--categories: {shown(given)} is not a file; expected names separated by commas, or a file")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise OptionError(f"--categories: {twice!r} is listed twice")
-    fit = all(name.isprintable() and len(name) <= _LONGEST_CATEGORY for name in names)
-    if not fit or not 0 < len(names) <= _MOST_CATEGORIES:
+    unfit = [name for name in names if not name.isprintable() or len(name) > _LONGEST_CATEGORY]
+    if unfit or not 0 < len(names) <= _MOST_CATEGORIES:
         what = f"expected 1 to {_MOST_CATEGORIES} names of up to {_LONGEST_CATEGORY} characters"
-        raise OptionError(f"--categories: {what}, separated by commas, or a file with one per line")
+        found = shown(unfit[0]) if unfit else counted(len(names), "name")
+        raise OptionError(f"--categories: {what}, separated by commas, or a file with one per line, found {found}")
     return tuple(names)
 
 

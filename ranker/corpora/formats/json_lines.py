@@ -477,7 +477,9 @@ class RecordReader:
                 for index, item in enumerate(listed or ())
             ]
         raters = fields.get("raters")
-        for index, item in enumerate(raters if isinstance(raters, list) else ()):
+        if not isinstance(raters, list | None):
+            self.fail(_inside(path, "raters"), "a list of names", raters)
+        for index, item in enumerate(raters or ()):
             inside = f"{_inside(path, 'raters')}[{index}]"
             by = {**item} if isinstance(item, dict) else {"rater": item}
             name = self.optional_text({"rater": by.pop("rater", None)}, "rater", inside)
@@ -492,6 +494,15 @@ class RecordReader:
     def error(self, value: object, path: str, rater: str = "", side: str = SIDES[0]) -> MarkedError:
         """Read one marked error; its place is compared with its text where the data set is made."""
         fields = self.mapping(value, path)
+        for key in sorted({*fields}.difference(MarkedError._fields)):
+            if hint := nearest(key[:40], {*MarkedError._fields}.difference(fields), likeness=0.75):
+                expected = ", ".join(MarkedError._fields)
+                raise DataError(
+                    f"{path}: key {shown(key)} is unknown{hint}; expected {expected}", file=self.file, line=self.line
+                )
+            self.left_out[f"errors.{key}"] = None
+        if fields.get("severity") is None:
+            self.fail(_inside(path, "severity"), 'a severity, such as "major"', None)
         given = (fields.get(name) for name in ("start", "end"))
         # tables with missing numbers write whole ones as 3.0
         place = [int(one) if isinstance(one, float) and one.is_integer() else one for one in given]
@@ -524,7 +535,9 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
 
 def has_errors(value: object) -> bool:
     """True for a list of marked errors, which a key or column ``errors`` may hold, or may be called after others."""
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    if not isinstance(value, list):
+        return False
+    return not value or any(isinstance(item, dict) and {"severity", "start", "end"} & {*item} for item in value)
 
 
 def _is_number(value: object) -> bool:

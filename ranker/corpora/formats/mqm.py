@@ -24,10 +24,18 @@ import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import table_rows
-from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, all_weights, checked_weight, penalties
+from ranker.corpora.marked_errors import (
+    NO_ERROR,
+    SIDES,
+    MarkedError,
+    all_weights,
+    checked_weight,
+    penalties,
+    plain_severity,
+)
 from ranker.corpora.records import Candidate, Record, first_repeated, number_in, shown
 from ranker.corpora.schema import table
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted, log_note
 
 _REQUIRED = ("system", "rater", "source", "target", "category", "severity")
 _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
@@ -65,8 +73,16 @@ def parse_mqm(text: str, file: str, severity_weights: Mapping[str, float] | None
     if segment_column is None:
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)
     segments: dict[tuple[str, str], _Segment] = {}
+    uneven: list[int] = []
     for line, fields in rows:
-        _add(segments, dict(zip(header, fields, strict=True)), segment_column, weights, file, line)
+        row = dict(zip(header, fields, strict=True))
+        _add(segments, row, segment_column, weights, file, line)
+        if any(_MARK.findall(row[name]) not in ([], ["<v>", "</v>"]) for name in SIDES):
+            uneven.append(line)
+    if uneven:
+        what = f"{counted(len(uneven), 'error')} not marked by one <v> and one </v> after it"
+        how = "the place is from the first <v> to the last </v>, or none"
+        log_note(f"{what} (the first on line {uneven[0]}): {how}", file)
     return [segment.record for segment in segments.values()]
 
 
@@ -151,9 +167,11 @@ def weights_of(texts: Iterable[str]) -> dict[str, float]:
     weights: dict[str, float] = {}
     for text in (part.strip() for whole in texts for part in whole.split(",")):
         name, equals, number = text.rpartition("=")
+        name = plain_severity(name)
         weight = number_in(number)
-        if not name.strip() or not equals or not 0 <= weight <= _HEAVIEST:
+        if "" in name.split(":", 1) or "=" in name or not equals or not 0 <= weight <= _HEAVIEST:
             what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {_HEAVIEST:,}"
             raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
-        weights[name.strip().lower()] = weight
+        if weights.setdefault(name, weight) != weight:
+            raise OptionError(f"--severity-weights: {shown(name)} has two weights, {weights[name]:g} and {weight:g}")
     return weights

@@ -14,8 +14,8 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
-from ranker.corpora.records import assemble, build_dataset, side_by_side
-from ranker.errors import DataError, OptionError
+from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
+from ranker.errors import DataError, OptionError, log_note
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
 
 FORMATS = {
@@ -54,12 +54,26 @@ def read_dataset(
         raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=file)
-    if severity_weights and len(dataset.errors):
-        from ranker.corpora.formats.mqm import with_penalties
-
-        dataset = with_penalties(dataset, severity_weights)
+    if severity_weights:
+        dataset = _weighted(dataset, severity_weights, file)
     pairs = None if str(path) == STDIN else companion(path)
     return read_pairs(pairs, dataset) if pairs else dataset
+
+
+def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Dataset:
+    """Return the data set with penalties of its marked errors, after a note on weights that change nothing."""
+    if not len(dataset.errors):
+        log_note("contains no marked errors: --severity-weights changes nothing", file)
+        return dataset
+    from ranker.corpora.formats.mqm import with_penalties
+    from ranker.corpora.marked_errors import WEIGHTS, plain_severity
+
+    known = {*WEIGHTS, *dataset.errors["severity"].unique()}
+    unused = sorted(name for name in weights if plain_severity(name).split(":")[0] not in known)
+    if unused:
+        found = ", ".join(sorted(filter(None, {*dataset.errors["severity"]})))
+        log_note(f"no marked error has the severity {', '.join(map(shown, unused))}, only {found}", file)
+    return with_penalties(dataset, weights)
 
 
 def read_parallel(

@@ -416,11 +416,14 @@ class LongTable:
             return []
         del self.columns["errors"]
         errors: list[tuple[int, MarkedError]] = []
+        left_out: dict[str, None] = {}
         for row, cell in filled:
-            reader = RecordReader(self.file, int(self.lines[row]), {})
+            reader = RecordReader(self.file, int(self.lines[row]), left_out)
             listed = json_line(cell, self.file, reader.line) if isinstance(cell, str) else cell
             by = str(self._cell("judge", row)) if judge[row] >= 0 else ""
             errors += [(row, error) for error in reader.marked_errors({"errors": listed}, "", by)[0]]
+        if left_out:
+            log_note(names.not_read([*left_out]), self.file)
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:

@@ -171,6 +171,10 @@ def test_categories_are_listed_or_in_a_file(tmp_path):
         (",", "expected 1 to 200 names"),
         ("a,b,a", "'a' is listed twice"),
         ("x" * 101, "up to 100"),
+        ("a\x1b,b", r"found 'a\\x1b'"),
+        (",", "found 0 names"),
+        (str(tmp_path), "is not a file"),
+        ("missing.txt", "'missing.txt' is not a file; expected names separated by commas, or a file"),
     ):
         with pytest.raises(OptionError, match=message):
             categories_in(given, MQM)

@@ -116,6 +116,14 @@ def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
     assert own == dict(zip(first["kind"], first["value"], strict=True))
 
 
+@pytest.mark.parametrize("target", ["a <v>b c", "a b</v> c", "a </v>b<v> c", "<v>a</v> <v>b</v> c", "<v>a <v>b</v> c"])
+def test_errors_that_are_not_marked_by_one_pair_are_noted(target, tmp_path, caplog):
+    rows = [f"s\td\t1\t1\tr\tx\t{text}\tOther\tMinor\t" for text in ("a <v>b</v> c", target, target)]
+    (tmp_path / "x.tsv").write_text("\n".join([HEADER, *rows]) + "\n")
+    read_dataset(tmp_path / "x.tsv")
+    assert "x.tsv: 2 errors not marked by one <v> and one </v> after it (the first on line 3)" in caplog.text
+
+
 def test_severities_may_have_other_weights(tmp_path, command):
     path = tmp_path / "x.tsv"
     path.write_text(TSV.replace("Style/Awkward\tminor", "Style/Awkward\tCritical"))
