@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.in_memory import from_frame, from_records, from_texts
     from ranker.errors import RankerError
+    from ranker.evaluation.explanations.spans import explain_spans
     from ranker.evaluation.metrics.cross_validation import TrainingResult, train
     from ranker.evaluation.metrics.evaluation import evaluate
     from ranker.evaluation.metrics.result import Comparison
@@ -55,6 +56,7 @@ _HOMES = {
     "contrast": "ranker.evaluation.systems.contrast.run:contrast",
     "evaluate": "ranker.evaluation.metrics.evaluation:evaluate",
     "explain": "ranker.ranking.by_name:explain",
+    "explain_spans": "ranker.evaluation.explanations.spans:explain_spans",
     "from_frame": "ranker.corpora.formats.in_memory:from_frame",
     "from_records": "ranker.corpora.formats.in_memory:from_records",
     "from_texts": "ranker.corpora.formats.in_memory:from_texts",
@@ -87,6 +89,7 @@ __all__ = [
     "contrast",
     "evaluate",
     "explain",
+    "explain_spans",
     "from_frame",
     "from_records",
     "from_texts",

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ranker import check_outputs, from_texts
@@ -284,3 +285,51 @@ def test_a_penalty_counts_failed_checks_per_output(command, tmp_path, monkeypatc
         options = ("-m", "chrf,ter", "--level", level, "-f", "value")
         change = scores(*options, "--penalty", "0.25") - scores(*options)
         assert change == pytest.approx(np.outer(rates, [-0.25, 0.25]))
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "lp", "check", "side", "places"),
+    [
+        ("51 Gäste kamen.", "15 guests came.", "de-en", "numbers", "target", ["15"]),
+        ("Es kamen 50000 Gäste.", "Guests 50,001 came.", "de-en", "numbers", "target", ["50,001"]),
+        ("Im Jahr 1987 kam er.", "He came.", "de-en", "numbers", "source", ["1987"]),
+        ("Am 4. März 2015", "On May 4, 2015", "de-en", "dates", "target", ["May 4"]),
+        ("星期一开会。", "We meet on Tuesday.", "zh-en", "dates", "target", ["Tuesday"]),
+        ("Es kostet 5 Euro.", "It costs $5.", "de-en", "units", "target", ["$"]),
+        ("Siehe https://example.org/a.", "See.", "de-en", "urls", "source", ["https://example.org/a"]),
+        ("Halt", "**Stop**", "de-en", "markup", "target", ["**Stop**"]),
+        ("Hallo {name}, %s!", "Hello {nome}, %s!", "de-en", "placeholders", "target", ["{nome}"]),
+        (
+            "Er kam.",
+            "👍 He came To the house to the house, to the house.",
+            "de-en",
+            "repetition",
+            "target",
+            ["to the house, to the house"],
+        ),
+        ("他来了。", "他他他他来了。", "en-zh", "repetition", "target", ["他他他"]),
+        ("他今天没有来上班，因为病了。", "He did not come, 因为病了。", "zh-en", "mixed", "target", ["因为病了"]),
+        ("Es regnet.", "Sure! Here is the translation: It rains.", "de-en", "preamble", "target", ["Sure! Here is"]),
+        ("Der Bus kam zu spät.", " Der Bus kam zu spät. ", "de-en", "copy", "target", ["Der Bus kam zu spät."]),
+        ("Es regnet.", " ", "de-en", "empty", "target", [None]),
+    ],
+)
+def test_faults_have_places(source: str, output: str, lp: str, check: str, side: str, places: list[str | None]) -> None:
+    frame = check_outputs(from_texts([output], None, [source], lp=lp), spans=True)
+    rows = frame[frame["check"] == check].to_dict("records")
+    text = {"target": output, "source": source}[side]
+    assert [None if pd.isna(row["start"]) else text[row["start"] : row["end"]] for row in rows] == places
+    assert {(row["side"], row["category"], row["rater"], row["severity"]) for row in rows} == {
+        (side, check, "ranker", "major")
+    }
+
+
+def test_places_do_not_change_what_fails() -> None:
+    sources, outputs, pairs = zip(*[case[:3] for case in FAILS], strict=True)
+    for source, output, lp in zip(sources, outputs, pairs, strict=True):
+        data = from_texts([output], None, [source], lp=lp)
+        plain, placed = check_outputs(data), check_outputs(data, spans=True)
+        assert placed["check"].drop_duplicates().tolist() == plain["check"].tolist()
+        inside = placed["start"].notna()
+        lengths = [len({"target": output, "source": source}[side]) for side in placed["side"][inside]]
+        assert all(placed["end"][inside] <= lengths)

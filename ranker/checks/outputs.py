@@ -21,6 +21,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.checks.copies import copies, mixed, taken_over
 from ranker.checks.numbers import certain, numbers, unmatched
 from ranker.checks.pairs import PairedTexts
+from ranker.checks.places import with_places
 from ranker.checks.texts import length_without, matches, tables, without_urls
 from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
@@ -36,13 +37,17 @@ Failures = Iterator[tuple[int, str]]
 """Rows of candidates that fail a check, each with a description."""
 
 
-def check_outputs(candidates: Candidates) -> pd.DataFrame:
+def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFrame:
     """Check outputs for faults that no metric is needed for: another language, lost numbers, markup, preambles.
 
     Parameters
     ----------
     candidates : Dataset, DataFrame, list of dict, str or Path
         See `ranker.Ranker.score` for the forms. Checks that compare with the source are skipped where there is none.
+    spans : bool, default False
+        Add a row for each place of a fault, and the columns of marked errors: ``rater`` (``ranker``), ``start`` and
+        ``end`` (characters of the text from ``start`` up to but not including ``end``, missing without a place),
+        ``severity``, ``category`` (the check) and ``side``: ``target``, or ``source`` for what an output lacks.
 
     Returns
     -------
@@ -57,7 +62,8 @@ def check_outputs(candidates: Candidates) -> pd.DataFrame:
     >>> check_outputs(data)[["check", "found"]].values.tolist()
     [['preamble', 'Here is the translation'], ['numbers', '51 -> 15']]
     """
-    return failed_checks(candidate_rows(candidates).dataset)
+    dataset = candidate_rows(candidates).dataset
+    return placed_checks(dataset) if spans else failed_checks(dataset)
 
 
 def failures(dataset: Dataset) -> Int64Array:
@@ -102,6 +108,14 @@ def failed_checks(dataset: Dataset) -> pd.DataFrame:
     parts = [part.astype(object).reset_index(drop=True) for part in (source, outputs)]
     columns = ["candidate", "lp", "seg_id", "system", "check", "found", "text"]
     return pd.concat([table, *parts], axis=1).replace({pd.NA: None})[columns]
+
+
+@view
+def placed_checks(dataset: Dataset) -> pd.DataFrame:
+    """Return the table of `check_outputs` with the places of faults."""
+    failed = failed_checks(dataset)
+    sources = dataset.sources["text"].iloc[dataset.candidate_source[failed["candidate"]]]
+    return with_places(failed, sources.tolist())
 
 
 def _empty(texts: PairedTexts) -> Failures:

@@ -16,6 +16,7 @@ _SHOWN = 74
 def command(
     inputs: Annotated[Input, OmitFields(["given"])],
     examples: Annotated[int, Option(help="Examples per check.", min=0)] = 1,
+    spans: Annotated[bool, Option("--spans", help="Add the places of faults, in characters of the output.")] = False,
     form: OutputForm = "table",
 ) -> None:
     """Check outputs for errors that need no metric: lost numbers, another language, preambles.
@@ -23,15 +24,17 @@ def command(
     Each output is compared with its source: empty, copy (the source untranslated), language (another than the target
     language), preamble ("Here is the translation:"), repetition, truncation, and numbers, dates, units, urls, markup
     and placeholders that differ from those of the source. Where there are references, an output fails only if no
-    reference has the same. Shown are numbers of outputs per system; json, jsonl and csv have every output that fails.
+    reference has the same. Shown are numbers of outputs per system; json, jsonl and csv have every output that fails,
+    with --spans in a row for each place, with the columns of marked errors.
 
     Example: ranker check sample --lp zh-en
     """
     dataset = inputs.read()
-    from ranker.checks.outputs import failed_checks, records, system_counts
+    from ranker.checks.outputs import failed_checks, placed_checks, records, system_counts
 
     with working("checking"):
-        failed, counts = records(failed_checks(dataset)), system_counts(dataset)
+        failed = records((placed_checks if spans else failed_checks)(dataset))
+        counts = system_counts(dataset)
     emit(form, {"systems": counts, "failed": failed}, failed, lambda: _print(counts, failed, examples))
 
 
@@ -47,4 +50,6 @@ def _print(counts: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, An
             found, text = (
                 value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..." for value in (row["found"], row["text"])
             )
+            if isinstance(row.get("start"), int):
+                place += f", {row['side']} {row['start']}-{row['end']}"
             say(f"{name}: {found} ({place})", *([f"  {text}"] if text.strip() else []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ranker.arrays import Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.explanations.pairs import PairExplanation
+    from ranker.evaluation.explanations.spans import CandidateSpans, Span
     from ranker.ranking.feature_set import FeatureSet
 
 
@@ -41,6 +43,9 @@ def command(
             show_default="family",
         ),
     ] = None,
+    spans: Annotated[
+        bool, Option("--spans", help="Mark the words that cost most, with places, severity and cost.")
+    ] = False,
     every: Annotated[bool, Option("--all", help="List every feature separately, in tables.")] = False,
     form: OutputForm = "table",
 ) -> None:
@@ -50,22 +55,28 @@ def command(
     same thing, so tables sum them by group: words, word order, syntax, fluency, similarity, mismatch, agreement and
     length.
     For two systems, --pair prints for every source the score difference by feature group, the five extractors with the
-    largest differences, and the words responsible. Without data, the weights of the model are listed. Without --model,
-    the included ranker for the language is used.
+    largest differences, and the words responsible. --spans marks the words that cost most, as errors with a place in
+    characters, a severity and a cost; with the rest, the costs add up to the distance from the score of the reference.
+    Without data, the weights of the model are listed. Without --model, the included ranker for the language is used.
 
     Example: ranker explain candidates.json --pair A C
     """
     if every and by is not None:
         raise OptionError("--all and --by exclude each other: --all lists every feature, --by sums them")
+    if spans and (every or by is not None or pair is not None):
+        raise OptionError("--spans marks words of single candidates: leave out --pair, --by and --all")
     if not (inputs.data or inputs.parallel):
         if pair is not None:
             raise OptionError("--pair needs data: ranker explain DATA --pair A B")
+        if spans:
+            raise OptionError("--spans needs data: ranker explain DATA --spans")
         _list_weights(model, form)
         return
     level = "feature" if every else by
     import numpy as np
 
     from ranker.checks.faults import fault_note, faults, without_votes
+    from ranker.checks.outputs import records
     from ranker.evaluation.explanations.pairs import check_pair, explain_pairs
     from ranker.evaluation.explanations.sources import explain_candidate, source_facts, sources_of
     from ranker.ranking.ranker import Ranker
@@ -88,6 +99,14 @@ def command(
     for note in filter(None, notes):
         print_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
+    if spans:
+        from ranker.evaluation.explanations.spans import candidate_spans, spans_frame
+
+        with working("explaining"):
+            found = [*candidate_spans(ranker, dataset, matrix, np.isin(dataset.candidate_source, chosen))]
+        table = records(spans_frame(dataset, found))
+        emit(form, None, table, lambda: _print_spans(dataset, found, wrong, signature), signature=signature)
+        return
     if pair is not None:
         rows = check_pair(dataset, *pair, chosen)
         with working("explaining"):
@@ -201,6 +220,38 @@ def _print_pairs(
     ]
     means = {"first": first, "second": second, "difference": difference, "families": families}
     emit(form, {"signature": signature, **means, "left_out": skipped, "sources": groups}, flat, show, groups)
+
+
+def _print_spans(dataset: Dataset, explained: Sequence[CandidateSpans], wrong: Sequence[str], signature: str) -> None:
+    """Print every candidate with its spans in brackets, and below it what each costs."""
+    from ranker.evaluation.explanations.sources import source_facts
+
+    before = None
+    for each in explained:
+        source = int(dataset.candidate_source[each.row])
+        if source != before:
+            say(*([""] if before is not None else []), source_title(source_facts(dataset, source)))
+            before = source
+        system, text = (dataset.candidates[name].iloc[each.row] for name in ("system", "text"))
+        say(f"  {system}: {_bracketed(text, each.spans)}", *_fault_lines(wrong[each.row]))
+        for span in each.spans:
+            place = "" if span.start is None else f"{span.start}-{span.end}"
+            told = [span.category, *([f"in the {span.side}: {span.text}"] if span.side != "target" else [])]
+            told += [f"in the reference: {span.instead}"] if span.instead else []
+            severity = span.severity if span.severity in ("minor", "major") else ""
+            say(f"  {span.cost:+9.2f}  {severity:<5}  {place:<9}  {'; '.join(told)}")
+        say(f"  {each.distance:+9.2f}  behind the best {each.against}")
+    say("")
+    say_signatures(signature)
+
+
+def _bracketed(text: str, spans: Sequence[Span]) -> str:
+    parts, end = [], 0
+    for span in spans:
+        if span.start is not None and span.end is not None and span.side == "target" and span.start >= end:
+            parts += [text[end : span.start], f"[{text[span.start : span.end]}]"]
+            end = span.end
+    return "".join([*parts, text[end:]])
 
 
 def _fault_lines(fault: str | None) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,12 +13,13 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.explanations.pairs import PairExplanation
+from ranker.evaluation.explanations.spans import CandidateSpans, Span
 from ranker.extractors.base import Extractor
 from ranker.reports.sources import Output, SourceOutputs
 from ranker.reports.texts import start_of
 from ranker.text.matched_words import flags, readable_batch
 
-Mark = Literal["", "same", "near", "missing", "only"]
+Mark = Literal["", "same", "near", "missing", "only", "minor", "major"]
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")
 _EQUAL = re.compile(r"(.+) = \1")
 _NEAR = re.compile(r"(.+) ~ (.+) \(.+\)")
@@ -31,6 +32,7 @@ class TextRun:
     text: str
     word: Mark
     triplet: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ShownCandidate:
     runs: tuple[TextRun, ...]
     missing: tuple[str, ...]
     matches: tuple[tuple[str, str, tuple[str, ...]], ...]
+    errors: tuple[TextRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ def show(
     dataset: Dataset,
     source: SourceOutputs,
     why: PairExplanation | None = None,
+    spans: Mapping[int, CandidateSpans] | None = None,
 ) -> ShownSource:
-    """Mark matches in one source, including matches of the extractors."""
+    """Mark matches in one source, including matches of the extractors, and the `spans` of candidates by row."""
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -113,6 +117,7 @@ def show(
                     for name, reference, each in evidence
                     if (unequal := tuple(match for match in each if not _EQUAL.fullmatch(match)))
                 ),
+                _error_runs(output.text, spans[output.row].spans) if spans and output.row in spans else (),
             )
         )
     marked = tuple(
@@ -120,6 +125,20 @@ def show(
         for text, words in zip(source.references, references, strict=True)
     )
     return ShownSource(source, marked, tuple(candidates), why)
+
+
+def _error_runs(text: str, spans: Sequence[Span]) -> tuple[TextRun, ...]:
+    """Split a candidate into its spans and the text between them; empty without spans."""
+    runs: list[TextRun] = []
+    end = 0
+    for span in spans:
+        if span.side == "target" and span.start is not None and span.end is not None and span.start >= end:
+            instead = f"; in the reference: {span.instead}" if span.instead else ""
+            title = f"{span.severity}: {span.category}, costs {span.cost:.2f}{instead}"
+            kind: Mark = "major" if span.severity == "major" else "minor"
+            runs += [TextRun(text[end : span.start], ""), TextRun(text[span.start : span.end], kind, title=title)]
+            end = span.end
+    return _cut([*runs, TextRun(text[end:], "")]) if runs else ()
 
 
 def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRun, ...], tuple[TextRun, ...]]:
@@ -200,7 +219,7 @@ def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
     cut = []
     for run in runs:
         if left > 0:
-            cut.append(TextRun(run.text[:left], run.word, run.triplet))
+            cut.append(replace(run, text=run.text[:left]))
         left -= len(run.text)
     return tuple(cut)
 

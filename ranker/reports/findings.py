@@ -18,6 +18,7 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.explanations.pairs import explain_pair
+from ranker.evaluation.explanations.spans import candidate_spans
 from ranker.evaluation.metrics.evaluation import agreement, main_scope, named_scopes
 from ranker.evaluation.metrics.result import Cell, Comparison, Scope
 from ranker.evaluation.reliability import Reliability
@@ -263,18 +264,22 @@ def _examples(
     # sources without a candidate are not among the sources shown
     in_a_row = {}
     start = 0
+    everywhere = np.concatenate([*chosen.values()])
     for findings, each in zip(measured, sources, strict=True):
+        wanted = np.isin(findings.dataset.candidate_source, everywhere - start)
+        marked = candidate_spans(ranker, findings.dataset, findings.contributions, wanted)
+        spans = {candidate.row: candidate for candidate in marked}
         for source in each:
-            in_a_row[start + int(findings.dataset.candidate_source[source.outputs[0].row])] = findings, source
+            in_a_row[start + int(findings.dataset.candidate_source[source.outputs[0].row])] = findings, source, spans
         start += len(findings.dataset.sources)
     examples = {}
     for sort, rows in chosen.items():
         shown = []
         for row in rows.tolist():
-            findings, source = in_a_row[row]
+            findings, source, spans = in_a_row[row]
             best, worst = source.outputs[0].row, source.outputs[-1].row
             why = explain_pair(ranker, findings.dataset, findings.contributions, best, worst) if best != worst else None
-            shown.append(show(ranker.feature_set.extractors, findings.dataset, source, why))
+            shown.append(show(ranker.feature_set.extractors, findings.dataset, source, why, spans))
         examples[sort] = tuple(shown)
     return examples
 

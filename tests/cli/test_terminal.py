@@ -58,6 +58,8 @@ def hostile(folder: Path) -> str:
         ["agreement", "--data", "DATA", "--systems"],
         ["contrast", "DATA", f"{HOSTILE}1", f"{HOSTILE}2", "-m", "bleu", "--parser", "none"],
         ["explain", "DATA", "-M", "full-any"],
+        ["explain", "DATA", "-M", "full-any", "--spans"],
+        ["check", "DATA", "--spans"],
         ["explain", "DATA", "-M", "full-any", "--pair", f"{HOSTILE}1", f"{HOSTILE}2"],
         ["experiment", "isozaki10", "--data", "DATA", "--kind", "fluency", "--resamples", "5", "-o", "markdown"],
         ["data", "check", "DATA"],

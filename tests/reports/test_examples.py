@@ -12,6 +12,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.ranking.by_score import rank_by
 from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
+from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import outputs_by_source
 from ranker.reports.texts import START
 from ranker.text.tokens import tokenise
@@ -133,6 +134,21 @@ def test_of_sources_that_nobody_judged_those_furthest_apart_are_chosen():
     assert len(result["random"]) == 2
     assert set(result["random"].tolist()) < {0, 3, 5}
     assert sorted(choose_unjudged(spread, 9, seed=0)["random"].tolist()) == [0, 5]
+
+
+def test_reports_mark_what_costs_most():
+    reference = "The man bought 15 cars <b>today</b>."
+    candidates = [Candidate("A", "The man bought 51 cars <b>today</b>."), Candidate("B", reference)]
+    data = assemble([Record("Er kaufte 15 Autos <b>heute</b>.", [reference], candidates, "de-en")], "test")
+    findings = examine(Ranker.load("full-lexical"), [data], examples=1, resamples=0)
+    shown = [each for sort in findings.examples.values() for source in sort for each in source.candidates]
+    marked = {each.output.systems[0]: each.errors for each in shown}
+    assert "".join(run.text for run in marked["A"]) == candidates[0].text
+    assert [(run.text, run.word) for run in marked["A"] if run.word] == [("51", "major")]
+    page, _ = ranker_report(findings)
+    title = next(run.title for run in marked["A"] if run.word)
+    assert title.startswith("major: numbers, costs ")
+    assert f'<mark class="major" title="{title}">51</mark>' in page
 
 
 def test_matched_triplets_are_shown(sample):

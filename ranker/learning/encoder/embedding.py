@@ -166,6 +166,15 @@ class Encoder:
         last_word = max(spans, default=-1)
         return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Places [start, end) in `text` of its sub-words that belong to a word, in the order of `Subwords.word`."""
+        before = len(text) - len(text.lstrip())
+        text = _sound(text)
+        with reading_encoder(self.files):
+            encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        spans = zip(_words(encoded, text), encoded.offsets, strict=True)
+        return [(before + start, before + stop) for word, (start, stop) in spans if word >= 0]
+
     def unknown(self, texts: Sequence[str]) -> list[str]:
         """Return the first unknown character of every text that has one; these are all the same to the encoder."""
         unknown = {self._tokenizer.token_to_id(name) for name in _UNKNOWN}

@@ -1,0 +1,91 @@
+"""Places of the faults that checks find, in the output or, of what is missing there, in the source."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from ranker.checks.texts import tables
+
+WHOLE = ("copy", "language")
+ABSENT = "nothing"
+"""Written for no item on one side of an arrow."""
+
+
+class FaultPlace(NamedTuple):
+    """Characters [start, end) of one side that a check is about, None for no place."""
+
+    side: str
+    start: int | None
+    end: int | None
+
+
+def with_places(failed: pd.DataFrame, sources: Sequence[str]) -> pd.DataFrame:
+    """Failed checks with a row for each place, and with the columns of marked errors; `sources` are those of the rows.
+
+    ``side`` is ``target``, or ``source`` where an output lacks something; ``start`` and ``end`` count characters, and
+    are missing where a fault has no place, as in an empty output.
+    """
+    rows: list[int] = []
+    places: list[FaultPlace] = []
+    columns = (failed[name].tolist() for name in ("check", "found", "text"))
+    for number, (check, found, text, source) in enumerate(zip(*columns, sources, strict=True)):
+        of_check = list(dict.fromkeys(_places(check, found, {"target": text, "source": source})))
+        places += of_check or [FaultPlace("target", None, None)]
+        rows += [number] * max(len(of_check), 1)
+    table = failed.iloc[rows].reset_index(drop=True)
+    return table.assign(
+        rater="ranker",
+        **{name: pd.array([getattr(place, name) for place in places], dtype="Int64") for name in ("start", "end")},
+        severity="major",
+        category=table["check"],
+        side=[place.side for place in places],
+    )
+
+
+def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlace]:
+    text = texts["target"]
+    if check in WHOLE:
+        bare = text.strip()
+        yield FaultPlace("target", text.find(bare), text.find(bare) + len(bare))
+    elif check in ("refusal", "preamble"):
+        yield from _all(re.escape(found), text, "target", most=1)
+    elif check == "mixed":
+        yield from _all(f"(?i){_spaced(found)}", text, "target", most=1)
+    elif check == "repetition":
+        unit = _spaced(found.rpartition(" (")[0])
+        yield from _all(rf"(?i){unit}((?:[\W_]*{unit})+)", text, "target", group=1, most=1)
+    elif " -> " in found:
+        missing, extra = ([] if side == ABSENT else side.split(", ") for side in found.split(" -> ", 1))
+        for side, items in (("target", extra), ("source", [] if extra else missing)):
+            for item in items:
+                yield from _all(_pattern(check, item), texts[side], side)
+
+
+def _spaced(words: str) -> str:
+    """Pattern of words between whose characters a text may have spaces and punctuation, which checks leave out."""
+    return r"[\W_]*".join(map(re.escape, "".join(words.split())))
+
+
+def _pattern(check: str, item: str) -> str:
+    """Pattern of an item of a check, as it may be written in a text."""
+    if check == "numbers":
+        whole, _, decimals = item.partition(".")
+        digits = r"[.,'’\u00a0\u202f ]?".join(whole)
+        return rf"(?<!\d){digits}{rf'[.,]{decimals}' if decimals else ''}(?!\d)"
+    if check in ("dates", "units"):
+        return next((str(group[item]) for group in tables()[check].values() if item in group), re.escape(item))
+    tag = item.startswith("<") and item.endswith(">")
+    return rf"(?i){re.escape(item[:-1])}(?:\s[^<>]*)?>" if tag else f"(?i){re.escape(item)}"
+
+
+def _all(pattern: str, text: str, side: str, *, group: int = 0, most: int | None = None) -> Iterator[FaultPlace]:
+    """Yield the places of the first matches of a pattern, without white space at their beginning."""
+    for match in itertools.islice(re.finditer(pattern, text), most):
+        found = match[group]
+        if found.strip():
+            yield FaultPlace(side, match.start(group) + len(found) - len(found.lstrip()), match.end(group))

@@ -1,0 +1,221 @@
+"""Evidence against single words of candidates: words that references and other candidates lack, or say otherwise.
+
+Words are compared by form, by stem and by the vectors of the included encoder of many languages, so that the same
+numbers mean the same in any of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from unicodedata import category
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import language_name
+from ranker.corpora.scripts import written_languages
+from ranker.extractors.semantic.matching import TextVectors
+from ranker.extractors.semantic.vectors import text_keys, text_vectors
+from ranker.learning.encoder.embedding import Encoder, load
+from ranker.learning.encoder.files import MULTILINGUAL
+from ranker.text.lexical.stems import stemmer_of, stemmers
+from ranker.text.word_places import word_places
+
+REFERENCE = ("new_pairs", "unlike", "unlike_near", "lacking", "digit")
+OTHERS = ("others_unlike", "others_near", "others_pairs")
+FORM = ("length", "capital")
+COLUMNS = ("unmatched", *REFERENCE, *OTHERS, *FORM)
+"""Evidence per word. Against the references: 1 if none has its stem; the mean share of them that lack its pairs with
+its neighbours; 1 minus the highest cosine with one of their words, the mean of that of the two neighbours; the largest
+distance of a word of the nearest reference that finds nothing closer; a digit if none has its stem. Against the other
+candidates: the same distances and pairs, on average. Its form: length up to 12 in twelfths, and a capital after the
+first word."""
+_LONGEST = 12
+_FEWEST_OTHERS, _MOST_OTHERS = 4, 30
+"""Least number of other texts that count as evidence besides a reference, and most that are compared with."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordEvidence:
+    """Words of a candidate with the evidence against them; columns without reference or other candidates are 0."""
+
+    places: Sequence[tuple[int, int]]
+    columns: FloatArray
+    against: tuple[bool, bool]
+    """True if there are references, and if there are enough other candidates."""
+    stems: Sequence[str]
+    partner: Int64Array
+    """The word of the nearest reference that each word is most like, -1 without any."""
+    reference: str | None
+    reference_places: Sequence[tuple[int, int]]
+    missing: FloatArray
+    """Distance of every word of the nearest reference from the candidate."""
+    lost: BoolArray
+    """True for words of the nearest reference that no word of the candidate shares or is most like."""
+    punctuation: BoolArray
+    """True for words of the candidate that are a punctuation mark."""
+
+    @property
+    def lost_words(self) -> str:
+        """The words of the nearest reference that are lost, separated by spaces."""
+        pairs = zip(self.reference_places, self.lost, strict=True)
+        return " ".join(self.reference[slice(*place)] for place, lost in pairs if lost) if self.reference else ""
+
+    def column(self, name: str) -> FloatArray:
+        """Return one column of `COLUMNS`, shape (words,)."""
+        return np.asarray(self.columns[:, COLUMNS.index(name)])
+
+
+class _Text:
+    """A text with its words, their stems and pairs, and the vectors of its sub-words."""
+
+    def __init__(self, text: str, vectors: TextVectors, encoder: Encoder, stemmer: str | None) -> None:
+        self.text, self.places, self.tokens = text, word_places(text), vectors.tokens
+        stem = stemmer_of(stemmer) if stemmer else str
+        self.stems = [stem(text[slice(*place)].lower()) for place in self.places]
+        self.counts = Counter(self.stems)
+        self.pairs = list(zip(["", *self.stems], [*self.stems, ""], strict=True))
+        self.has_pair = frozenset(self.pairs)
+        self.punctuation = np.array([category(text[start])[0] == "P" for start, _ in self.places], dtype=bool)
+        starts = [start for start, _ in self.places]
+        # of a sub-word that begins with a space, the first character after it
+        at = [stop - len(text[start:stop].lstrip()) for start, stop in encoder.places(text)]
+        self.word = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
+
+    def by_word(self, values: FloatArray) -> FloatArray:
+        """Means of values of sub-words by word, the mean of all for words without any."""
+        counts = np.bincount(self.word, minlength=len(self.places))
+        sums = np.bincount(self.word, values, len(self.places))
+        return np.where(counts > 0, sums / np.maximum(counts, 1), values.mean() if len(values) else 1.0)
+
+
+class _Comparison:
+    """Distances of the words of one text from another, and the other way round."""
+
+    def __init__(self, own: _Text, other: _Text) -> None:
+        if not len(own.tokens) or not len(other.tokens):
+            self.unlike, self.missing = np.ones(len(own.places)), np.ones(len(other.places))
+            self.lacking, self.partner = np.zeros(len(own.places)), np.full(len(own.places), -1)
+            self.text = self.whole = 1.0
+            return
+        distance = 1.0 - (own.tokens @ other.tokens.T).astype(np.float64)
+        lowest, back = distance.min(axis=1), distance.min(axis=0)
+        self.unlike, self.missing = own.by_word(lowest), other.by_word(back)
+        self.lacking = np.zeros(len(own.places))
+        np.maximum.at(self.lacking, own.word[distance.argmin(axis=0)], back)
+        self.partner = np.full(len(own.places), -1)
+        # the closest sub-word of a word comes last
+        order = np.argsort(-lowest, kind="stable")
+        self.partner[own.word[order]] = other.word[distance.argmin(axis=1)][order]
+        self.text, self.whole = float(lowest.mean()), float(back.mean())
+
+
+def word_evidence(dataset: Dataset, rows: Int64Array, voting: BoolArray) -> Iterator[WordEvidence]:
+    """Yield the evidence against the words of some candidates, in ascending order; `voting` ones are compared with."""
+    encoder, languages, known = load(MULTILINGUAL), written_languages(dataset), stemmers()
+    candidates, references = dataset.candidates["text"].tolist(), dataset.references["text"].tolist()
+    source = dataset.candidate_source
+    for place in np.unique(source[rows]).tolist():
+        own = [candidates[row] for row in rows[source[rows] == place].tolist()]
+        given = list(dict.fromkeys(filter(str.strip, references[slice(*dataset.reference_offsets[place : place + 2])])))
+        block = np.arange(*dataset.candidate_offsets[place : place + 2])
+        others = sorted({candidates[row] for row in block[voting[block]].tolist() if candidates[row].strip()})
+        others = others[:: len(others) // _MOST_OTHERS + 1]
+        texts = list(dict.fromkeys([*own, *given, *others]))
+        pieces = encoder.split(texts)
+        vectors = text_vectors(encoder, pieces, text_keys(pieces), encoder.files.layer, special=False)
+        name = language_name(languages[place]).lower()
+        stemmer = name if name in known else None
+        made = {text: _Text(text, each, encoder, stemmer) for text, each in zip(texts, vectors, strict=True)}
+        compared = {
+            text: _evidence(made[text], [made[each] for each in given], [made[each] for each in others if each != text])
+            for text in dict.fromkeys(own)
+        }
+        yield from (compared[text] for text in own)
+
+
+def _evidence(own: _Text, references: Sequence[_Text], others: Sequence[_Text]) -> WordEvidence:
+    columns = np.zeros((len(own.places), len(COLUMNS)))
+
+    def put(**values: FloatArray) -> None:
+        for name, column in values.items():
+            columns[:, COLUMNS.index(name)] = column
+
+    words = [own.text[start:stop] for start, stop in own.places]
+    put(
+        length=np.minimum([len(word) for word in words], _LONGEST) / _LONGEST,
+        capital=np.array([place > 0 and word[0].isupper() for place, word in enumerate(words)], dtype=np.float64),
+    )
+    if references and len(others) < _FEWEST_OTHERS:
+        others = []
+    if others:
+        each = [_Comparison(own, other) for other in others]
+        unlike = np.mean([other.unlike for other in each], axis=0)
+        put(
+            others_unlike=unlike,
+            others_near=_neighbours(unlike),
+            others_pairs=_new_pairs(own, others),
+        )
+    if not references:
+        none = np.full(len(words), -1)
+        nothing = np.zeros(0, dtype=bool)
+        against = False, bool(others)
+        return WordEvidence(
+            own.places, columns, against, own.stems, none, None, [], np.zeros(0), nothing, own.punctuation
+        )
+    comparisons = [_Comparison(own, reference) for reference in references]
+    at = min(range(len(references)), key=lambda number: comparisons[number].text + comparisons[number].whole)
+    nearest, reference = comparisons[at], references[at]
+    unlike = np.min([other.unlike for other in comparisons], axis=0)
+    known: Counter[str] = Counter()
+    for other in references:
+        known |= other.counts
+    unmatched = _unmatched(own, known)
+    put(
+        unmatched=unmatched,
+        digit=unmatched * [any(map(str.isdigit, word)) for word in words],
+        new_pairs=_new_pairs(own, references),
+        unlike=unlike,
+        unlike_near=_neighbours(unlike),
+        lacking=nearest.lacking,
+    )
+    taken = np.isin(np.arange(len(reference.places)), nearest.partner)
+    lost = (_unmatched(reference, own.counts) > 0) & ~taken
+    return WordEvidence(
+        own.places,
+        columns,
+        (True, bool(others)),
+        own.stems,
+        nearest.partner,
+        reference.text,
+        reference.places,
+        np.where(reference.punctuation, 0.0, nearest.missing),
+        lost,
+        own.punctuation,
+    )
+
+
+def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
+    """1 for words that are not among the `known` stems, each used as often as it counts; 0 for punctuation."""
+    left, found = Counter(known), []
+    for stem in text.stems:
+        found.append(left[stem] <= 0)
+        left[stem] -= 1
+    return np.where(text.punctuation, 0.0, np.array(found, dtype=np.float64))
+
+
+def _new_pairs(own: _Text, others: Sequence[_Text]) -> FloatArray:
+    """Mean share of the other texts that lack the pairs of a word with its neighbours."""
+    lack = np.array([[pair not in other.has_pair for pair in own.pairs] for other in others]).mean(axis=0)
+    return np.asarray((lack[:-1] + lack[1:]) / 2)
+
+
+def _neighbours(values: FloatArray) -> FloatArray:
+    """Mean of the values before and after each; at the ends its own stands in."""
+    if not len(values):
+        return values
+    padded = np.concatenate([values[:1], values, values[-1:]])
+    return np.asarray((padded[:-2] + padded[2:]) / 2)

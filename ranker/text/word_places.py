@@ -1,0 +1,44 @@
+"""Words of a text as it is written, with their places, for marks in it."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+from ranker.corpora.scripts import WITHOUT_SPACES
+
+_JOINER = "\u200d"
+_SPACE, _WORD, _ALONE, _JOINED = range(4)
+
+
+def word_places(text: str) -> list[tuple[int, int]]:
+    """Places [start, end) of words and symbols, in characters of `text`.
+
+    Letters, marks and digits in a row are a word; a letter of a script without spaces and any other symbol is one by
+    itself. No place divides a letter from its marks or a joined emoji.
+    """
+    places: list[tuple[int, int]] = []
+    before = _SPACE
+    for at, character in enumerate(text):
+        kind = _kind(character)
+        joined = bool(places) and before != _SPACE and (kind == _JOINED or text[at - 1] == _JOINER)
+        if joined or (kind == before == _WORD):
+            places[-1] = places[-1][0], at + 1
+            before = before if kind == _JOINED else kind
+        else:
+            before = kind
+            if kind != _SPACE:
+                places.append((at, at + 1))
+    return places
+
+
+@lru_cache(maxsize=1 << 16)
+def _kind(character: str) -> int:
+    if character.isspace():
+        return _SPACE
+    category = unicodedata.category(character)
+    if category[0] == "M" or character == _JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return _JOINED
+    if category[0] not in "LN" or any(first <= ord(character) <= last for first, last in WITHOUT_SPACES):
+        return _ALONE
+    return _WORD
