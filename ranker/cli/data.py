@@ -191,7 +191,7 @@ def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form
     from ranker.corpora.column_names import is_reserved
     from ranker.corpora.formats.mqm import weights_of
     from ranker.corpora.formats.shards import Shards
-    from ranker.corpora.judgements import kinds, rating_names
+    from ranker.corpora.judgements import kinds, rating_names, use_of_errors
     from ranker.corpora.near_sources import counts
     from ranker.corpora.own_references import without_only_references
     from ranker.corpora.summary import summarise
@@ -204,7 +204,7 @@ def check(data: NameOrPath, severity_weights: SeverityWeightsOption = None, form
         dataset = catalogue.load(data, severity_weights=weights_of(severity_weights or []))
         rows = summarise(dataset)
         notes = list(sanity.notes_of(dataset, (*sanity.CHECKS, *sanity.CONCLUSIONS)))
-    judgements = ", ".join(kinds(dataset)) or "none"
+    judgements = ", ".join(kinds(dataset)) or f"none{use_of_errors(dataset)}"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
     _, references = without_only_references(dataset)

@@ -116,7 +116,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
             raise OptionError(f"--kind {kind}: no direction {direction!r}; expected {name}:lower or {name}:higher")
         listed = ", ".join(available or rating_names(dataset)) or "none"
         what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, available)}; available: {listed}"
-        raise DataError(what, file=dataset.name)
+        raise DataError(f"{what}{use_of_errors(dataset)}", file=dataset.name)
     if scores and wanted.name == PREFERENCES:
         wanted = Kind("win-rate")
     if wanted.name == PREFERENCES or not lower_is_better(wanted.name):
@@ -172,13 +172,18 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
         what = f"several ratings could be the judgement: {listed}"
     elif listed:
         what = f"contains no known kind of human judgements, only other numbers: {listed}"
-    elif len(dataset.errors):
-        what = f"contains no ratings or preferences, but {counted(len(dataset.errors), 'marked error')}"
-        advice = "--severity-weights major=5 makes ratings of them, and ranker agreement --spans compares their raters"
-        raise DataError(f"{what}: {advice}", file=dataset.name)
     else:
-        raise DataError("contains no human judgements; see: ranker help judgements", file=dataset.name)
+        advice = use_of_errors(dataset) or "; see: ranker help judgements"
+        raise DataError(f"contains no human judgements{advice}", file=dataset.name)
     raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
+
+
+def use_of_errors(dataset: Dataset) -> str:
+    """What turns the marked errors of data without judgements into some, to follow a message; empty without any."""
+    if not len(dataset.errors) or kinds(dataset):
+        return ""
+    advice = "--severity-weights major=5 makes ratings of them, and ranker agreement --spans compares their raters"
+    return f", but {counted(len(dataset.errors), 'marked error')}: {advice}"
 
 
 def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:

@@ -13,6 +13,7 @@ from ranker.corpora.judgements import (
     AUTO,
     Judged,
     kinds,
+    use_of_errors,
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
@@ -95,7 +96,9 @@ class DatasetFindings:
         notes = []
         people = None
         if kind == AUTO and not kinds(dataset):
-            notes.append("has no human judgements, so this report does not measure agreement")
+            notes.append(
+                f"has no human judgements{use_of_errors(dataset) or ', so this report does not measure agreement'}"
+            )
         else:
             if trained := trained_on(RankerScorer(ranker), dataset):
                 notes.append(f"the ranker {trained}")

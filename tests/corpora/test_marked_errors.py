@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +331,24 @@ def test_two_weights_of_a_severity_are_refused() -> None:
 
 def test_marked_errors_without_ratings_are_no_judgements_until_they_are_weighted(tmp_path: Path) -> None:
     path = marked_file(tmp_path, [{"severity": "major"}, {"severity": "minor"}])
-    message = "no ratings or preferences, but 2 marked errors: --severity-weights major=5 .* agreement --spans"
-    with pytest.raises(DataError, match=message):
+    message = ", but 2 marked errors: --severity-weights major=5 .* agreement --spans"
+    with pytest.raises(DataError, match=f"contains no human judgements{message}"):
         resolve_kind(read_dataset(path))
+    with pytest.raises(DataError, match=f"no judgements of kind 'mqm'; available: none{message}"):
+        resolve_kind(read_dataset(path), "mqm")
     assert resolve_kind(read_dataset(path, severity_weights={"major": 5.0})) == "mqm"
+
+
+def test_reports_on_systems_and_data_say_how_marked_errors_are_used(
+    tmp_path: Path, command: Callable[..., Any]
+) -> None:
+    hint = ", but 8 marked errors: --severity-weights major=5 makes ratings of them"
+    candidates = [
+        {"system": name, "text": f"{name} text", "errors": [{"start": 0, "end": 1, "severity": "minor"}]}
+        for name in ("A", "B")
+    ]
+    records = [{"source": f"s{number}", "references": ["A text"], "candidates": candidates} for number in range(4)]
+    (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    path = str(tmp_path / "x.jsonl")
+    assert f"no human ranking: x: contains no human judgements{hint}" in command("systems", path, "-m", "chrf").out
+    assert f"judgements: none{hint}" in command("data", "check", path).out

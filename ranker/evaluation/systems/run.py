@@ -441,7 +441,7 @@ def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[s
     except DataError as error:
         if kind != AUTO:
             raise
-        return None, ((f"no human ranking: {error}",) if rating_names(dataset) else ())
+        return None, ((f"no human ranking: {error}",) if rating_names(dataset) or len(dataset.errors) else ())
 
 
 def _people(dataset: Dataset, kind: str | None, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
