@@ -284,8 +284,27 @@ def test_errors_that_would_be_misread_are_refused(
         read_dataset(path)
 
 
+@pytest.mark.parametrize("ending", [".json", ".csv", ".parquet"])
+def test_lists_of_other_objects_are_no_marked_errors(
+    ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [
+        {"source": "s", "reference": "r", "system": system, "text": "t", "errors": errors}
+        for system, errors in (("A", [{"type": "grammar", "id": 3}]), ("B", []))
+    ]
+    path = tmp_path / f"x{ending}"
+    if ending == ".json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    elif ending == ".csv":
+        pd.DataFrame([{**row, "errors": json.dumps(row["errors"])} for row in rows]).to_csv(path, index=False)
+    else:
+        pd.DataFrame(rows).to_parquet(path)
+    assert not len(read_dataset(path).errors)
+    assert "ignored, because not judgements: errors" in caplog.text
+
+
 def test_keys_of_errors_that_are_not_read_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    error = {"severity": "minor", "offset": 3, "category": "Fluency", "subcategory": "Spelling"}
+    error = {"severity": "minor", "severtiy": None, "offset": 3, "category": "Fluency", "subcategory": "Spelling"}
     read_dataset(marked_file(tmp_path, [error]))
     assert "ignored, because not judgements: errors.offset, errors.subcategory" in caplog.text
     caplog.clear()

@@ -494,7 +494,7 @@ class RecordReader:
     def error(self, value: object, path: str, rater: str = "", side: str = SIDES[0]) -> MarkedError:
         """Read one marked error; its place is compared with its text where the data set is made."""
         fields = self.mapping(value, path)
-        for key in sorted({*fields}.difference(MarkedError._fields)):
+        for key in sorted({key for key in fields if fields[key] is not None}.difference(MarkedError._fields)):
             if hint := nearest(key[:40], {*MarkedError._fields}.difference(fields), likeness=0.75):
                 expected = ", ".join(MarkedError._fields)
                 raise DataError(

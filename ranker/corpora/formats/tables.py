@@ -414,12 +414,17 @@ class LongTable:
         filled = [(row, cell) for row, cell in enumerate(cells) if cell not in (None, "")]
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
             return []
-        del self.columns["errors"]
         errors: list[tuple[int, MarkedError]] = []
         left_out: dict[str, None] = {}
-        for row, cell in filled:
+        lists = [
+            (row, json_line(cell, self.file, int(self.lines[row])) if isinstance(cell, str) else cell)
+            for row, cell in filled
+        ]
+        if {has_errors(listed) for _, listed in lists if listed} == {False}:
+            return []
+        del self.columns["errors"]
+        for row, listed in lists:
             reader = RecordReader(self.file, int(self.lines[row]), left_out)
-            listed = json_line(cell, self.file, reader.line) if isinstance(cell, str) else cell
             by = str(self._cell("judge", row)) if judge[row] >= 0 else ""
             errors += [(row, error) for error in reader.marked_errors({"errors": listed}, "", by)[0]]
         if left_out:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranker.corpora.formats.error_spans import place_of_units
-from ranker.corpora.formats.json_lines import RecordReader, has_errors, json_values
+from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.marked_errors import NO_ERROR, MarkedError
 from ranker.corpora.records import Candidate, Record
 
@@ -80,7 +80,7 @@ def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str
         by_judge.add(judge)
         if score is not None:
             output.ratings.append(("esa", judge, reader.number(score, key)))
-        if errors is not None and has_errors(errors):
+        if isinstance(errors, list) and (not errors or any(isinstance(item, dict) for item in errors)):
             output.errors.append(MarkedError(NO_ERROR, rater=judge))
             output.errors += [_error(reader, item, f"errors{number[1]}", judge, output.text) for item in errors]
 

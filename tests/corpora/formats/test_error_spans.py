@@ -235,6 +235,7 @@ def test_marks_of_other_outputs_are_refused(change: dict[str, str], why: str) ->
 
 def test_errors_of_wmt_that_are_none_are_passed_over(tmp_path: Path) -> None:
     judged = {"human1": 80, "annotator1": "p", "errors1": [{"start_i": 0, "end_i": 2, "severity": "Minor"}]}
+    judged |= {"human5": None, "annotator5": "s", "errors5": [{"start_i": 0, "end_i": 0}]}
     other = {"human2": 90, "annotator2": "q", "errors2": ["a"], "human3": None, "annotator3": "r", "errors3": []}
     other |= {"human4": None, "annotator4": None, "errors4": []}
     line = {"doc_id": "de-en_#_n_#_d_#_1", "src_text": "s", "tgt_text": {"A": "abc"}, "scores": {"A": judged | other}}
@@ -242,4 +243,5 @@ def test_errors_of_wmt_that_are_none_are_passed_over(tmp_path: Path) -> None:
     assert [row[2:6] for row in marks(read_dataset(tmp_path / "x.jsonl"))] == [
         ["p", 0, 3, "minor"],
         ["r", None, None, "no-error"],
+        ["s", 0, 1, ""],
     ]
