@@ -74,9 +74,9 @@ def new_command(
     prefill: Annotated[
         str | None,
         Option(
-            help="Errors that are marked at first, with --kind esa or mqm: those of a rater in the data, or of a "
-            "corpus or file.",
-            metavar="RATER|NAME|PATH",
+            help="Errors that are marked at first, with --kind esa or mqm: those of a rater in the data, of the "
+            "included ranker (metric), or of a corpus or file.",
+            metavar="RATER|metric|NAME|PATH",
         ),
     ] = None,
     url: Annotated[
@@ -108,7 +108,8 @@ def new_command(
         raise OptionError("--show-gold: needs --gold CORPUS, whose judgements are the known answers")
     names = categories_in(categories, KINDS[kind])
     dataset = inputs.read(to_score=False)
-    prefill_name, marks = prefilled(dataset, prefill, KINDS[kind], names) if prefill is not None else (None, {})
+    with working("marking errors"):
+        prefill_name, marks = prefilled(dataset, prefill, KINDS[kind], names) if prefill is not None else (None, {})
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),

@@ -34,6 +34,7 @@ CATEGORIES = (
     "Other",
 )
 """Those of Freitag et al. (2021)."""
+METRIC = "metric"
 MOST_MARKS = 200
 _MOST_CATEGORIES, _LONGEST_CATEGORY = 200, 100
 _FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,3}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
@@ -141,7 +142,8 @@ def prefilled(
 ) -> tuple[str, dict[int, list[list[Any]]]]:
     """Return what ``--prefill`` names, as judges are told, and the marks of every candidate that are taken from there.
 
-    It is a rater of the data's marked errors, or a corpus or file with errors of the same translations.
+    It is a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file with errors of
+    the same translations.
     """
     from ranker.corpora import catalogue
 
@@ -151,6 +153,10 @@ def prefilled(
     if given in raters:
         chosen = dataset.errors[(dataset.errors["rater"] == given).to_numpy(bool)]
         return printable(given), marks_by_candidate(chosen, kind, categories)
+    if given == METRIC:
+        from ranker.evaluation.explanations.spans import explain_spans
+
+        return "a metric", marks_by_candidate(explain_spans(dataset), kind, categories)
     try:
         other = catalogue.load(given)
     except MissingError as error:

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from ranker import from_records
 from ranker.apps.collect.campaign import opened
 from ranker.apps.collect.exporting import dataset_of
 from ranker.apps.collect.marking import CATEGORIES, categories_in, gold_share, marks_by_candidate, prefilled
@@ -226,6 +227,15 @@ def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign,
         assert f"Errors are marked already, by {who}." in page.text
         assert f'data-marks="{marks}"' in page.text
         assert json.loads(command("collect", "status", path, "-f", "json").out)["settings"]["prefill"] == who
+
+
+def test_a_page_starts_from_what_costs_most_in_a_metric():
+    candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It burns.", "It rains."]}
+    data = from_records([candidates])
+    who, marks = prefilled(data, "metric", MQM, CATEGORIES)
+    assert who == "a metric"
+    assert [mark[1:] for mark in marks[0] if len(mark) == 4] == [[len(CATEGORIES), 3, 8]]
+    assert marks[1] == []
 
 
 def test_a_prefill_that_names_nothing_is_refused(tmp_path):
