@@ -135,6 +135,8 @@ def _mqm(dataset: Dataset) -> str:
                     text = texts[mark.side]
                     inside = f"<v>{text[mark.start : mark.end]}</v>"
                     texts[mark.side] = f"{text[: mark.start]}{inside}{text[mark.end :]}"
+                if not mark.severity:
+                    _refuse(dataset, "errors without a severity")
                 kind = ("No-error" if mark.severity == NO_ERROR else mark.category, mark.severity.capitalize())
                 key = (marked.systems[candidate], row["doc"] or "", number, row["seg_id"], mark.rater or _UNKNOWN)
                 cells = [str(cell) for cell in (*key, texts[SIDES[1]], texts[SIDES[0]], *kind)]
@@ -244,9 +246,10 @@ def _results(data: dict[str, Any], marks: list[MarkedError], ratings: dict[str, 
             yield {**about, "from_name": "missing", "type": "choices", "value": {"choices": words}}
             continue
         place = {"start": mark.start, "end": mark.end, "text": data[where][mark.start : mark.end]}
-        yield {**about, "from_name": "severity", "type": "labels", "value": {**place, "labels": words[:1]}}
+        labels = [mark.severity] if mark.severity else []
+        yield {**about, "from_name": "severity", "type": "labels", "value": {**place, "labels": labels}}
         if mark.category:
-            yield {**about, "from_name": "category", "type": "choices", "value": {**place, "choices": words[1:]}}
+            yield {**about, "from_name": "category", "type": "choices", "value": {**place, "choices": [mark.category]}}
 
 
 FORMS: dict[str, Callable[[Dataset], str]] = {

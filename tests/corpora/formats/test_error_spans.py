@@ -177,6 +177,7 @@ def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
         ({"text": "a\tb"}, "mqm", "contains tabs or line breaks, which this format cannot represent: use JSONL"),
         ({"errors": [{"severity": "minor", "category": "a\nb"}]}, "mqm", "contains tabs or line breaks"),
         ({"text": "a<v>"}, "mqm", "contains texts with <v> or </v>"),
+        ({"errors": [{"severity": ""}]}, "mqm", "contains errors without a severity"),
         ({"errors": None, "raters": None}, "mqm", "contains no marked errors"),
         ({"lp": None}, "esa", "has sources without a language pair, which this format needs: use --lp"),
     ],
@@ -190,6 +191,15 @@ def test_what_a_form_cannot_hold(change: dict[str, Any], form: str, message: str
     with pytest.raises(DataError, match=message.replace("<", ".")):
         write_dataset(from_records([wanted]), tmp_path / "x", form)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("form", ["esa", "pearmut", "label-studio"])
+def test_errors_without_a_severity_keep_their_category(form: str, tmp_path: Path) -> None:
+    errors = [{"start": 0, "end": 1, "severity": "", "category": "Style"}, {"start": 1, "end": 2, "severity": ""}]
+    candidate = {"system": "A", "text": "ab", "errors": errors, "raters": [{"rater": "r", "esa": 9}]}
+    write_dataset(from_records([{"source": "s", "lp": "de-en", "candidates": [candidate]}]), tmp_path / "x.json", form)
+    errors_read = read_dataset(tmp_path / "x.json").errors
+    assert errors_read[["severity", "category"]].to_numpy().tolist()[:2] == [["", "Style"], ["", ""]]
 
 
 @pytest.mark.parametrize("form", ["mqm", "pearmut"])
