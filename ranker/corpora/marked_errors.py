@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.schema import empty_table, table
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 
 NO_ERROR = "no-error"
 SIDES = ("target", "source")
@@ -36,6 +37,7 @@ WEIGHTS = {
     "major:non-translation": 25.0,
 }
 """Weights of severities, and of severities in categories that begin with what follows the colon."""
+HEAVIEST = 1_000_000
 PARTS = ("accuracy", "fluency", "style", "terminology", "other")
 """Parts of a penalty, by the first level of a category."""
 
@@ -123,6 +125,12 @@ def checked_weight(
 
 def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
     """Return `WEIGHTS` with the given ones, whose names are put in lower case."""
+    expected = f"severity_weights: expected weights from 0 to {HEAVIEST:,} of severities, such as {{'critical': 25}}"
+    if weights is not None and not isinstance(weights, Mapping):
+        raise OptionError(f"{expected}, found {weights!r:.40}")
+    for name, weight in (weights or {}).items():
+        if not isinstance(name, str) or not isinstance(weight, Real) or not 0 <= weight <= HEAVIEST:
+            raise OptionError(f"{expected}, found {name!r:.40}: {weight!r:.40}")
     return {**WEIGHTS, **{plain_severity(name): weight for name, weight in (weights or {}).items()}}
 
 

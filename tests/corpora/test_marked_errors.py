@@ -331,6 +331,22 @@ def test_weights_of_unknown_severities_are_noted(
     assert (note in caplog.text) if note else (not caplog.text)
 
 
+@pytest.mark.parametrize(
+    ("weights", "found"),
+    [
+        ({"major": -3}, "'major': -3"),
+        ({"major": float("nan")}, "'major': nan"),
+        ({"major": "5"}, "'major': '5'"),
+        ({1: 5}, "1: 5"),
+        ([1], r"\[1\]"),
+    ],
+)
+def test_weights_that_are_none_are_refused_in_python(weights: Any, found: str, tmp_path: Path) -> None:
+    path = marked_file(tmp_path, [{"severity": "major"}])
+    with pytest.raises(OptionError, match=f"severity_weights: expected weights from 0 to 1,000,000 .* found {found}"):
+        read_dataset(path, severity_weights=weights)
+
+
 def test_weights_for_data_without_errors_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     read_dataset(marked_file(tmp_path, None), severity_weights={"major": 5.0})
     assert "contains no marked errors: --severity-weights changes nothing" in caplog.text

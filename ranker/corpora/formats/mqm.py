@@ -25,6 +25,7 @@ import pandas as pd
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import table_rows
 from ranker.corpora.marked_errors import (
+    HEAVIEST,
     NO_ERROR,
     SIDES,
     MarkedError,
@@ -42,7 +43,6 @@ _SEGMENT = ("global_seg_id", "seg_id", "doc_seg_id")
 _MARK = re.compile(r"</?v>")
 _PERSON = re.compile(r"(ref(erence)?[-._]?[A-Z0-9]?|human[-._][A-Z0-9])\Z", re.IGNORECASE)
 _NONE = ("no-error", "no error", "none", "")
-_HEAVIEST = 1_000_000
 
 
 def is_mqm(header: list[str]) -> bool:
@@ -169,8 +169,8 @@ def weights_of(texts: Iterable[str]) -> dict[str, float]:
         name, equals, number = text.rpartition("=")
         name = plain_severity(name)
         weight = number_in(number)
-        if "" in name.split(":", 1) or "=" in name or not equals or not 0 <= weight <= _HEAVIEST:
-            what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {_HEAVIEST:,}"
+        if "" in name.split(":", 1) or "=" in name or not equals or not 0 <= weight <= HEAVIEST:
+            what = f"expected SEVERITY=WEIGHT, such as critical=25, with a weight from 0 to {HEAVIEST:,}"
             raise OptionError(f"--severity-weights: {what}, found {shown(text)}")
         if weights.setdefault(name, weight) != weight:
             raise OptionError(f"--severity-weights: {shown(name)} has two weights, {weights[name]:g} and {weight:g}")

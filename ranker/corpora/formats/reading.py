@@ -14,6 +14,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
+from ranker.corpora.marked_errors import WEIGHTS, all_weights
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
 from ranker.errors import DataError, OptionError, log_note
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
@@ -62,14 +63,14 @@ def read_dataset(
 
 def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Dataset:
     """Return the data set with penalties of its marked errors, after a note on weights that change nothing."""
+    named = all_weights(weights)
     if not len(dataset.errors):
         log_note("contains no marked errors: --severity-weights changes nothing", file)
         return dataset
     from ranker.corpora.formats.mqm import with_penalties
-    from ranker.corpora.marked_errors import WEIGHTS, plain_severity
 
     known = {*WEIGHTS, *dataset.errors["severity"].unique()}
-    unused = sorted(name for name in weights if plain_severity(name).split(":")[0] not in known)
+    unused = sorted(name for name in named if name.split(":")[0] not in known)
     if unused:
         found = ", ".join(sorted(filter(None, {*dataset.errors["severity"]})))
         log_note(f"no marked error has the severity {', '.join(map(shown, unused))}, only {found}", file)
