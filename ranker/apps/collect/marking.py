@@ -52,9 +52,10 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
         return CATEGORIES
     is_file = Path(given).is_file()
     names = [line.strip() for line in (read_lines(given) if is_file else given.split(",")) if line.strip()]
-    if names == [given] and not is_file and (Path(given).suffix or Path(given).is_dir()):
+    if names == [given] and not is_file and (re.search(r"\.[a-z]{2,5}\Z", given) or Path(given).is_dir()):
         raise OptionError(f"--categories: {shown(given)} is not a file; expected names separated by commas, or a file")
-    twice = next((name for name in names if names.count(name) > 1), None)
+    plain = [name.casefold() for name in names]
+    twice = next((name for name in names if plain.count(name.casefold()) > 1), None)
     if twice is not None:
         raise OptionError(f"--categories: {twice!r} is listed twice")
     unfit = [name for name in names if not name.isprintable() or len(name) > _LONGEST_CATEGORY]
@@ -167,7 +168,9 @@ def prefilled(
     by_key = {theirs[row]: found for row, found in marks.items()}
     result = {row: by_key[key] for row, key in enumerate(ours) if key in by_key}
     if not result:
-        raise DataError(f"contains no marked errors for the translations of {dataset.name}", file=other.name)
+        what = f"contains no marked errors for the translations of {dataset.name}"
+        advice = "expected the same language pair (see --lp), seg_id, system and text"
+        raise DataError(f"{what}: {advice}", file=other.name)
     return printable(Path(given).name), result
 
 

@@ -166,11 +166,12 @@ def test_categories_are_listed_or_in_a_file(tmp_path):
     assert categories_in(None, MQM) == CATEGORIES
     assert categories_in(None, ESA) == ()
     assert categories_in(" Wrong , Ugly", MQM) == ("Wrong", "Ugly")
+    assert categories_in("Section 1.2", MQM) == ("Section 1.2",)
     (tmp_path / "list").write_text("Wrong, very\n\nUgly\n", encoding="utf-8")
     assert categories_in(str(tmp_path / "list"), MQM) == ("Wrong, very", "Ugly")
     for given, message in (
         (",", "expected 1 to 200 names"),
-        ("a,b,a", "'a' is listed twice"),
+        ("a,b,A", "'a' is listed twice"),
         ("x" * 101, "up to 100"),
         ("a\x1b,b", r"found 'a\\x1b'"),
         (",", "found 0 names"),
