@@ -33,17 +33,15 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     assert oldest == lowest
 
 
-@pytest.mark.skipif(not (ROOT / "CONTRIBUTING.md").is_file(), reason="only in a checkout")
+@pytest.mark.skipif(not OLDEST.is_file(), reason="only in a checkout")
 def test_all_tests_that_the_complete_run_names_exist():
-    run = ROOT / ".ci" / "run"
-    if not run.is_file():
-        pytest.skip("not in a checkout")
-    for words in re.findall(r"(?<=\s)tests/\S+", run.read_text(encoding="utf-8")):
+    for words in re.findall(r"(?<=\s)tests/\S+", (ROOT / ".ci" / "run").read_text(encoding="utf-8")):
         expanded = subprocess.run(["bash", "-c", f"printf '%s\n' {words}"], cwd=ROOT, capture_output=True, text=True)
         missing = [path for path in expanded.stdout.split() if not (ROOT / path).exists()]
         assert not missing, words
 
 
+@pytest.mark.skipif(not (ROOT / "CONTRIBUTING.md").is_file(), reason="only in a checkout")
 def test_each_dependency_has_a_purpose():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
