@@ -31,7 +31,7 @@ demo-evaluation:
 	@$(BIN)/ranker evaluate --data sample --model demo.model
 
 demo-report:
-	@$(BIN)/ranker report --data sample --model demo.model --html demo.html > /dev/null
+	@$(BIN)/ranker report --data sample --model demo.model --html demo.html --examples 3 > /dev/null
 
 test: lint pytest
 

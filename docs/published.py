@@ -1,4 +1,4 @@
-"""What is published with a release: addresses, README as the long description, and the content of the wheel.
+"""Parts of a release: its addresses, README as the long description, and the content of the wheel.
 
 The address of the public repository is set once: ``repository`` under ``[tool.hatch.metadata.hooks.custom]`` in
 ``pyproject.toml``. With it, a release has its addresses, and links of README lead to the files of its tag, as GitHub

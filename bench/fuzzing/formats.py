@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench import signed_models
 from bench.fuzzing import damaging
@@ -128,7 +129,7 @@ def formats(folder: Path) -> dict[str, Format]:
     )
     by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
     by_name["given"] = Format({**by_name["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
-    by_name |= _comparisons() | _models(folder, Ranker, whole)
+    by_name |= _comparisons() | _marked(folder, records) | _models(folder, Ranker, whole)
     by_name["campaign"] = _campaign(folder)
     by_name |= _wordnet()
     return by_name
@@ -150,6 +151,29 @@ def _comparisons() -> dict[str, Format]:
         "gen.out": ("S-0\teins\nT-0\tone\nH-0\t-0.5\tone\nD-0\t-0.5\tone\nD-0\t-0.75\ton\n", check),
     }
     return {name: Format({name: text.encode()}, name, (words,)) for name, (text, words) in files.items()}
+
+
+def _marked(folder: Path, records: list[dict[str, Any]]) -> dict[str, Format]:
+    """Return a data set with marked errors, and the same errors as other programs have them."""
+    from ranker import from_records
+    from ranker.corpora.formats.error_spans import FORMS
+    from ranker.corpora.formats.writing import write_dataset
+
+    place = {"start": 0, "end": 1, "severity": "minor", "category": "Accuracy/Mistranslation", "rater": "r1"}
+    errors = [place, {"severity": "major", "rater": "r1"}]
+    for record in records:
+        record["candidates"] = [
+            {"system": each["system"], "text": each["text"], "errors": errors, "raters": ["r1", "r2"]}
+            for each in record["candidates"][:3]
+        ]
+    agreement = ["agreement", "IN", "--spans", "--resamples", "10", "-f", "json"]
+    convert = ["data", "convert", "IN", "out.jsonl", "--severity-weights", "major=5"]
+    made = {}
+    for form in (None, *FORMS):
+        name = f"marked.{form or 'corpus'}.{'tsv' if form == 'mqm' else 'json'}"
+        write_dataset(from_records(records), folder / name, form)
+        made[f"marked:{form or 'json'}"] = Format({name: (folder / name).read_bytes()}, name, (agreement, convert))
+    return made
 
 
 def _campaign(folder: Path) -> Format:

@@ -24,6 +24,7 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.column_names import is_negated, is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.marked_errors import NO_ERROR
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, log_note, nearest
 from ranker.ranks import merge_ties
@@ -179,11 +180,12 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def use_of_errors(dataset: Dataset) -> str:
-    """What turns the marked errors of data without judgements into some, to follow a message; empty without any."""
-    if not len(dataset.errors) or kinds(dataset):
+    """End of a message about data without judgements: the options that use its marked errors; empty without any."""
+    marked = int((dataset.errors["severity"] != NO_ERROR).sum())
+    if not marked or kinds(dataset):
         return ""
     advice = "--severity-weights major=5 makes ratings of them, and ranker agreement --spans compares their raters"
-    return f", but {counted(len(dataset.errors), 'marked error')}: {advice}"
+    return f", but {counted(marked, 'marked error')}: {advice}"
 
 
 def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:

@@ -382,6 +382,8 @@ def test_reports_on_systems_and_data_say_how_marked_errors_are_used(
         {"system": name, "text": f"{name} text", "errors": [{"start": 0, "end": 1, "severity": "minor"}]}
         for name in ("A", "B")
     ]
+    # who found none has marked none
+    candidates[0]["raters"] = ["r"]
     records = [{"source": f"s{number}", "references": ["A text"], "candidates": candidates} for number in range(4)]
     (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
     path = str(tmp_path / "x.jsonl")

@@ -141,10 +141,10 @@ def marks_by_candidate(errors: pd.DataFrame, kind: TaskKind, categories: Sequenc
 def prefilled(
     dataset: Dataset, given: str, kind: TaskKind, categories: Sequence[str]
 ) -> tuple[str, dict[int, list[list[Any]]]]:
-    """Return what ``--prefill`` names, as judges are told, and the marks of every candidate that are taken from there.
+    """Name of the origin of prefilled marks, as judges are told, and the marks of every candidate.
 
-    It is a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file with errors of
-    the same translations.
+    ``--prefill`` names a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file
+    with errors of the same translations.
     """
     from ranker.corpora import catalogue
 
@@ -186,7 +186,7 @@ def marking_kinds() -> Iterator[str]:
 
 
 def gold_share(answer: Sequence[Any], known: Sequence[Any], length: int, kind: TaskKind) -> float:
-    """Return how far an answer agrees with what is known of a text of so many characters, from 0 to 1.
+    """Agreement of an answer with the known judgement of a text of `length` characters, from 0 to 1.
 
     `known` has a score and marks, of which one may be None. The share of the known errors that a mark touches counts,
     or 0 if more than half of what is not in error is marked; without a known error, 1 unless a mark has the highest

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from ranker.corpora.column_names import canonical
-from ranker.corpora.formats.error_spans import Place, place_of_units
+from ranker.corpora.formats.error_spans import Place, note_lost_places, place_of_units, units_of
 from ranker.corpora.formats.tables import Columns
 from ranker.corpora.marked_errors import SIDES, WEIGHTS
 from ranker.corpora.records import number_in
@@ -109,6 +109,7 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
+    lost: list[int] = []
     tool, first = "", 0
     for line, value in values:
         if not isinstance(value, dict):
@@ -122,15 +123,16 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
             return []
         try:
             if tool == "Label Studio":
-                answers += [(line, *answer) for answer in _of_label_studio(value, words)]
+                answers += [(line, *answer) for answer in _of_label_studio(value, words, lost, line)]
             else:
                 entries = [value] if _is_entry(value) else [entry for log in value.values() for entry in log]
-                for key, row, is_answer in (answer for entry in entries for answer in _of_pearmut(entry)):
+                for key, row, is_answer in (answer for entry in entries for answer in _of_pearmut(entry, lost, line)):
                     # people may change their mind, and the last answer counts
                     if is_answer or key not in scored:
                         scored[key] = line, row, is_answer
         except TypeError as error:
             raise DataError(f"read as an export of {tool}: {error}", file=file, line=line) from None
+    note_lost_places(lost, file)
     # who neither scores nor marks found no errors, if others of Pearmut were not asked for scores
     by_marks = not any(row["score"] is not None for _, row, _ in scored.values())
     answers += [answer for answer in scored.values() if answer[2] or by_marks]
@@ -164,8 +166,13 @@ def _is_entry(value: object) -> bool:
     return isinstance(value, dict) and {"user_id", "item"} <= {*value}
 
 
-def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the rows of a task, and whether they have more than marks; choices without a meaning go to `words`."""
+def _of_label_studio(
+    value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the rows of a task, and whether they have more than marks.
+
+    Choices without a meaning go to `words`, and `line` to `lost` for a mark whose place is not in the text.
+    """
     task = typed(value, _Task)
     texts = {canonical(key): text for key, text in task.data.items()}
     is_pair = "text" not in texts
@@ -186,6 +193,8 @@ def _of_label_studio(value: dict[str, Any], words: dict[str, str]) -> Iterator[t
                 side = SIDES[1] if canonical(str(result.to_name)) == "source" else SIDES[0]
                 start, end = _place(texts.get("source" if side == SIDES[1] else "text"), answer)
                 mark |= {"side": side, "start": start, "end": end}
+                if start is None and answer.start is not None:
+                    lost.append(line)
             elif answer.ranker is not None:
                 for ranked in _ranked(task.data, answer.ranker, row):
                     yield ranked, True
@@ -231,8 +240,13 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
         yield {**others, **sides, "rejected_system": worse.title or worse.id}
 
 
-def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
-    """Yield the keys of the items of an entry, the rows of their answers, and whether they score or mark anything."""
+def _of_pearmut(
+    raw: dict[str, Any], lost: list[int], line: int
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
+    """Yield the keys of the items of an entry, the rows of their answers, and whether they score or mark anything.
+
+    `line` goes to `lost` for a mark whose place is not in the text.
+    """
     if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
         return
     entry = typed(raw, _Entry)
@@ -249,6 +263,9 @@ def _of_pearmut(raw: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str
             marks = []
             for span in judged.error_spans:
                 start, end = place_of_units(text, span.start_i, span.end_i, line_breaks=False)
+                after = len(units_of(text, line_breaks=False))
+                if start is None and any(unit not in (None, after) for unit in (span.start_i, span.end_i)):
+                    lost.append(line)
                 place = {"start": start, "end": end}
                 marks.append({**place, "severity": span.severity or "", "category": span.category or ""})
             yield tuple(map(str, row.values())), {**row, "score": judged.score, "errors": marks}, is_answer

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NoReturn
 
@@ -18,7 +18,7 @@ import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
-from ranker.errors import DataError, counted
+from ranker.errors import DataError, counted, log_note
 
 _MQM = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity")
 _ONE_PAIR = ("mqm", "pearmut")
@@ -43,6 +43,13 @@ def place_of_units(text: str, first: object, last: object, *, line_breaks: bool 
     if type(first) is int and type(last) is int and 0 <= first <= last < len(units):
         return units[first], units[last] + 1
     return None, None
+
+
+def note_lost_places(lines: Sequence[int], file: str) -> None:
+    """Say on which lines errors lost their places because these are not in the text."""
+    if lines:
+        what = f"{counted(len(lines), 'marked error')} with a place that is not in the text"
+        log_note(f"{what} (the first on line {lines[0]}): kept without a place", file)
 
 
 def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) -> tuple[int, int] | None:

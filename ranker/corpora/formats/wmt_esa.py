@@ -7,10 +7,10 @@
 
 ``doc_id`` is made of language pair, domain, document and segment. Every ``human1``, ``human2``, ... is a rating of the
 kind ``esa``, from 0 to 100, by the annotator of the same number, who marked the errors of ``errors1`` and so on:
-``{"start_i": 0, "end_i": 4, "severity": "minor"}``, in UTF-16 units with the last one, or ``"missing"``. Errors beyond
-their text are kept without a place. A system called ``refA`` is a person: its output is a reference, and a
-candidate. Other keys are passed over. Lines whose ``scores`` are empty were not judged; their outputs are read all the
-same.
+``{"start_i": 0, "end_i": 4, "severity": "minor"}``, in UTF-16 units with the last one, or ``"missing"``. Errors with
+a place that is not in the text are kept without one, and counted in a note. A system called ``refA`` is a person:
+its output is a reference, and a candidate. Other keys are passed over. Lines whose ``scores`` are empty were not
+judged; their outputs are read all the same.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ranker.corpora.formats.error_spans import place_of_units
+from ranker.corpora.formats.error_spans import note_lost_places, place_of_units
 from ranker.corpora.formats.json_lines import RecordReader, json_values
 from ranker.corpora.marked_errors import NO_ERROR, MarkedError
 from ranker.corpora.records import Candidate, Record
 
 _PERSON = re.compile(r"ref[A-Z0-9]?\Z")
+_MISSING = "missing"
 _SCORE = re.compile(r"human(\d{1,3})\Z")
 
 
@@ -36,10 +37,13 @@ def is_wmt_esa(text: str) -> bool:
 
 def parse_wmt_esa(text: str, file: str) -> list[Record]:
     r"""Parse a file of ESA records; `text` has lines that end in ``\n``."""
-    return [_record(RecordReader(file, line, {}), value) for line, value in json_values(text, file)]
+    lost: list[int] = []
+    records = [_record(RecordReader(file, line, {}), value, lost) for line, value in json_values(text, file)]
+    note_lost_places(lost, file)
+    return records
 
 
-def _record(reader: RecordReader, value: object) -> Record:
+def _record(reader: RecordReader, value: object, lost: list[int]) -> Record:
     fields = reader.mapping(value, "record")
     parts = reader.text(fields.get("doc_id"), "doc_id").split("_#_")
     if len(parts) != 4 or not all(parts):
@@ -52,7 +56,7 @@ def _record(reader: RecordReader, value: object) -> Record:
     for system, scores in reader.mapping(fields.get("scores"), "scores").items():
         if system not in outputs:
             reader.fail("scores", "a system of tgt_text", system)
-        _add_judgements(reader, outputs[system], reader.mapping(scores, system))
+        _add_judgements(reader, outputs[system], reader.mapping(scores, system), lost)
     references = [output for output in outputs.values() if output.is_reference]
     return Record(
         reader.text(fields.get("src_text"), "src_text"),
@@ -66,7 +70,7 @@ def _record(reader: RecordReader, value: object) -> Record:
     )
 
 
-def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str, Any]) -> None:
+def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str, Any], lost: list[int]) -> None:
     """Add the ratings and errors of one output; one whom `scores` name twice judges the second time by another name."""
     by_judge: set[str] = set()
     for key, score in scores.items():
@@ -82,12 +86,15 @@ def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str
             output.ratings.append(("esa", judge, reader.number(score, key)))
         if isinstance(errors, list) and (not errors or any(isinstance(item, dict) for item in errors)):
             output.errors.append(MarkedError(NO_ERROR, rater=judge))
-            output.errors += [_error(reader, item, f"errors{number[1]}", judge, output.text) for item in errors]
+            output.errors += [_error(reader, item, f"errors{number[1]}", judge, output.text, lost) for item in errors]
 
 
-def _error(reader: RecordReader, value: object, path: str, judge: str, text: str) -> MarkedError:
+def _error(reader: RecordReader, value: object, path: str, judge: str, text: str, lost: list[int]) -> MarkedError:
     fields = reader.mapping(value, path)
     kind = next((key for key in ("category", "error_type") if fields.get(key)), "category")
     severity, category = (reader.optional_text(fields, key, path) or "" for key in ("severity", kind))
-    start, end = place_of_units(text, fields.get("start_i"), fields.get("end_i"))
+    place = fields.get("start_i"), fields.get("end_i")
+    start, end = place_of_units(text, *place)
+    if start is None and any(unit not in (None, _MISSING) for unit in place):
+        lost.append(reader.line)
     return MarkedError(severity.lower(), start, end, category, judge)

@@ -336,7 +336,7 @@ def _costs(behind: Mapping[str, FloatArray], evidence: WordEvidence, differences
 
 
 def _kinds(evidence: WordEvidence, text: str, source: str, language: str, differences: Sequence[str]) -> list[str]:
-    """What is wrong with each word, in a word or two."""
+    """Kind of the error that each word would be, such as ``number`` or ``wording``."""
     unmatched, digit, capital = (evidence.column(name) > 0 for name in ("unmatched", "digit", "capital"))
     of_source = {source[start:end].lower() for start, end in word_places(source)}
     kinds = []

@@ -37,6 +37,9 @@ _LONGEST = 12
 _FEWEST_OTHERS, _MOST_OTHERS = 4, 30
 """Least number of other texts that count as evidence besides a reference, and most that are compared with."""
 
+_TOGETHER = 32
+"""Sources whose texts are encoded at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
@@ -118,23 +121,31 @@ def word_evidence(dataset: Dataset, rows: Int64Array, voting: BoolArray) -> Iter
     encoder, languages, known = load(MULTILINGUAL), written_languages(dataset), stemmers()
     candidates, references = dataset.candidates["text"].tolist(), dataset.references["text"].tolist()
     source = dataset.candidate_source
-    for place in np.unique(source[rows]).tolist():
-        own = [candidates[row] for row in rows[source[rows] == place].tolist()]
-        given = list(dict.fromkeys(filter(str.strip, references[slice(*dataset.reference_offsets[place : place + 2])])))
-        block = np.arange(*dataset.candidate_offsets[place : place + 2])
-        others = sorted({candidates[row] for row in block[voting[block]].tolist() if candidates[row].strip()})
-        others = others[:: len(others) // _MOST_OTHERS + 1]
-        texts = list(dict.fromkeys([*own, *given, *others]))
+    places = np.unique(source[rows]).tolist()
+    for start in range(0, len(places), _TOGETHER):
+        compared = []
+        for place in places[start : start + _TOGETHER]:
+            own = [candidates[row] for row in rows[source[rows] == place].tolist()]
+            of_place = references[slice(*dataset.reference_offsets[place : place + 2])]
+            given = list(dict.fromkeys(filter(str.strip, of_place)))
+            block = np.arange(*dataset.candidate_offsets[place : place + 2])
+            others = sorted({candidates[row] for row in block[voting[block]].tolist() if candidates[row].strip()})
+            name = language_name(languages[place]).lower()
+            stemmer = name if name in known else None
+            compared.append((own, given, others[:: len(others) // _MOST_OTHERS + 1], stemmer))
+        texts = list(dict.fromkeys(text for *lists, _ in compared for each in lists for text in each))
         pieces = encoder.split(texts)
-        vectors = text_vectors(encoder, pieces, text_keys(pieces), encoder.files.layer, special=False)
-        name = language_name(languages[place]).lower()
-        stemmer = name if name in known else None
-        made = {text: _Text(text, each, encoder, stemmer) for text, each in zip(texts, vectors, strict=True)}
-        compared = {
-            text: _evidence(made[text], [made[each] for each in given], [made[each] for each in others if each != text])
-            for text in dict.fromkeys(own)
-        }
-        yield from (compared[text] for text in own)
+        found = text_vectors(encoder, pieces, text_keys(pieces), encoder.files.layer, special=False)
+        vectors = dict(zip(texts, found, strict=True))
+        for own, given, others, stemmer in compared:
+            made = {text: _Text(text, vectors[text], encoder, stemmer) for text in (*own, *given, *others)}
+            evidence = {
+                text: _evidence(
+                    made[text], [made[each] for each in given], [made[each] for each in others if each != text]
+                )
+                for text in dict.fromkeys(own)
+            }
+            yield from (evidence[text] for text in own)
 
 
 def _evidence(own: _Text, references: Sequence[_Text], others: Sequence[_Text]) -> WordEvidence:

@@ -88,7 +88,7 @@ def drag_over(page, text, words):
 
 
 def characters(page, text):
-    """What a browser's arrow keys pass in one step."""
+    """Number of characters of a text as a browser's arrow keys pass them, one in a step."""
     return page.evaluate("text => [...new Intl.Segmenter().segment(text)].length", text)
 
 

@@ -151,6 +151,40 @@ def test_what_is_no_place(wrong: tuple[object, object]) -> None:
     assert place_of_units("abc", *wrong) == (None, None)
 
 
+@pytest.mark.parametrize("form", ["esa", "pearmut", "label-studio"])
+@pytest.mark.parametrize("wrong", [(-1, 0), (0, 7), (2, 1), ("0", "1"), ([0], {}), (0.5, 1)])
+def test_places_that_are_not_in_the_text_are_counted(
+    form: str, wrong: tuple[object, object], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = [{"start": 0, "end": 1, "severity": "minor", "rater": "r"}, {"severity": "major", "rater": "r"}]
+    candidate = {"system": "A", "text": "ab🙂", "errors": errors, "raters": ["r"]}
+    (path,) = write_dataset(
+        from_records([{"source": "s", "lp": "de-en", "candidates": [candidate]}]), tmp_path / "x.json", form
+    )
+    caplog.clear()
+    read_dataset(path)
+    assert "not in the text" not in caplog.text
+    names = ("start", "end") if form == "label-studio" else ("start_i", "end_i")
+    found = 0
+
+    def change(value: dict[str, Any]) -> dict[str, Any]:
+        nonlocal found
+        if {*names} <= {*value} and value[names[0]] == 0:
+            found += 1
+            value |= dict(zip(names, wrong, strict=True))
+        return value
+
+    path.write_text(json.dumps(json.loads(path.read_text(), object_hook=change)))
+    errors_read = read_dataset(path).errors
+    assert found == 1
+    assert errors_read["start"].isna().all()
+    assert len(errors_read) == 2
+    assert (
+        "x.json: 1 marked error with a place that is not in the text (the first on line 1): kept without a place"
+        in (caplog.text)
+    )
+
+
 def test_units_of_label_studio_are_those_of_its_text(tmp_path: Path) -> None:
     values = [
         {"start": 2, "end": 4, "text": "bc", "labels": ["Minor"]},
