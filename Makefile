@@ -11,7 +11,6 @@ TESTED := $(VENV)/$(if $(RANKER_THOROUGH),.thorough,.test)
 
 # two things at a time: training and the report take the longest, and the rest is shown meanwhile
 demo: $(VENV)/.report
-	@$(MAKE) --no-print-directory --jobs=2 demo-included demo-model
 	@$(MAKE) --no-print-directory --jobs=2 demo-evaluation demo-report
 	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
@@ -26,11 +25,11 @@ demo-included:
 demo-model:
 	@$(BIN)/ranker train --data sample -o demo.model > /dev/null
 
-demo-evaluation:
+demo-evaluation: demo-included demo-model
 	@echo; echo "== a ranker was learnt from the bundled sample (synthetic, so the figures prove nothing): compare it with the judges"
 	@$(BIN)/ranker evaluate --data sample --model demo.model
 
-demo-report:
+demo-report: demo-model
 	@$(BIN)/ranker report --data sample --model demo.model --html demo.html --examples 3 > /dev/null
 
 test: lint pytest

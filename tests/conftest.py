@@ -47,17 +47,23 @@ SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, and most of many cases of one test that are not named, unless everything is tried."""
+    """Leave out what takes long or needs shared data, and most of many cases not named, unless all is tried."""
     if THOROUGH:
         return
     named = config.getoption("keyword") or any("[" in place for place in config.args)
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if not item.get_closest_marker("thorough"):
+        if not item.get_closest_marker("thorough") and not _needs_shared(item):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = {item for group in cases.values() for item in (group if named else spread(group))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def _needs_shared(item: pytest.Item) -> bool:
+    """True if a test reads what does not ship: a clone tries the same wherever it lies."""
+    call = getattr(item, "callspec", None)
+    return "shared" in getattr(item, "fixturenames", ()) or (call is not None and call.params.get("golden") == "shared")
 
 
 @pytest.hookimpl(tryfirst=True)
