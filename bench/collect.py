@@ -26,8 +26,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.making import make_campaign
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -97,9 +98,10 @@ def new_command(
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
-    from ranker.apps.collect.campaign import CampaignSettings, host_and_port
+    from ranker.apps.collect.campaign import host_and_port
     from ranker.apps.collect.making import make_campaign
     from ranker.apps.collect.marking import categories_in, prefilled
+    from ranker.apps.collect.settings import CampaignSettings
     from ranker.corpora import catalogue
 
     if url is not None:
@@ -108,8 +110,6 @@ def new_command(
         raise OptionError("--show-gold: needs --gold CORPUS, whose judgements are the known answers")
     names = categories_in(categories, KINDS[kind])
     dataset = inputs.read(to_score=False)
-    with working("marking errors"):
-        prefill_name, marks = prefilled(dataset, prefill, KINDS[kind], names) if prefill is not None else (None, {})
     settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=printable(title or campaign.name.split(".")[0]),
@@ -127,8 +127,12 @@ def new_command(
         show_gold=show_gold,
         url=url,
         categories="\n".join(names) or None,
-        prefill=prefill_name,
     )
+    marks: dict[int, list[Any]] = {}
+    if prefill is not None:
+        with working("marking errors"):
+            prefill_name, marks = prefilled(dataset, prefill, settings)
+        settings = replace(settings, prefill=prefill_name)
     with working("creating the campaign"):
         known = catalogue.load(gold) if gold else None
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, prefill=marks, days=days)
@@ -137,7 +141,7 @@ def new_command(
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
     made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
-    made += f", {counted(len(marks), 'translation')} marked by {prefill_name}" if prefill else ""
+    made += f", {counted(len(marks), 'translation')} marked by {settings.prefill}" if prefill else ""
     note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"
     emit(form, None, rows, signature=note)
 
@@ -182,7 +186,8 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.apps.collect.campaign import DEFAULT_ADDRESS, DEFAULT_PORT, host_and_port, opened
+    from ranker.apps.collect.campaign import host_and_port, opened
+    from ranker.apps.collect.settings import DEFAULT_ADDRESS, DEFAULT_PORT
     from ranker.apps.collect.web.pages import environment
 
     with opened(campaign) as (_, settings):

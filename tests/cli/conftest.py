@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ranker import Ranker, load_dataset
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.making import make_campaign
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS
 from ranker.cli.main import run
 from ranker.corpora.shards.making import make_shards

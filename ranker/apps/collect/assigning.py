@@ -8,9 +8,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from ranker.apps.collect.campaign import CampaignSettings, insert, output_texts
+from ranker.apps.collect.campaign import insert, output_texts
 from ranker.apps.collect.degrading import degraded
 from ranker.apps.collect.marking import quality_of
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.apps.collect.tasks import KINDS
 
@@ -183,9 +184,9 @@ def _judged_before(
         (judge, PLAIN, _APART),
     ).fetchall()
     if to_degrade is not None:
-        kind, categories = KINDS[to_degrade.kind], to_degrade.category_names
+        kind = to_degrade.task
         least = kind.lowest + (kind.highest - kind.lowest) // 4
-        rows = [row for row in rows if quality_of(json.loads(row["answer"]), kind, categories) > least]
+        rows = [row for row in rows if quality_of(json.loads(row["answer"]), to_degrade) > least]
     return generator.choice(rows) if rows else None
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ranker.apps.collect.access import JUDGE
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import PLAIN, SCHEMA, check_rows, check_schema
-from ranker.apps.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import DataError, MissingError, OptionError
 from ranker.files import display_name, printable, replacing
 
@@ -34,8 +34,6 @@ _DURABLE = """
 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
 PRAGMA cache_size = -32000; PRAGMA foreign_keys = ON;
 """
-DEFAULT_PORT = 8765
-DEFAULT_ADDRESS = f"http://127.0.0.1:{DEFAULT_PORT}"
 _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 
@@ -49,46 +47,6 @@ class CampaignProgress:
     judges: int
     rate: float | None
     left: float | None
-
-
-@dataclass(frozen=True)
-class CampaignSettings:
-    """Settings of a campaign, which the options of ``ranker collect new`` describe.
-
-    `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
-    of a judge's items; `show_gold` shows judges the known answer after theirs; `url` is the public address, and
-    `served` the one at which the campaign was served last; `categories` are those of errors, one per line, and
-    `prefill` says whose marks judges start from.
-    """
-
-    id: str
-    title: str
-    kind: KindName
-    show: Show
-    next: Next = "uniform"
-    judges_per_item: int = 1
-    overlap: float = 0.2
-    gold: float = 0.0
-    degraded: float = 0.05
-    repeat: float = 0.05
-    quota: int | None = None
-    min_seconds: float = 2.0
-    seed: int = 0
-    show_gold: bool = False
-    url: str | None = None
-    served: str | None = None
-    categories: str | None = None
-    prefill: str | None = None
-
-    @property
-    def category_names(self) -> list[str]:
-        """The categories of errors; empty for kinds without them."""
-        return self.categories.split("\n") if self.categories else []
-
-    @property
-    def address(self) -> str:
-        """The beginning of personal links."""
-        return (self.url or self.served or DEFAULT_ADDRESS).rstrip("/")
 
 
 def host_and_port(url: str) -> tuple[str, int | None]:
@@ -152,7 +110,7 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSetti
             connection.execute("BEGIN")
             check_schema(connection)
             settings = settings_of(connection)
-            check_rows(connection, KINDS[settings.kind])
+            check_rows(connection, settings)
             connection.execute("COMMIT")
             yield connection, settings
         except (sqlite3.Error, UnicodeError) as error:

@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.marking import errors_of, quality_of
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import PLAIN
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
@@ -57,9 +57,9 @@ def dataset_of(
             preferences += _preferences(groups, answer, row["code"], str(row["id"]))
             continue
         if kind.severities:
-            errors = errors_of(answer[1:], row["code"], kind, settings.category_names)
+            errors = errors_of(answer[1:], row["code"], settings)
             marked += [(candidate, error) for candidate in groups[0] for error in errors]
-        value = abs(quality_of(answer, kind, settings.category_names))
+        value = abs(quality_of(answer, settings))
         ratings += [(candidate, row["code"], name, value) for candidate in groups[0]]
     errors_table = table("errors", error_columns(marked))
     if kind.name == "mqm" and not by_judge:

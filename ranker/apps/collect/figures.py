@@ -6,9 +6,9 @@ import dataclasses
 import sqlite3
 from typing import Any
 
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.exporting import dataset_of
 from ranker.apps.collect.quality import agreement_of, judge_qualities
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.judgements import kinds
 from ranker.evaluation.resampling.bootstrap import Estimate

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect import access
 from ranker.apps.collect.assigning import place_of
-from ranker.apps.collect.campaign import CampaignSettings, check_new, create, insert, save, transaction
+from ranker.apps.collect.campaign import check_new, create, insert, save, transaction
 from ranker.apps.collect.marking import marks_by_candidate
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import GOLD, PLAIN
 from ranker.apps.collect.tasks import KINDS, RANKED, TaskKind
 from ranker.corpora.column_names import is_negated, lower_is_better
@@ -186,7 +187,7 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
 
     if kind.compares:
         return {row: float(score) for row, score in enumerate(_gold_scores(gold)) if score == score}
-    marks = marks_by_candidate(gold.errors, kind, settings.category_names) if kind.severities else {}
+    marks = marks_by_candidate(gold.errors, settings) if kind.severities else {}
     values = {} if kind.name == "mqm" else _known_values(gold, kind, ratings_of(gold, kind.judgements))
     if not values and not marks:
         what = "marked errors" if kind.name == "mqm" else f"judgements of kind {kind.judgements!r}"

@@ -1,8 +1,8 @@
-"""Errors that judges mark in a translation: on forms, in campaign files, in control items, and on export.
+"""Errors that judges mark in a translation or its source: on forms, in campaign files, in control items, and on export.
 
-A mark is a list of numbers: severity and category, by their places in the lists of the kind and of the campaign, and
-start and end in characters of the text, which missing content lacks. An answer is a score and such marks, as in
-``[80, [0, 0, 4, 9], [1, 0]]``; the score of ``mqm`` is 0.
+A mark is a list of numbers: severity and category, by their places in the lists of the campaign; start and end in
+characters of the text, which missing content lacks; and 1 if the text is that of the source. An answer is a score and
+such marks, as in ``[80, [0, 0, 4, 9], [1, 0, 2, 5, 1], [1, 0]]``; the score of ``mqm`` is 0.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS, TaskKind
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, OptionError, counted
@@ -30,14 +31,17 @@ CATEGORIES = (
     *(f"Locale convention/{name}" for name in ("Address", "Currency", "Date", "Name", "Telephone", "Time")),
     "Style/Awkward",
     *(f"Terminology/{name}" for name in ("Inappropriate for context", "Inconsistent use")),
+    "Source error",
     "Non-translation",
     "Other",
 )
 """Those of Freitag et al. (2021)."""
 METRIC = "metric"
 MOST_MARKS = 200
+_PLACED = 4, 5
+"""Lengths of marks in the translation and in its source."""
 _MOST_CATEGORIES, _LONGEST_CATEGORY = 200, 100
-_FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,3}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
+_FORM = re.compile(rf"\[(?:\[[0-9]{{1,6}}(?:,[0-9]{{1,6}}){{1,4}}\](?:,(?=\[)|(?=\]))){{0,{MOST_MARKS}}}\]")
 _CLOSE = 15
 """Largest distance from a known score that counts as correct."""
 
@@ -66,61 +70,64 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
     return tuple(names)
 
 
-def are_marks(marks: object, length: int, severities: int, categories: int) -> bool:
-    """True if these are marks in a text of so many characters, with severities and categories that there are."""
+def are_marks(marks: object, texts: Sequence[str], severities: int, categories: int) -> bool:
+    """True if these are marks in a translation and its source, with severities and categories that there are."""
     return isinstance(marks, list) and all(
         isinstance(mark, list)
-        and len(mark) in (2, 4)
+        and len(mark) in (2, 4, 5)
         and all(type(number) is int and number >= 0 for number in mark)
         and mark[0] < severities
         and mark[1] < max(categories, 1)
-        and (len(mark) == 2 or mark[2] < mark[3] <= length)
+        and (len(mark) == 2 or (mark[4:] in ([], [1]) and mark[2] < mark[3] <= len(texts[len(mark) == 5])))
         for mark in marks
     )
 
 
-def marks_in(field: str, length: int, kind: TaskKind, categories: Sequence[str]) -> list[Any]:
+def marks_in(field: str, texts: Sequence[str], settings: CampaignSettings) -> list[Any]:
     """Read the marks of a form, or refuse those that its page does not offer."""
+    categories = settings.category_names
     if not field:
         raise OptionError("marking errors needs JavaScript, which this browser does not run")
     marks: Any = json.loads(field) if _FORM.fullmatch(field) else None
-    if not are_marks(marks, length, len(kind.severities), len(categories)):
+    if not are_marks(marks, texts, len(settings.task.severities), len(categories)):
         what = f"expected up to {MOST_MARKS} errors in the text, each with its severity"
         raise OptionError(f"{what}{' and category' if categories else ''}")
     return list(marks)
 
 
-def quality_of(answer: Sequence[Any], kind: TaskKind, categories: Sequence[str]) -> float:
+def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
     """Return the value of an answer for one output, higher is better: the score, or the penalty of MQM, negated."""
     from ranker.corpora.marked_errors import WEIGHTS, weight_of
 
-    if kind.name != "mqm":
+    if settings.kind != "mqm":
         return float(answer[0])
-    errors = errors_of(answer[1:], "", kind, categories)
+    errors = errors_of(answer[1:], "", settings)
     return -sum(weight_of(error.severity, error.category, WEIGHTS) or 0.0 for error in errors)
 
 
-def errors_of(marks: Sequence[Any], rater: str, kind: TaskKind, categories: Sequence[str]) -> list[MarkedError]:
-    """Return marks as errors of a rater; without marks the rater found none."""
-    from ranker.corpora.marked_errors import NO_ERROR, MarkedError
+def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> list[MarkedError]:
+    """Return marks as errors of a rater, those without a place last; without marks the rater found none."""
+    from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 
-    errors = []
-    for severity, category, *place in sorted(marks, key=lambda mark: (mark[2:] or [1e9], mark)):
-        start, end = place or (None, None)
-        name = categories[category] if category < len(categories) else "" if place else "Accuracy/Omission"
-        errors.append(MarkedError(kind.severities[severity], start, end, name, rater))
+    errors, categories = [], settings.category_names
+    for mark in sorted(marks, key=lambda mark: (len(mark) == 2, mark[4:], mark[2:], mark)):
+        severity, category, start, end = [*mark, None, None][:4]
+        name = categories[category] if category < len(categories) else "" if len(mark) > 2 else "Accuracy/Omission"
+        side = SIDES[len(mark) == 5]
+        errors.append(MarkedError(settings.task.severities[severity], start, end, name, rater, side))
     return errors or [MarkedError(NO_ERROR, rater=rater)]
 
 
-def marks_by_candidate(errors: pd.DataFrame, kind: TaskKind, categories: Sequence[str]) -> dict[int, list[list[Any]]]:
+def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict[int, list[list[Any]]]:
     """Return the errors of every candidate that somebody looked at as marks, each once.
 
-    An error of the source, or of an empty span, has no place. Severities that the kind does not have are the highest,
-    but for neutral errors, which are left out. A category that the campaign does not have is one after the last, which
-    judges replace.
+    An error of an empty span, or of a source that is not shown, has no place. Severities that the kind does not have
+    are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one after
+    the last, which judges replace.
     """
-    from ranker.corpora.marked_errors import errors_by_candidate, plain_category
+    from ranker.corpora.marked_errors import SIDES, errors_by_candidate, plain_category
 
+    kind, categories = settings.task, settings.category_names
     known = {plain_category(name): number for number, name in enumerate(categories)}
     levels = {name: number for number, name in enumerate(kind.severities)}
     marks: dict[int, list[list[Any]]] = {}
@@ -129,18 +136,17 @@ def marks_by_candidate(errors: pd.DataFrame, kind: TaskKind, categories: Sequenc
         for error in marked:
             if error.severity in ("no-error", "neutral", ""):
                 continue
-            placed = error.side == "target" and error.start is not None and error.start != error.end
+            side = SIDES.index(error.side)
+            placed = error.start is not None and error.start != error.end and (not side or settings.shows_source)
             category = known.get(plain_category(error.category), len(categories)) if categories else 0
-            place = (error.start, error.end) if placed else ()
+            place = (error.start, error.end, side)[: 2 + side] if placed else ()
             mark: list[Any] = [levels.get(error.severity, len(levels) - 1), category, *place]
             if mark not in found and len(found) < MOST_MARKS:
                 found.append(mark)
     return marks
 
 
-def prefilled(
-    dataset: Dataset, given: str, kind: TaskKind, categories: Sequence[str]
-) -> tuple[str, dict[int, list[list[Any]]]]:
+def prefilled(dataset: Dataset, given: str, settings: CampaignSettings) -> tuple[str, dict[int, list[list[Any]]]]:
     """Name of the origin of prefilled marks, as judges are told, and the marks of every candidate.
 
     ``--prefill`` names a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file
@@ -148,35 +154,36 @@ def prefilled(
     """
     from ranker.corpora import catalogue
 
-    if not kind.severities:
+    if not settings.task.severities:
         raise OptionError(f"--prefill: errors are marked with --kind {' or '.join(marking_kinds())}")
     raters = set(dataset.errors["rater"])
     if given in raters:
         chosen = dataset.errors[(dataset.errors["rater"] == given).to_numpy(bool)]
-        return printable(given), marks_by_candidate(chosen, kind, categories)
+        return printable(given), marks_by_candidate(chosen, settings)
     if given == METRIC:
         from ranker.evaluation.explanations.spans import explain_spans
 
-        return "a metric", marks_by_candidate(explain_spans(dataset), kind, categories)
+        return "a metric", marks_by_candidate(explain_spans(dataset), settings)
     try:
         other = catalogue.load(given)
     except MissingError as error:
         known = ", ".join(sorted(raters)) or "none"
         raise OptionError(f"--prefill: {error}; raters of marked errors in {dataset.name}: {known}") from None
-    marks = marks_by_candidate(other.errors, kind, categories)
+    marks = marks_by_candidate(other.errors, settings)
     theirs, ours = (_keys(each) for each in (other, dataset))
     by_key = {theirs[row]: found for row, found in marks.items()}
     result = {row: by_key[key] for row, key in enumerate(ours) if key in by_key}
     if not result:
         what = f"contains no marked errors for the translations of {dataset.name}"
-        advice = "expected the same language pair (see --lp), seg_id, system and text"
+        advice = "expected the same language pair (see --lp), seg_id, source, system and text"
         raise DataError(f"{what}: {advice}", file=other.name)
     return printable(Path(given).name), result
 
 
 def _keys(dataset: Dataset) -> list[tuple[str, ...]]:
     sources = dataset.sources.iloc[dataset.candidate_source]
-    columns = [sources["lp"].fillna(""), sources["seg_id"], *(dataset.candidates[name] for name in ("system", "text"))]
+    columns = [sources["lp"].fillna(""), sources["seg_id"], sources["text"]]
+    columns += [dataset.candidates[name] for name in ("system", "text")]
     return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
@@ -185,21 +192,33 @@ def marking_kinds() -> Iterator[str]:
     return (kind.name for kind in KINDS.values() if kind.severities)
 
 
-def gold_share(answer: Sequence[Any], known: Sequence[Any], length: int, kind: TaskKind) -> float:
-    """Agreement of an answer with the known judgement of a text of `length` characters, from 0 to 1.
+def gold_share(answer: Sequence[Any], known: Sequence[Any], texts: Sequence[str], settings: CampaignSettings) -> float:
+    """Agreement of an answer with the known judgement of a translation and its source, from 0 to 1.
 
     `known` has a score and marks, of which one may be None. The share of the known errors that a mark touches counts,
-    or 0 if more than half of what is not in error is marked; without a known error, 1 unless a mark has the highest
-    severity. A known score counts as much as all errors.
+    or 0 if more than half of what is not in error is marked in either text; without a known error, 1 unless a mark has
+    the highest severity. Missing content may be marked in the source, or without a place. A known score counts as much
+    as all errors.
     """
     marks, (score, expected) = answer[1:], known
     shares = [] if score is None else [float(abs(answer[0] - score) <= _CLOSE)]
     if expected is not None and not expected:
-        shares.append(float(all(mark[0] < len(kind.severities) - 1 for mark in marks)))
+        shares.append(float(all(mark[0] < len(settings.task.severities) - 1 for mark in marks)))
     elif expected:
-        covered, right = ({at for mark in some for at in range(*mark[2:] or (0,))} for some in (marks, expected))
-        missing = any(len(mark) == 2 for mark in marks)
-        touched = [not covered.isdisjoint(range(*mark[2:])) if len(mark) > 2 else missing for mark in expected]
-        share = sum(touched) / len(touched)
-        shares.append(share if 2 * len(covered - right) <= max(length - len(right), 0) else 0.0)
+        touched = [any(_touches(mark, error) for mark in marks) for error in expected]
+        all_over = False
+        for size, text in zip(_PLACED, texts, strict=True):
+            wrong = _characters(expected, size)
+            all_over |= 2 * len(_characters(marks, size) - wrong) > len(text) - len(wrong)
+        shares.append(0.0 if all_over else sum(touched) / len(touched))
     return sum(shares) / len(shares)
+
+
+def _touches(mark: Sequence[int], error: Sequence[int]) -> bool:
+    if 2 in (len(mark), len(error)):
+        return 4 not in (len(mark), len(error))
+    return len(mark) == len(error) and mark[2] < error[3] and error[2] < mark[3]
+
+
+def _characters(marks: Sequence[Sequence[int]], size: int) -> set[int]:
+    return {at for mark in marks if len(mark) == size for at in range(*mark[2:4])}

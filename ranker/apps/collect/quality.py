@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ranker.apps.collect.access import JUDGE
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.marking import gold_share, quality_of
-from ranker.apps.collect.tables import DEGRADED, GOLD
+from ranker.apps.collect.settings import CampaignSettings
+from ranker.apps.collect.tables import DEGRADED, GOLD, MARKED
 from ranker.apps.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
@@ -95,9 +95,8 @@ def judge_qualities(
     kind = KINDS[settings.kind]
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
-        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below, coalesce(copy, (SELECT "
-        "text FROM candidate WHERE candidate.id = json_extract(outputs, '$[0][0]'))) AS text FROM assignment "
-        "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
+        f"SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below, {MARKED} "
+        "FROM assignment JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
         "WHERE answer IS NOT NULL ORDER BY assignment.id"
     ):
         answers.setdefault(row["code"], []).append(row)
@@ -157,11 +156,11 @@ def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[Any]], settin
         original = first.get(row["below"])
         if original is None:
             return None
-        now, before = (quality_of(each, kind, settings.category_names) for each in (answer, original))
+        now, before = (quality_of(each, settings) for each in (answer, original))
         return float(now < before)
     values = json.loads(row["known"])
     if kind.severities:
-        return gold_share(answer, values, len(row["text"]), kind)
+        return gold_share(answer, values, (row["target"], row["origin"]), settings)
     if not kind.compares:
         return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
     strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
@@ -172,7 +171,7 @@ def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[Any]], settin
 
 def _same(kind: TaskKind, first: list[Any], second: list[Any], settings: CampaignSettings) -> float:
     if not kind.compares:
-        before, now = (quality_of(each, kind, settings.category_names) for each in (first, second))
+        before, now = (quality_of(each, settings) for each in (first, second))
         return float(abs(now - before) <= _SELF[kind.name])
     pairs = itertools.combinations(range(len(first)), 2)
     return statistics.fmean(float(np.sign(first[a] - first[b]) == np.sign(second[a] - second[b])) for a, b in pairs)

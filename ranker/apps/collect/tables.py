@@ -9,7 +9,8 @@ from typing import get_args
 
 from ranker.apps.collect.access import JUDGE, OWNER
 from ranker.apps.collect.marking import are_marks
-from ranker.apps.collect.tasks import KINDS, Next, Show, TaskKind
+from ranker.apps.collect.settings import CampaignSettings
+from ranker.apps.collect.tasks import KINDS, Next, Show
 
 PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 _MOST = 1e12
@@ -107,6 +108,12 @@ CREATE TABLE judgement (
 CREATE INDEX judgement_assignment ON judgement (assignment);
 """
 TABLES = ("settings", "source", "reference", "candidate", "item", "person", "assignment", "judgement")
+MARKED = (
+    "coalesce(copy, (SELECT text FROM candidate WHERE candidate.id = json_extract(outputs, '$[0][0]'))) AS target, "
+    "(SELECT iif(show IN ('source', 'both'), source.text, '') FROM source, settings WHERE source.id = item.source) "
+    "AS origin"
+)
+"""Columns of an item: the translation and its source, if it is shown, in which errors are marked."""
 _SIZE = "json_array_length(outputs) + (copy IS NOT NULL)"
 _SIZE_OF_ITEM = f"(SELECT {_SIZE} FROM item WHERE item.id = item) AS size"
 _WRONG_ANSWER = (
@@ -114,7 +121,6 @@ _WRONG_ANSWER = (
     "OR EXISTS (SELECT 1 FROM json_each(answer) WHERE value NOT BETWEEN :lowest AND iif(:compares, size, :highest) "
     "AND NOT (:marked AND key > 0))"
 )
-_LENGTH = "length(coalesce(copy, (SELECT text FROM candidate WHERE candidate.id = json_extract(outputs, '$[0][0]'))))"
 _WRONG = {
     "there is no item": "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM item)",
     "there are several settings": "SELECT 0 WHERE (SELECT count(*) FROM settings) > 1",
@@ -161,24 +167,24 @@ def check_schema(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(f"row {row} of table {table} refers to a row that is not there")
 
 
-def check_rows(connection: sqlite3.Connection, kind: TaskKind) -> None:
+def check_rows(connection: sqlite3.Connection, settings: CampaignSettings) -> None:
     """Raise `sqlite3.DatabaseError` if a text is not UTF-8, or a row does not fit the rows that it refers to."""
     for table in TABLES:
         for _ in connection.execute(f"SELECT * FROM {table}"):
             pass
+    kind = settings.task
     limits = {name: getattr(kind, name) for name in ("compares", "outputs", "lowest", "highest")}
     limits["marked"] = bool(kind.severities)
     for problem, query in _WRONG.items():
         for number, *_ in connection.execute(query, limits):
             raise sqlite3.DatabaseError(problem.format(number))
     if kind.severities:
-        _check_marks(connection, kind)
+        _check_marks(connection, settings)
 
 
-def _check_marks(connection: sqlite3.Connection, kind: TaskKind) -> None:
+def _check_marks(connection: sqlite3.Connection, settings: CampaignSettings) -> None:
     """Raise `sqlite3.DatabaseError` if marks are not in their text, or have an unknown severity or category."""
-    (categories,) = connection.execute("SELECT categories FROM settings").fetchone()
-    count = len(categories.split("\n")) if categories else 0
+    count = len(settings.category_names)
     answers = "item JOIN assignment ON item.id = item"
     for what, marks, rows, number, most in (
         ("assignment", "json_remove(answer, '$[0]')", answers, "assignment.id", count),
@@ -193,7 +199,7 @@ def _check_marks(connection: sqlite3.Connection, kind: TaskKind) -> None:
         ("item", "json_extract(known, '$[1]')", "item", "id", count + 1),
         ("item", "prefill", "item", "id", count + 1),
     ):
-        query = f"SELECT {number}, {marks} AS marks, {_LENGTH} FROM {rows} WHERE marks IS NOT NULL"
-        for row, text, length in connection.execute(query):
-            if not are_marks(json.loads(text), length, len(kind.severities), most):
+        query = f"SELECT {number}, {marks} AS marks, {MARKED} FROM {rows} WHERE marks IS NOT NULL"
+        for row, text, *texts in connection.execute(query):
+            if not are_marks(json.loads(text), texts, len(settings.task.severities), most):
                 raise sqlite3.DatabaseError(f"{what} {row} has marks that do not fit its text")

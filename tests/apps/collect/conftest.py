@@ -19,8 +19,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from ranker.apps.collect.campaign import CampaignSettings
 from ranker.apps.collect.making import CreatedCampaign, make_campaign
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.records import Candidate, Record, assemble
 

@@ -86,8 +86,8 @@ KEYS = {
     "fluency": (["3", "ArrowUp"], {(4,)}),
     "adequacy": (["1"], {(1,)}),
     "score": (["7", "3"], {(73,)}),
-    "esa": (["Tab", "Tab", "Control+Home", "Shift+ArrowRight", "2", "Tab", "7", "3"], {(73, (1, 0, 0, 1))}),
-    "mqm": (["Tab", "Tab", "Control+Home", "Shift+ArrowRight", "1", "a", "Escape"], {(0, (0, 0, 0, 1))}),
+    "esa": (["Tab", "Tab", "Tab", "Control+Home", "Shift+ArrowRight", "2", "Tab", "7", "3"], {(73, (1, 0, 0, 1))}),
+    "mqm": (["Tab", "Tab", "Control+Home", "Shift+ArrowRight", "1", "a", "Escape"], {(0, (0, 0, 0, 1, 1))}),
 }
 
 

@@ -18,10 +18,11 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from tests.apps.collect.conftest import Client, serving, small
+from tests.apps.collect.conftest import Client, serving, settings, small
+from tests.apps.collect.test_marking_in_browser import SCRIPTS
 from tests.apps.collect.test_quality import judge_in_file, qualities
 
-ESA, MQM = KINDS["esa"], KINDS["mqm"]
+ESA, MQM = settings("esa"), settings("mqm", categories="\n".join(CATEGORIES))
 TEXT = "\U0001f600 cafe\u0301  x "
 
 
@@ -59,6 +60,9 @@ def stored(path):
         "[" + ",".join(["[0,0]"] * 201) + "]",
         '{"a":1}',
         "[[٠,0]]",
+        "[[0,0,0,2,1]]",
+        "[[0,0,0,1,2]]",
+        "[[0,0,0]]",
     ],
 )
 def test_marks_that_the_page_does_not_offer_are_not_saved(campaign, marks):
@@ -71,8 +75,8 @@ def test_marks_that_the_page_does_not_offer_are_not_saved(campaign, marks):
         assert "Not saved:" in refused.text
         assert ("needs JavaScript" if not marks else "expected up to 200 errors") in refused.text
         assert stored(path) == []
-        assert judge.post("/judge", {**fields, "marks": f"[[1,1,0,{len(TEXT)}],[0,0]]"}).status == 200
-    assert stored(path) == [[0, [1, 1, 0, len(TEXT)], [0, 0]]]
+        assert judge.post("/judge", {**fields, "marks": f"[[1,1,0,{len(TEXT)}],[0,0],[0,1,0,1,1]]"}).status == 200
+    assert stored(path) == [[0, [1, 1, 0, len(TEXT)], [0, 0], [0, 1, 0, 1, 1]]]
 
 
 @pytest.mark.parametrize("score", ["", "101", "-1", "x"])
@@ -98,6 +102,18 @@ def test_carriage_returns_and_spaces_reach_the_browser_as_they_are(campaign):
     )
 
 
+def test_the_source_is_marked_only_where_it_is_shown(campaign):
+    data = assemble([Record("source", ["r"], [Candidate("A", TEXT)], lp="de-en", seg_id="1")], "one")
+    for show, status in (("reference", 422), ("both", 200)):
+        path, created = campaign("mqm", data=data, categories="A", show=show)
+        with serving(path) as address:
+            judge = Client(address)
+            page = judge.enter(created.links["judge1"])
+            assert ("data-side=1" in page.text, "in the source those" in page.text) == (status == 200, status == 200)
+            assert judge.post("/judge", {**page.page().forms["/judge"], "marks": "[[0,0,0,6,1]]"}).status == status
+        path.unlink()
+
+
 def exported(path, command, output):
     command("collect", "export", str(path), "-o", str(output))
     dataset = catalogue.load(str(output))
@@ -111,12 +127,13 @@ def exported(path, command, output):
 
 def test_the_marks_of_all_judges_are_exported_for_every_system_with_the_text(campaign, command, tmp_path):
     path, _ = campaign("esa", data=one(systems=("A", "B")), judges_per_item=2)
-    answers = {"judge1": [80, [0, 0], [1, 0, 2, 6], [0, 0, 0, 1]], "judge2": [100]}
+    answers = {"judge1": [80, [0, 0], [1, 0, 0, 1, 1], [1, 0, 2, 6], [0, 0, 0, 1]], "judge2": [100]}
     judge_in_file(path, {code: (lambda texts, code=code: answers[code], 9) for code in answers}, 1)[0].close()
     dataset, errors = exported(path, command, tmp_path / "x.jsonl")
     each = [
         ("judge1", 0, 1, "minor", "", "target"),
         ("judge1", 2, 6, "major", "", "target"),
+        ("judge1", 0, 1, "major", "", "source"),
         ("judge1", None, None, "minor", "Accuracy/Omission", "target"),
         ("judge2", None, None, "no-error", "", "target"),
     ]
@@ -128,17 +145,54 @@ def test_the_marks_of_all_judges_are_exported_for_every_system_with_the_text(cam
 
 @pytest.mark.parametrize("form", ["mqm", "esa", "pearmut", "label-studio"])
 def test_marks_are_written_for_other_programs(campaign, command, tmp_path, form):
-    path, _ = campaign("esa", data=one(TEXT.strip(), doc="d"))
-    answer = [80, [0, 0, 0, 1], [1, 0, 2, 7]]
+    data = assemble([Record(TEXT.strip(), [], [Candidate("A", TEXT.strip())], lp="de-en", seg_id="1", doc="d")], "one")
+    path, _ = campaign("esa", data=data)
+    answer = [80, [0, 0, 0, 1], [1, 0, 0, 6, 1], [1, 0, 2, 7]]
     judge_in_file(path, {"judge1": (lambda texts: answer, 9)}, 1)[0].close()
     marks, converted = (str(tmp_path / name) for name in ("x.jsonl", f"y.{'tsv' if form == 'mqm' else 'json'}"))
     command("collect", "export", str(path), "-o", marks)
     command("data", "convert", marks, converted, "--to", form)
     errors = catalogue.load(converted).errors
-    assert errors[["rater", "severity", "start", "end"]].to_numpy(object).tolist() == [
-        ["judge1", "minor", 0, 1],
-        ["judge1", "major", 2, 7],
+    places = errors[["rater", "severity", "start", "end", "side"]].astype(object).fillna("")
+    assert places.to_numpy().tolist() == [
+        ["judge1", "minor", 0, 1, "target"],
+        ["judge1", "major", 2, 7, "target"],
+        # these have no errors of the source
+        ["judge1", "major", *(["", "", "target"] if form in ("esa", "pearmut") else [0, 6, "source"])],
     ]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "mqm", "label-studio"])
+def test_marks_in_texts_and_sources_of_six_scripts_are_read_back(campaign, command, tmp_path, form):
+    # tables have no line breaks
+    scripts = [each._replace(text=each.text.replace("\r\n", "")) for each in SCRIPTS]
+    texts = [each.text for each in scripts]
+    records = [
+        Record(source, [], [Candidate("A", text)], lp="de-en", doc="d", seg_id=str(number))
+        for number, (source, text) in enumerate(zip([*texts[1:], texts[0]], texts, strict=True))
+    ]
+    path, created = campaign("mqm", data=assemble(records, "scripts"), judges=1, categories="Fluency/Spelling")
+    words = {text: each.mouse for each, text in zip(scripts, texts, strict=True)}
+    after = dict(zip(texts, [*texts[1:], texts[0]], strict=True))
+
+    def place(text):
+        start = text.index(words[text])
+        return [start, start + len(words[text])]
+
+    def choose(shown):
+        return [0, [0, 0, *place(shown[0])], [1, 0, *place(after[shown[0]]), 1]]
+
+    judge_in_file(path, {"judge1": (choose, 9)}, created.items)[0].close()
+    marks, converted = str(tmp_path / "x.jsonl"), str(tmp_path / f"y.{form if form == 'jsonl' else 'txt'}")
+    command("collect", "export", str(path), "-o", marks)
+    command("data", "convert", marks, converted, *(["--to", form] if form != "jsonl" else []))
+    read = catalogue.load(converted)
+    columns = ["severity", "start", "end", "category", "rater", "side"]
+    found = read.errors[columns].set_axis([read.candidates["text"][row] for row in read.errors["candidate"]])
+    for text in texts:
+        common = "Fluency/Spelling", "judge1"
+        expected = [["minor", *place(text), *common, "target"], ["major", *place(after[text]), *common, "source"]]
+        assert found.loc[[text]].to_numpy(object).tolist() == expected
 
 
 def test_penalties_are_means_over_the_judges_of_an_output(campaign, command, tmp_path):
@@ -163,12 +217,12 @@ def test_penalties_are_means_over_the_judges_of_an_output(campaign, command, tmp
 
 
 def test_categories_are_listed_or_in_a_file(tmp_path):
-    assert categories_in(None, MQM) == CATEGORIES
-    assert categories_in(None, ESA) == ()
-    assert categories_in(" Wrong , Ugly", MQM) == ("Wrong", "Ugly")
-    assert categories_in("Section 1.2", MQM) == ("Section 1.2",)
+    assert categories_in(None, KINDS["mqm"]) == CATEGORIES
+    assert categories_in(None, KINDS["esa"]) == ()
+    assert categories_in(" Wrong , Ugly", KINDS["mqm"]) == ("Wrong", "Ugly")
+    assert categories_in("Section 1.2", KINDS["mqm"]) == ("Section 1.2",)
     (tmp_path / "list").write_text("Wrong, very\n\nUgly\n", encoding="utf-8")
-    assert categories_in(str(tmp_path / "list"), MQM) == ("Wrong, very", "Ugly")
+    assert categories_in(str(tmp_path / "list"), KINDS["mqm"]) == ("Wrong, very", "Ugly")
     for given, message in (
         (",", "expected 1 to 200 names"),
         ("a,b,A", "'a' is listed twice"),
@@ -179,9 +233,9 @@ def test_categories_are_listed_or_in_a_file(tmp_path):
         ("missing.txt", "'missing.txt' is not a file; expected names separated by commas, or a file"),
     ):
         with pytest.raises(OptionError, match=message):
-            categories_in(given, MQM)
+            categories_in(given, KINDS["mqm"])
     with pytest.raises(OptionError, match="errors have categories with --kind mqm, found --kind esa"):
-        categories_in("a", ESA)
+        categories_in("a", KINDS["esa"])
 
 
 def marked_data(*errors, text="a bad text", name="A"):
@@ -201,10 +255,12 @@ ERRORS = (
 
 def test_marked_errors_become_marks_of_the_kind():
     errors = marked_data(*ERRORS).errors
-    assert marks_by_candidate(errors, ESA, ()) == {0: [[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]}
+    assert marks_by_candidate(errors, ESA) == {0: [[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0, 0, 1, 1]]}
+    without_source = marks_by_candidate(errors, settings("esa", show="reference"))
+    assert without_source == {0: [[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]}
     places = [CATEGORIES.index(name) for name in ("Accuracy/Mistranslation", "Style/Awkward", "Accuracy/Omission")]
-    assert marks_by_candidate(errors, MQM, CATEGORIES) == {
-        0: [[1, places[0], 2, 5], [0, places[1], 6, 10], [0, len(CATEGORIES), 0, 1], [1, places[2]]]
+    assert marks_by_candidate(errors, MQM) == {
+        0: [[1, places[0], 2, 5], [0, places[1], 6, 10], [0, len(CATEGORIES), 0, 1], [1, places[2], 0, 1, 1]]
     }
 
 
@@ -215,9 +271,13 @@ def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign,
     write_dataset(marked_data(), "plain.jsonl")
     for number, (words, who, marks) in enumerate(
         (
-            (("marked.jsonl", "r1"), "r1", "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]"),
+            (("marked.jsonl", "r1"), "r1", "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0, 0, 1, 1]]"),
             (("marked.jsonl", "r2"), "r2", "[]"),
-            (("plain.jsonl", "marked.jsonl"), "marked.jsonl", "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0]]"),
+            (
+                ("plain.jsonl", "marked.jsonl"),
+                "marked.jsonl",
+                "[[1, 0, 2, 5], [0, 0, 6, 10], [0, 0, 0, 1], [1, 0, 0, 1, 1]]",
+            ),
         )
     ):
         path = f"{number}.campaign"
@@ -233,7 +293,7 @@ def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign,
 def test_a_page_starts_from_what_costs_most_in_a_metric():
     candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It burns.", "It rains."]}
     data = from_records([candidates])
-    who, marks = prefilled(data, "metric", MQM, CATEGORIES)
+    who, marks = prefilled(data, "metric", MQM)
     assert who == "a metric"
     assert [mark[1:] for mark in marks[0] if len(mark) == 4] == [[len(CATEGORIES), 3, 8]]
     assert marks[1] == []
@@ -241,11 +301,11 @@ def test_a_page_starts_from_what_costs_most_in_a_metric():
 
 def test_a_prefill_that_names_nothing_is_refused(tmp_path):
     with pytest.raises(OptionError, match=r"--prefill: 'r3' is neither .* raters of marked errors in marked: r1, r2"):
-        prefilled(marked_data(*ERRORS), "r3", ESA, ())
+        prefilled(marked_data(*ERRORS), "r3", ESA)
     with pytest.raises(OptionError, match="errors are marked with --kind esa or mqm"):
-        prefilled(marked_data(*ERRORS), "r1", KINDS["score"], ())
+        prefilled(marked_data(*ERRORS), "r1", settings("score"))
     with pytest.raises(DataError, match="contains no marked errors for the translations of marked"):
-        prefilled(marked_data(*ERRORS), "sample", ESA, ())
+        prefilled(marked_data(*ERRORS), "sample", ESA)
 
 
 @pytest.mark.parametrize(
@@ -260,23 +320,32 @@ def test_a_prefill_that_names_nothing_is_refused(tmp_path):
         ([50.0, None], [65, [1, 0, 0, 20]], 1),
         ([50.0, None], [66], 0),
         ([50.0, [[1, 0, 2, 5]]], [50], 0.5),
+        ([None, [[1, 0, 2, 5, 1]]], [0, [0, 0, 4, 6, 1]], 1),
+        ([None, [[1, 0, 2, 5, 1]]], [0, [0, 0, 2, 5]], 0),
+        ([None, [[1, 0, 2, 5, 1]]], [0, [0, 0]], 1),
+        ([None, [[1, 0]]], [0, [0, 0, 0, 1, 1]], 1),
+        ([None, [[1, 0]]], [0, [0, 0, 0, 1]], 0),
+        ([None, [[1, 0, 2, 5, 1]]], [0, [0, 0, 0, 9, 1]], 0),
+        ([None, [[1, 0, 2, 5, 1], [1, 0, 2, 5]]], [0, [0, 0, 0, 5, 1]], 0.5),
     ],
 )
 def test_what_is_known_of_a_text_and_what_a_judge_marked(known, answer, share):
-    assert gold_share(answer, known, 20, ESA) == share
+    assert gold_share(answer, known, ("x" * 20, "y" * 10), ESA) == share
 
 
 def test_known_errors_are_shown_and_count(campaign):
-    gold = marked_data(MarkedError("major", 2, 5, rater="r"), text="a bad text that is longer")
+    errors = MarkedError("major", 2, 5, rater="r"), MarkedError("minor", 0, 1, rater="r", side="source")
+    gold = marked_data(*errors, text="a bad text that is longer")
     path, created = campaign("esa", data=small(sources=9), gold=1.0, gold_data=gold, show_gold=True)
     with serving(path) as address:
         judge = Client(address)
         fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "value0": 70, "marks": "[[0,0,3,6]]"}
         known = judge.post("/judge", fields)
         assert "The known answer to this item" in known.text
-        for words in ("bad", "ad "):
-            assert f">{words}</" in known.text
-    right = {"judge1": (lambda texts: [90, *([[1, 0, 2, 5]] if "bad" in texts[0] else [])], 9)}
+        for words in ("bad", "ad ", "s"):
+            assert f">{words}</mark>" in known.text
+        assert "minor, in the source" in known.text
+    right = {"judge1": (lambda texts: [90, *([[1, 0, 2, 5], [0, 0, 0, 1, 1]] if "bad" in texts[0] else [])], 9)}
     path.unlink()
     path, _ = campaign("esa", data=small(sources=9), gold=1.0, gold_data=gold)
     connection, settings = judge_in_file(path, right, 5)

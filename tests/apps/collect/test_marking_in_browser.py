@@ -1,4 +1,4 @@
-"""Errors marked in a browser, in six scripts: what is exported is what was marked, character by character."""
+"""Errors marked in a browser, in texts and sources of six scripts: every character that was marked is exported."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ pytestmark = thorough
 
 
 class Script(NamedTuple):
-    """A text, the language pair, and the words in it that are marked: with the mouse, and with the keyboard."""
+    """A text, its language, and the words in it that are marked: with the mouse, and with the keyboard."""
 
-    pair: str
+    language: str
     text: str
     mouse: str
     keyboard: str
@@ -31,25 +31,25 @@ class Script(NamedTuple):
 FAMILY = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
 SCRIPTS = [
     Script(
-        "de-fr",
+        "fr",
         f"  Le cafe\u0301  est{chr(160)}fe\u0301rie\u0301 \U0001f600 la ",
         "cafe\u0301  est",
         f"{chr(160)}fe\u0301rie\u0301",
     ),
     Script(
-        "de-en",
+        "en",
         f"A {FAMILY} \U0001f1e9\U0001f1ea flag  \U0001f44d\U0001f3fd good ",
         "\U0001f1e9\U0001f1ea",
         "\U0001f44d\U0001f3fd good ",
     ),
-    Script("en-ar", "سُمِّي الجسر  على اسم المهندس عام 1932. ", "الجسر  على", "المهندس"),
-    Script("en-hi", "पुल का नाम  इंजीनियर के नाम पर रखा गया। ", "नाम  इंजीनियर", "रखा"),
-    Script("en-zh", "这座桥以设计它的工程师𠮷野命名\u3000。", "设计它的", "𠮷野"),
-    Script("en-ru", " Мост назван  в честь инженера.\r\nЙод й ", "назван  в", "инженера.\r\n"),
+    Script("ar", "سُمِّي الجسر  على اسم المهندس عام 1932. ", "الجسر  على", "المهندس"),
+    Script("hi", "पुल का नाम  इंजीनियर के नाम पर रखा गया। ", "नाम  इंजीनियर", "रखा"),
+    Script("zh", "这座桥以设计它的工程师𠮷野命名\u3000。", "设计它的", "𠮷野"),
+    Script("ru", " Мост назван  в честь инженера.\r\nЙод й ", "назван  в", "инженера.\r\n"),
 ]
 CARETS = """
-([start, end]) => {
-  const box = document.getElementById("text0");
+([start, end, side]) => {
+  const box = document.querySelector(`[data-side="${side}"]`);
   const at = units => {
     const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
     let left = units;
@@ -64,11 +64,17 @@ CARETS = """
 """
 
 
+def source_of(script):
+    """Return the script that the source of a text is in: the next one."""
+    return SCRIPTS[(SCRIPTS.index(script) + 1) % len(SCRIPTS)]
+
+
 def campaign_of(scripts):
-    records = [
-        Record(f"source {number}", [], [Candidate("A", each.text)], lp=each.pair, doc="one", seg_id=str(number))
-        for number, each in enumerate(scripts)
-    ]
+    records = []
+    for number, each in enumerate(scripts):
+        source = source_of(each)
+        pair = f"{source.language}-{each.language}"
+        records.append(Record(source.text, [], [Candidate("A", each.text)], lp=pair, doc="one", seg_id=str(number)))
     return assemble(records, "scripts")
 
 
@@ -76,10 +82,10 @@ def units(text):
     return len(text.encode("utf-16-le")) // 2
 
 
-def drag_over(page, text, words):
-    """Select words as a person does, and press a button."""
+def drag_over(page, text, words, side=0):
+    """Select words of the translation, or its source, as a person does."""
     before = units(text[: text.index(words)])
-    (x, y), (to_x, to_y) = page.evaluate(CARETS, [before, before + units(words)])
+    (x, y), (to_x, to_y) = page.evaluate(CARETS, [before, before + units(words), side])
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move((x + to_x) / 2, y)
@@ -92,12 +98,13 @@ def characters(page, text):
     return page.evaluate("text => [...new Intl.Segmenter().segment(text)].length", text)
 
 
-def press_over(page, text, words):
+def press_over(page, text, words, side=0):
     """Select words by the keyboard alone, from anywhere on the page."""
-    page.locator("#text0").focus()
+    box = page.locator(f"[data-side='{side}']")
+    box.focus()
     page.keyboard.press("Control+Home")
     before = text[: text.index(words)]
-    forward = "ArrowLeft" if page.locator("#text0").get_attribute("dir") == "rtl" else "ArrowRight"
+    forward = "ArrowLeft" if box.get_attribute("dir") == "rtl" else "ArrowRight"
     for _ in range(characters(page, before)):
         page.keyboard.press(forward)
     for _ in range(characters(page, words)):
@@ -105,15 +112,17 @@ def press_over(page, text, words):
 
 
 def exported(path, command, output):
-    """Severity, category and words of every error, by the text that it was marked in."""
+    """Severity, category, words and side of every error, by the translation."""
     command("collect", "export", str(path), "-o", str(output))
     dataset = catalogue.load(str(output))
     texts = dataset.candidates["text"].tolist()
-    marked: dict[str, list[tuple[str, str, str | None]]] = {}
+    sources = dataset.sources["text"].iloc[dataset.candidate_source].tolist()
+    marked: dict[str, list[tuple[str, str, str | None, str]]] = {}
     for row, marks in errors_by_candidate(dataset.errors).items():
         for mark in marks:
-            words = None if mark.start is None else texts[row][mark.start : mark.end]
-            marked.setdefault(texts[row], []).append((mark.severity, mark.category, words))
+            text = texts[row] if mark.side == "target" else sources[row]
+            words = None if mark.start is None else text[mark.start : mark.end]
+            marked.setdefault(texts[row], []).append((mark.severity, mark.category, words, mark.side))
     return marked
 
 
@@ -137,21 +146,39 @@ def test_marks_in_six_scripts_by_mouse_and_keyboard(campaign, open_page, kind, w
             if kind == "mqm":
                 page.keyboard.press("f")
                 page.keyboard.press("Escape")
+            source = source_of(script)
+            drag_over(page, source.text, source.mouse, 1)
+            page.get_by_role("button", name="Major").click()
+            if kind == "mqm":
+                page.keyboard.press("Escape")
+            press_over(page, source.text, source.keyboard, 1)
+            page.keyboard.press("1")
+            said = page.get_by_role("status").last.text_content()
+            assert said == f"Marked as minor: “{source.keyboard}” in the source."
+            if kind == "mqm":
+                page.keyboard.press("f")
+                page.keyboard.press("Escape")
             page.keyboard.press("0")
-            in_order = sorted((script.mouse, script.keyboard), key=script.text.index)
-            assert page.locator("#marks mark").all_text_contents() == in_order
-            assert page.locator("#text0 mark").all_text_contents() == in_order
-            assert page.evaluate("document.getElementById('text0').textContent") == script.text
+            in_order = [sorted((each.mouse, each.keyboard), key=each.text.index) for each in (script, source)]
+            assert page.locator("#marks mark").all_text_contents() == [*in_order[0], *in_order[1]]
+            for side, each in enumerate((script, source)):
+                assert page.locator(f"[data-side='{side}'] mark").all_text_contents() == in_order[side]
+                assert page.locator(f"[data-side='{side}']").text_content() == each.text
             assert page.evaluate(CHECK) == []
             if kind == "esa":
                 page.get_by_label("Score, 0 to 100").first.fill("70")
             page.get_by_role("button", name="Save and continue").click()
             page.wait_for_url("**/done" if number + 1 == created.items else f"**/item/{number + 2}")
     for text, errors in exported(path, command, tmp_path / "marks.jsonl").items():
-        script = by_text[text]
-        kinds = ("Fluency/Grammar", "Accuracy/Omission") if kind == "mqm" else ("", "Accuracy/Omission")
-        placed = [("minor", kinds[0], script.mouse), ("major", kinds[0], script.keyboard)]
-        assert errors == [*sorted(placed, key=lambda one: text.index(one[2])), ("minor", kinds[1], None)]
+        script, source = by_text[text], source_of(by_text[text])
+        usual, missing = ("Fluency/Grammar", "Accuracy/Omission") if kind == "mqm" else ("", "")
+        placed = [("minor", usual, script.mouse, "target"), ("major", usual, script.keyboard, "target")]
+        there = [("major", missing, source.mouse, "source"), ("minor", usual, source.keyboard, "source")]
+        assert errors == [
+            *sorted(placed, key=lambda one: text.index(one[2])),
+            *sorted(there, key=lambda one: source.text.index(one[2])),
+            ("minor", "Accuracy/Omission", None, "target"),
+        ]
 
 
 def test_a_killed_server_and_a_second_tab_lose_nothing_and_change_nothing(campaign, new_page, serve, command, tmp_path):
@@ -210,8 +237,10 @@ def test_marks_are_changed_and_removed_by_the_keyboard_and_said(campaign, open_p
         start(page, address, created.links["judge1"])
         assert "Errors are marked already, by ranker." in page.locator(".note").first.inner_text()
         said, box = page.get_by_role("status").last, page.get_by_role("textbox", name="Translation")
-        # from the beginning of the page: past the link to the content
+        # from the beginning of the page: past the link to the content, and the source
         page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.dataset.side") == "1"
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.id") == "text0"
         for key in ("Control+Home", "ArrowRight", "ArrowRight", "2"):
@@ -270,6 +299,11 @@ def test_by_a_finger(campaign, new_page):
         assert page.locator("#text0 mark").inner_text() == SCRIPTS[2].text[7:12]
         page.get_by_role("button", name="Remove").tap()
         assert page.locator("mark").count() == 0
+        page.evaluate(
+            "(text => getSelection().setBaseAndExtent(text, 2, text, 6))(passage1.nextElementSibling.firstChild)"
+        )
+        page.get_by_role("button", name="Minor").tap()
+        assert page.locator("[data-side='1'] mark").inner_text() == source_of(SCRIPTS[2]).text[2:6]
         assert page.evaluate(CHECK) == []
 
 

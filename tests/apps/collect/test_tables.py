@@ -53,12 +53,12 @@ def judged(request, tmp_path_factory):
     gold = assemble([Record(f"known {number}", ["right"], outputs, lp="de-en") for number in range(3)], "gold")
     path = tmp_path_factory.mktemp("judged") / "test.campaign"
     chosen = settings(kind, gold=0.3, degraded=0.3, repeat=0.3, categories="Wrong\nOther" if kind == "mqm" else None)
-    prefill = {row: [[0, 0, 2, 4], [0, 0]] for row in range(15)} if KINDS[kind].severities else None
+    prefill = {row: [[0, 0, 2, 4], [0, 0], [0, 0, 0, 2, 1]] for row in range(15)} if KINDS[kind].severities else None
     make_campaign(path, small(sources=5), chosen, ["judge1", "judge2"], gold=gold, prefill=prefill)
 
     def choose(texts):
         ranks = [1 + (len(text) % 2) for text in texts]
-        return {"score": [90], "esa": [90, [1, 0, 0, 3], [0, 0]], "mqm": [0, [0, 1, 0, 3]]}.get(kind, ranks)
+        return {"score": [90], "esa": [90, [1, 0, 0, 3], [0, 0, 1, 3, 1]], "mqm": [0, [0, 1, 0, 3]]}.get(kind, ranks)
 
     connection, _ = judge_in_file(path, {"judge1": (choose, 9.0), "judge2": (choose, 1.0)}, 14)
     roles = {row[0] for row in connection.execute("SELECT role FROM item JOIN assignment ON item = item.id")}
@@ -71,7 +71,7 @@ def judged(request, tmp_path_factory):
 def is_accepted(connection):
     try:
         check_schema(connection)
-        check_rows(connection, KINDS[settings_of(connection).kind])
+        check_rows(connection, settings_of(connection))
     except (sqlite3.DatabaseError, UnicodeError):
         return False
     return True

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect import assigning
 from ranker.apps.collect.access import JUDGE, link_state
-from ranker.apps.collect.campaign import CampaignSettings, output_texts
+from ranker.apps.collect.campaign import output_texts
 from ranker.apps.collect.marking import errors_of
+from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
 from ranker.apps.collect.web.differences import Stretch, marked
 from ranker.errors import MissingError
@@ -117,7 +118,7 @@ def task_page(
         for place, output in enumerate(shown)
     ]
     passages = []
-    if settings.show in ("source", "both"):
+    if settings.shows_source:
         passages.append(Passage("Source", source["text"], source_language or "", direction(source_language)))
     if settings.show in ("reference", "both"):
         query = "SELECT text FROM reference WHERE source = ? ORDER BY id LIMIT 1"
@@ -140,7 +141,7 @@ def task_page(
         shown_outputs,
         choices(kind, target),
         marks if form_values is None else form_values.get("marks", ""),
-        _listed(settings, outputs[0], row["known"], marks) if final and kind.severities else {},
+        _listed(settings, outputs[0], source["text"], row["known"], marks) if final and kind.severities else {},
         settings.category_names,
         settings.prefill if row["prefill"] else None,
         change["id"] if change else 0,
@@ -166,13 +167,16 @@ def _known(kind: TaskKind, known: str) -> list[Any]:
     return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
 
 
-def _listed(settings: CampaignSettings, text: str, known: str, marks: str) -> dict[str, list[tuple[str, str]]]:
-    """Return severity and category, and words, of the known and the judge's own errors."""
+def _listed(
+    settings: CampaignSettings, target: str, source: str, known: str, marks: str
+) -> dict[str, list[tuple[str, str]]]:
+    """Return severity, category and side, and words, of the known and the judge's own errors."""
     lists = {"Known errors": json.loads(known)[1], "Your errors": json.loads(marks)}
     return {
         title: [
-            (", ".join(filter(None, (error.severity, error.category))), text[error.start or 0 : error.end or 0])
-            for error in (() if some is None else errors_of(some, "", KINDS[settings.kind], settings.category_names))
+            (", ".join(filter(None, (error.severity, error.category, where))), text[error.start or 0 : error.end or 0])
+            for error in (() if some is None else errors_of(some, "", settings))
+            for text, where in ((source, "in the source") if error.side == "source" else (target, ""),)
         ]
         for title, some in lists.items()
     }

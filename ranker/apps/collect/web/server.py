@@ -21,13 +21,12 @@ from ranker.apps.collect.campaign import (
     connect,
     files_of,
     host_and_port,
-    output_texts,
     progress_of,
     settings_of,
     transaction,
 )
 from ranker.apps.collect.marking import marks_in
-from ranker.apps.collect.tables import MOST_FORM
+from ranker.apps.collect.tables import MARKED, MOST_FORM
 from ranker.apps.collect.tasks import KINDS, answer_of
 from ranker.apps.collect.web.connections import BACKLOG, Listener
 from ranker.apps.collect.web.pages import missing, people, render, static, task_page
@@ -175,8 +174,7 @@ class Site:
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
         row = self.connection.execute(
-            "SELECT shown, outputs, copy FROM assignment JOIN item ON item.id = item "
-            "WHERE assignment.id = ? AND judge = ?",
+            f"SELECT shown, {MARKED} FROM assignment JOIN item ON item.id = item WHERE assignment.id = ? AND judge = ?",
             (assignment, person.id),
         ).fetchone()
         if row is None:
@@ -185,8 +183,7 @@ class Site:
         try:
             answer: list[Any] = [*answer_of(kind, fields, _places(row["shown"]))]
             if kind.severities:
-                (text,) = output_texts(self.connection, row)
-                answer += marks_in(fields.get("marks", ""), len(text), kind, self.settings.category_names)
+                answer += marks_in(fields.get("marks", ""), (row["target"], row["origin"]), self.settings)
         except OptionError as error:
             return self._task(token, person, assignment, str(error), fields)
 

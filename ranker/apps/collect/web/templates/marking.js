@@ -1,38 +1,40 @@
 "use strict";
-// Errors marked in a translation. Places are counted in code points on the form, and here in the units of UTF-16.
+// Errors marked in a translation and its source. Places are counted in code points on the form, and here in the units of
+// UTF-16.
 (() => {
   const task = document.getElementById("task");
   const list = document.getElementById("marks");
   const field = document.getElementById("marked");
   const said = document.getElementById("said");
   const score = document.getElementById("number");
-  const box = list.dataset.empty ? null : document.getElementById("text0");
-  const text = box ? box.textContent : "";
   const severities = [...task.querySelectorAll("button[data-severity]")];
   const names = severities.map(button => button.lastChild.textContent.trim().toLowerCase());
   // the key is of this judge and campaign
   const draft = ["marks", task.elements.key.value, task.elements.assignment.value].join(" ");
-  const toPoints = units => [...text.slice(0, units)].length;
-  const toUnits = points => [...text].slice(0, points).join("").length;
-  // what is seen as one character is marked as a whole
-  const pieces = Intl.Segmenter ? [...new Intl.Segmenter(box && box.lang || undefined).segment(text)].map(one => one.segment) : [...text];
-  const edges = [0];
-  for (const piece of pieces) edges.push(edges[edges.length - 1] + piece.length);
+  const boxes = [...task.querySelectorAll("[data-side]")].map(element => ({
+    element, side: Number(element.dataset.side), text: element.textContent, edges: edgesOf(element.textContent, element.lang),
+  }));
   let marks = [];
   let selected = null;
 
-  const quoted = mark => mark.start === null ? "missing content" : `“${text.slice(mark.start, mark.end)}”`;
-  const say = message => { said.textContent = message; };
-
-  function offset(node, at) {
-    const range = document.createRange();
-    range.setStart(box, 0);
-    range.setEnd(node, at);
-    return range.toString().length;
+  // what is seen as one character is marked as a whole
+  function edgesOf(text, language) {
+    const segmenter = Intl.Segmenter && new Intl.Segmenter(language || undefined);
+    const edges = [0];
+    for (const piece of segmenter ? [...segmenter.segment(text)].map(one => one.segment) : text)
+      edges.push(edges[edges.length - 1] + piece.length);
+    return edges;
   }
 
-  function place(units) {
-    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  const boxOf = side => boxes.find(box => box.side === side);
+  const toPoints = (box, units) => [...box.text.slice(0, units)].length;
+  const toUnits = (box, points) => [...box.text].slice(0, points).join("").length;
+  const words = mark => mark.box.text.slice(mark.start, mark.end);
+  const quoted = mark => mark.box ? `“${words(mark)}”${mark.box.side ? " in the source" : ""}` : "missing content";
+  const say = message => { said.textContent = message; };
+
+  function place(box, units) {
+    const walker = document.createTreeWalker(box.element, NodeFilter.SHOW_TEXT);
     let left = units, node = null;
     while (walker.nextNode()) {
       node = walker.currentNode;
@@ -42,44 +44,50 @@
     return [node, node.length];
   }
 
-  // anchor and focus of the selection, or null where it is not in the text
+  // the box of the selection, or null, and its ends there
   function selection() {
     const now = getSelection();
-    if (!box || !now.rangeCount) return null;
-    const inside = [now.anchorNode, now.focusNode].map(node => box.contains(node));
-    if (!inside[0] && !inside[1]) return null;
-    const outside = node => box.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING ? 0 : text.length;
-    return [
-      inside[0] ? offset(now.anchorNode, now.anchorOffset) : outside(now.anchorNode),
-      inside[1] ? offset(now.focusNode, now.focusOffset) : outside(now.focusNode),
-    ];
+    const within = node => boxes.find(one => one.element.contains(node));
+    const box = now.rangeCount ? within(now.anchorNode) || within(now.focusNode) : null;
+    if (!box) return null;
+    const offset = (node, at) => {
+      if (!box.element.contains(node)) return box.element.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING ? 0 : box.text.length;
+      const range = document.createRange();
+      range.setStart(box.element, 0);
+      range.setEnd(node, at);
+      return range.toString().length;
+    };
+    const ends = [offset(now.anchorNode, now.anchorOffset), offset(now.focusNode, now.focusOffset)];
+    return { box, ends, low: Math.min(...ends), high: Math.max(...ends) };
   }
 
-  function select([anchor, focus]) {
-    box.focus({ preventScroll: true });
-    getSelection().setBaseAndExtent(...place(anchor), ...place(focus));
+  function select(box, [anchor, focus]) {
+    box.element.focus({ preventScroll: true });
+    getSelection().setBaseAndExtent(...place(box, anchor), ...place(box, focus));
   }
 
   function draw() {
     for (const mark of marks) mark.row.querySelector("mark")?.setAttribute("class", "severity" + mark.severity);
-    if (!box) return;
-    const kept = document.activeElement === box ? selection() : null;
-    const placed = marks.filter(mark => mark.start !== null);
-    const cuts = [...new Set([0, text.length, ...placed.flatMap(mark => [mark.start, mark.end])])].sort((a, b) => a - b);
-    box.replaceChildren(...cuts.slice(1).map((end, index) => {
-      const part = document.createTextNode(text.slice(cuts[index], end));
-      const over = placed.filter(mark => mark.start < end && mark.end > cuts[index]);
-      if (!over.length) return part;
-      const mark = document.createElement("mark");
-      mark.className = "severity" + Math.max(...over.map(one => one.severity));
-      mark.append(part);
-      return mark;
-    }));
-    if (kept) select(kept);
+    for (const box of boxes) {
+      const kept = document.activeElement === box.element ? selection() : null;
+      const placed = marks.filter(mark => mark.box === box);
+      const cuts = [...new Set([0, box.text.length, ...placed.flatMap(mark => [mark.start, mark.end])])].sort((a, b) => a - b);
+      box.element.replaceChildren(...cuts.slice(1).map((end, index) => {
+        const part = document.createTextNode(box.text.slice(cuts[index], end));
+        const over = placed.filter(mark => mark.start < end && mark.end > cuts[index]);
+        if (!over.length) return part;
+        const mark = document.createElement("mark");
+        mark.className = "severity" + Math.max(...over.map(one => one.severity));
+        mark.append(part);
+        return mark;
+      }));
+      if (kept) select(box, kept.ends);
+    }
   }
 
   function written() {
-    return marks.map(mark => [mark.severity, mark.category, ...(mark.start === null ? [] : [toPoints(mark.start), toPoints(mark.end)])]);
+    const placeOf = ({ box, start, end }) => box ? [toPoints(box, start), toPoints(box, end), ...(box.side ? [box.side] : [])] : [];
+    return marks.map(mark => [mark.severity, mark.category, ...placeOf(mark)]);
   }
 
   function keep() {
@@ -95,21 +103,30 @@
     keep();
   }
 
+  // the focus to the text of a mark
+  function back(mark) {
+    const box = mark.box || boxOf(0) || boxes[0];
+    (box ? box.element : document.getElementById("missing")).focus({ preventScroll: true });
+  }
+
   function remove(mark) {
     marks = marks.filter(one => one !== mark);
     mark.row.remove();
     changed();
     say(`Removed: ${quoted(mark)}.`);
-    (box || document.getElementById("missing")).focus();
+    back(mark);
   }
 
-  function add(severity, start, end, category = null) {
-    const mark = { severity, start, end, category };
+  function add(severity, category, box = null, start = null, end = null) {
+    const mark = { severity, category, box, start, end };
     mark.row = document.getElementById("row").content.firstElementChild.cloneNode(true);
     const [level, kind] = ["severity", "category"].map(name => mark.row.querySelector("." + name));
     const quote = mark.row.querySelector("q");
-    if (start === null) quote.replaceWith("Missing content");
-    else quote.firstChild.textContent = text.slice(start, end);
+    if (box) {
+      quote.firstChild.textContent = words(mark);
+      [quote.lang, quote.dir] = [box.element.lang, box.element.dir];
+      quote.previousElementSibling.hidden = !box.side;
+    } else quote.replaceWith("Missing content");
     level.value = severity;
     level.setAttribute("aria-label", "Severity of " + quoted(mark));
     level.addEventListener("change", () => { mark.severity = Number(level.value); changed(); });
@@ -123,7 +140,7 @@
     const button = mark.row.querySelector("button");
     button.setAttribute("aria-label", "Remove " + quoted(mark));
     button.addEventListener("click", () => remove(mark));
-    const at = one => one.start === null ? Infinity : one.start;
+    const at = one => one.box ? one.box.side * 1e9 + one.start : Infinity;
     const next = marks.findIndex(one => at(one) > at(mark));
     list.insertBefore(mark.row, next < 0 ? null : marks[next].row);
     marks.splice(next < 0 ? marks.length : next, 0, mark);
@@ -141,8 +158,8 @@
   function look() {
     const now = selection();
     if (!now) return;
-    const [low, high] = now[0] < now[1] ? now : [now[1], now[0]];
-    selected = low === high ? null : [edges.findLast(edge => edge <= low), edges.find(edge => edge >= high)];
+    const { box, low, high } = now;
+    selected = low === high ? null : { box, start: box.edges.findLast(edge => edge <= low), end: box.edges.find(edge => edge >= high) };
     const ready = selected || atCaret();
     for (const button of severities) button.setAttribute("aria-disabled", String(!ready));
   }
@@ -150,31 +167,37 @@
   function markAs(severity) {
     // browsers may tell only later
     look();
-    let mark = selected ? marks.find(one => one.start === selected[0] && one.end === selected[1]) : atCaret();
+    const same = one => ["box", "start", "end"].every(name => one[name] === selected[name]);
+    let mark = selected ? marks.find(same) : atCaret();
+    const added = !mark;
     if (!mark && !selected) { say("Select the words in error first."); return; }
     if (mark) {
       mark.severity = severity;
       mark.row.querySelector(".severity").value = severity;
-    } else mark = add(severity, ...selected);
+    } else mark = add(severity, selected.box.side ? omission() : null, selected.box, selected.start, selected.end);
     // the caret after it shows the mark, and lets its severity be changed
-    select([mark.end, mark.end]);
+    select(mark.box, [mark.end, mark.end]);
     selected = null;
     asked(mark, `Marked as ${names[severity]}: ${quoted(mark)}.`);
+    if (added && mark.box.side) mark.row.querySelector(".category")?.focus();
+  }
+
+  // the usual category of what is missing, and of marks in the source
+  function omission() {
+    const kinds = [...document.getElementById("row").content.querySelectorAll(".category option")];
+    const found = kinds.find(one => one.textContent.toLowerCase().endsWith("omission"));
+    return found ? Number(found.value) : null;
   }
 
   function missing() {
-    const kinds = [...document.getElementById("row").content.querySelectorAll(".category option")];
-    const omission = kinds.find(one => one.textContent.toLowerCase().endsWith("omission"));
-    const mark = add(0, null, null, omission ? Number(omission.value) : null);
+    const mark = add(0, omission());
     asked(mark, "Added: missing content.");
     if (mark.category !== null) mark.row.querySelector(".severity").focus();
   }
 
   function atCaret() {
     const now = selection();
-    if (!now) return undefined;
-    const [low, high] = now[0] < now[1] ? now : [now[1], now[0]];
-    return marks.find(mark => mark.start !== null && mark.start <= high && mark.end >= low);
+    return now ? marks.find(mark => mark.box === now.box && mark.start <= now.high && mark.end >= now.low) : undefined;
   }
 
   severities.forEach((button, severity) => button.addEventListener("click", () => markAs(severity)));
@@ -182,16 +205,16 @@
   // the selection stays while a button is pressed
   task.querySelectorAll("[data-severity], #missing").forEach(button => button.addEventListener("mousedown", event => event.preventDefault()));
 
-  if (box) {
+  for (const { element } of boxes) {
     const set = {
-      contenteditable: "true", role: "textbox", "aria-multiline": "true", "aria-readonly": "true", "aria-labelledby": "name0",
-      "aria-describedby": "how", inputmode: "none", spellcheck: "false", autocorrect: "off", autocapitalize: "off", translate: "no",
+      contenteditable: "true", role: "textbox", "aria-multiline": "true", "aria-readonly": "true",
+      "aria-labelledby": element.closest("section").getAttribute("aria-labelledby"), "aria-describedby": "how", inputmode: "none", spellcheck: "false", autocorrect: "off", autocapitalize: "off", translate: "no",
     };
-    for (const [name, value] of Object.entries(set)) box.setAttribute(name, value);
+    for (const [name, value] of Object.entries(set)) element.setAttribute(name, value);
     // it is edited so far as to have a caret
-    for (const name of ["beforeinput", "dragstart", "drop"]) box.addEventListener(name, event => event.preventDefault());
-    for (const name of ["input", "compositionend"]) box.addEventListener(name, draw);
-    box.addEventListener("keydown", event => {
+    for (const name of ["beforeinput", "dragstart", "drop"]) element.addEventListener(name, event => event.preventDefault());
+    for (const name of ["input", "compositionend"]) element.addEventListener(name, draw);
+    element.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       const number = /^[0-9]$/.test(event.key) ? Number(event.key) : -1;
       const touched = event.key === "Delete" || event.key === "Backspace" ? atCaret() : undefined;
@@ -206,14 +229,14 @@
       event.preventDefault();
       event.stopPropagation();
     });
-    document.addEventListener("selectionchange", look);
   }
+  document.addEventListener("selectionchange", look);
   list.addEventListener("keydown", event => {
     if (!event.target.matches("select") || event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation();
-    if ((event.key === "Enter" || event.key === "Escape") && box) {
+    if (event.key === "Enter" || event.key === "Escape") {
       event.preventDefault();
-      box.focus({ preventScroll: true });
+      back(marks.find(mark => mark.row.contains(event.target)));
     }
   });
 
@@ -223,8 +246,10 @@
     const stored = JSON.parse(sessionStorage.getItem(draft));
     if (stored && stored.changed === list.dataset.changed) start = stored;
   } catch { /* none, or no storage */ }
-  for (const [severity, category, from, to] of start.marks)
-    add(severity, from === undefined ? null : toUnits(from), to === undefined ? null : toUnits(to), category);
+  for (const [severity, category, from, to, side = 0] of start.marks) {
+    const box = from === undefined ? undefined : boxOf(side);
+    add(severity, category, ...(box ? [box, toUnits(box, from), toUnits(box, to)] : []));
+  }
   if (score && start.score) {
     score.value = start.score;
     score.dispatchEvent(new Event("input"));
