@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -30,8 +30,9 @@ from ranker.ranking.settings import Loss
 
 if TYPE_CHECKING:
     from ranker.apps.experiments.plan import Plan
+    from ranker.apps.experiments.settings import Settings
     from ranker.apps.experiments.tables import Experiment, Table
-    from ranker.apps.experiments.tuned_choices import TuningSettings
+    from ranker.corpora.dataset import Dataset
 
 app = Commands(
     "Reproduce the papers' tables on any corpus. Tables are printed as they are computed. If a table fails, the "
@@ -119,11 +120,11 @@ def ye07(
 
     Example: ranker experiment ye07 --train sample
     """
-    trained_on = Corpora(train, lp or []).read()
-    tested_on = [Corpora([path], lp or []).read() for path in test or []]
-    from ranker.apps.experiments.ye07 import YeSettings, plan
+    trained_on, tested_on = _train_and_test(train, test, lp)
+    from ranker.apps.experiments.settings import Settings
+    from ranker.apps.experiments.ye07 import plan
 
-    settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
+    settings = Settings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
     _emit(plan(trained_on, tested_on, settings), output, form)
 
 
@@ -132,13 +133,12 @@ def birch11(
     train: TrainOption,
     test: TestOption = None,
     lp: LpOption = None,
-    restarts: Annotated[int, Option(help="Random restarts of the hill climbing.", min=1, max=MOST_SEARCHES)] = 20,
+    restarts: Annotated[
+        int, Option(help="Random starts of each search, by hill climbing and by --mert.", min=1, max=MOST_SEARCHES)
+    ] = 20,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
     mert: Annotated[bool, Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")] = False,
-    mert_restarts: Annotated[
-        int, Option(help="Random starting points per MERT iteration.", min=0, max=MOST_SEARCHES)
-    ] = 20,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
     output: FilesOption = None,
@@ -158,14 +158,11 @@ def birch11(
 
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
-    trained_on = Corpora(train, lp or []).read()
-    tested_on = [Corpora([path], lp or []).read() for path in test or []]
-    from ranker.apps.experiments.aligners import Aligners
-    from ranker.apps.experiments.birch11 import BirchSettings, plan
+    trained_on, tested_on = _train_and_test(train, test, lp)
+    from ranker.apps.experiments.birch11 import plan
 
-    tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
-    aligners = Aligners.parse(aligner or [], bitext or [])
-    settings = BirchSettings(restarts, seed, aligners, tuning)
+    tuning = _tuning(features, lm_data if mert else None, aligner, bitext)
+    settings = replace(tuning, restarts=restarts, runs=3, mert=mert, seed=seed)
     _emit(plan(trained_on, tested_on, settings), output, form)
 
 
@@ -186,10 +183,10 @@ def stanojevic14(
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en"
     """
     dataset = corpora.read()
-    from ranker.apps.experiments.stanojevic14 import StanojevicSettings, plan
+    from ranker.apps.experiments.settings import Settings
+    from ranker.apps.experiments.stanojevic14 import plan
 
-    settings = StanojevicSettings(alignment=alignment, sweeps=sweeps)
-    _emit(plan(dataset, settings), output, form)
+    _emit(plan(dataset, Settings(alignment=alignment, sweeps=sweeps)), output, form)
 
 
 @app.command()
@@ -214,9 +211,10 @@ def isozaki10(
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
     datasets = [each.read() for each in corpora.each()]
-    from ranker.apps.experiments.isozaki10 import IsozakiSettings, plan
+    from ranker.apps.experiments.isozaki10 import plan
+    from ranker.apps.experiments.settings import Settings
 
-    settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
+    settings = Settings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
     _emit(plan(datasets, settings), output, form)
 
 
@@ -259,22 +257,27 @@ def cer10(
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """
     dataset = corpora.read()
-    tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
-    from ranker.apps.experiments.aligners import Aligners
-    from ranker.apps.experiments.cer10 import METRICS, CerSettings, plan
+    tuning = _tuning(features, lm_data, aligner, bitext)
+    from ranker.apps.experiments.cer10 import plan
 
-    tuning = dataclasses.replace(tuning, aligners=Aligners.parse(aligner or [], bitext or []))
-    _emit(plan(dataset, CerSettings(tuning, tuple(metric or METRICS), times)), output, form)
+    searches = replace(tuning, restarts=restarts, iterations=iterations, runs=runs, times=times, seed=seed)
+    _emit(plan(dataset, replace(searches, metrics=tuple(metric or ()))), output, form)
+
+
+def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | None) -> tuple[Dataset, list[Dataset]]:
+    return Corpora(train, lp or []).read(), [Corpora([path], lp or []).read() for path in test or []]
 
 
 def _tuning(
-    features: str | None, lm_data: list[str] | None, restarts: int, iterations: int, runs: int, seed: int
-) -> TuningSettings:
-    """Return the settings of tuning."""
-    lm_corpus = Corpora(lm_data).read() if lm_data else None
-    from ranker.apps.experiments.tuned_choices import FEATURES, TuningSettings
+    features: str | None, lm_data: list[str] | None, aligner: list[str] | None, bitext: list[str] | None
+) -> Settings:
+    """Return settings with features of the outputs and word aligners."""
+    lm = Corpora(lm_data).read() if lm_data else None
+    from ranker.apps.experiments.aligners import Aligners
+    from ranker.apps.experiments.settings import Settings
 
-    return TuningSettings(features or FEATURES, lm_corpus, restarts, iterations, runs, seed)
+    settings = Settings(lm=lm, aligners=Aligners.parse(aligner or [], bitext or []))
+    return replace(settings, features=features) if features else settings
 
 
 def _emit(plan: Plan, write: list[Path] | None, form: Form) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ranker.apps.experiments import birch11_mert
-from ranker.apps.experiments.aligners import Aligners, WordAligner, language_pairs_of, with_spaces
+from ranker.apps.experiments.aligners import WordAligner, language_pairs_of, with_spaces
 from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.birch11_baselines import (
     REORDERING,
@@ -23,8 +22,9 @@ from ranker.apps.experiments.birch11_baselines import (
 )
 from ranker.apps.experiments.birch11_baselines import baselines as notations
 from ranker.apps.experiments.plan import Plan, TableTask
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Table
-from ranker.apps.experiments.tuned_choices import TuningSettings
+from ranker.apps.experiments.tuned_choices import tuning_signed
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import attach_all
@@ -50,16 +50,6 @@ VARIANTS = {
 }
 """Distance and lexical score of every variant of LRscore."""
 _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
-
-
-@dataclass(frozen=True)
-class BirchSettings:
-    """Settings of the experiment besides the data."""
-
-    restarts: int = 20
-    seed: int = 0
-    aligners: Aligners = field(default_factory=Aligners)
-    mert: TuningSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +78,7 @@ class ScoredPair:
         return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
 
 
-def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
+def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
     used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
@@ -105,9 +95,8 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
     for dataset in tests or [train]:
         prepared = functools.cache(partial(prepare, dataset, settings)) if tests else learnt_on
         tasks += _tasks(dataset, prepared, theta, in_sample=not tests)
-        if settings.mert is not None:
-            tuning = dataclasses.replace(settings.mert, aligners=settings.aligners)
-            tasks.append(birch11_mert.task(dataset, theta, tuning))
+        if settings.mert:
+            tasks.append(birch11_mert.task(dataset, theta, settings))
     baselines = {text for pair in language_pairs_of([train, *tests]) for text in notations(pair).values()}
     parts: dict[str, object] = {
         "train": f"{train.name}#{train.fingerprint[:8]}",
@@ -120,12 +109,12 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
         "restarts": settings.restarts,
         "seed": settings.seed,
     }
-    if settings.mert is not None:
-        parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
+    if settings.mert:
+        parts.update({f"mert {key}": value for key, value in tuning_signed(settings).items()})
     return Plan.of("birch11", tasks, parts)
 
 
-def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
+def prepare(dataset: Dataset, settings: Settings) -> list[ScoredPair]:
     """Align every language pair and compute the parts of the scores."""
     people = Judged.of(dataset)
     outputs, kind = people.dataset, people.kind
@@ -136,7 +125,7 @@ def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     ]
 
 
-def _language_pair(dataset: Dataset, name: str, kind: str, settings: BirchSettings) -> ScoredPair:
+def _language_pair(dataset: Dataset, name: str, kind: str, settings: Settings) -> ScoredPair:
     aligner = settings.aligners.aligner(dataset, name)
     aligned = attach_all(dataset, aligner.align(dataset))
     order = {}
@@ -166,7 +155,7 @@ def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], floa
     return mean_consistency
 
 
-def _climb(objective: Callable[[float], float], settings: BirchSettings) -> float:
+def _climb(objective: Callable[[float], float], settings: Settings) -> float:
     """Return the best theta in [0, 1] of hill climbing with random restarts, of equal ones the first found."""
     generator = np.random.default_rng(settings.seed)
     best, best_value = 0.0, -1.0

@@ -10,8 +10,9 @@ from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
 from ranker.apps.experiments.choice_comparison import People, compare_all, people_judged
 from ranker.apps.experiments.plan import TableTask
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Table
-from ranker.apps.experiments.tuned_choices import TuningSettings, language_pairs, tune
+from ranker.apps.experiments.tuned_choices import language_pairs, tune
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.resampling.significance import sign_test
@@ -32,12 +33,12 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
     }
 
 
-def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> TableTask:
+def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: Settings) -> TableTask:
     """Return the making of `tables` with the values of theta that `theta` returns."""
     return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
 
 
-def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> Iterator[Table]:
+def tables(dataset: Dataset, theta: Mapping[str, float], settings: Settings) -> Iterator[Table]:
     """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves."""
     pairs = language_pairs(dataset, settings, align=True)
     rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]

@@ -6,8 +6,8 @@ import functools
 import hashlib
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,16 @@ from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
 from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Table
 from ranker.apps.experiments.tuned_choices import (
     TuningPair,
     TuningRun,
-    TuningSettings,
     equal_weights,
     language_pair_parts,
     needs_alignments,
     tune,
+    tuning_signed,
 )
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -62,34 +63,6 @@ METRICS: dict[str, tuple[str, str]] = {
 SIGNIFICANT = 0.05
 
 
-@dataclass(frozen=True)
-class CerSettings:
-    """Settings of the experiment besides the data."""
-
-    tuning: TuningSettings = field(default_factory=TuningSettings)
-    metrics: tuple[str, ...] = tuple(METRICS)
-    times: bool = False
-
-    def chosen(self) -> dict[str, tuple[Metric | Scorer, str]]:
-        """Return metric or trained ranker, and family, by name."""
-        metrics: dict[str, tuple[Metric | Scorer, str]] = {}
-        for name in dict.fromkeys(self.metrics):
-            if name in included_models.names() or Path(name).is_file():
-                metrics[name] = systems_scorer(scorer_of(Path(name))), "trained rankers"
-                continue
-            notation, metric_group = METRICS.get(name, (name, "other"))
-            try:
-                metrics[name] = make_metric(notation), metric_group
-            except OptionError as error:
-                if name in METRICS:
-                    raise
-                raise OptionError(
-                    f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
-                    f"a metric of this package or a model: {error}"
-                ) from None
-        return metrics
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Results of tuning one language pair to every metric."""
@@ -102,13 +75,33 @@ class Outcome:
     extraction: list[float]
 
 
-def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
+def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
+    """Return metric or trained ranker, and family, by name."""
+    metrics: dict[str, tuple[Metric | Scorer, str]] = {}
+    for name in dict.fromkeys(names):
+        if name in included_models.names() or Path(name).is_file():
+            metrics[name] = systems_scorer(scorer_of(Path(name))), "trained rankers"
+            continue
+        notation, metric_group = METRICS.get(name, (name, "other"))
+        try:
+            metrics[name] = make_metric(notation), metric_group
+        except OptionError as error:
+            if name in METRICS:
+                raise
+            raise OptionError(
+                f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
+                f"a metric of this package or a model: {error}"
+            ) from None
+    return metrics
+
+
+def plan(dataset: Dataset, settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
-    metrics = settings.chosen()
+    metrics = chosen(settings.metrics or METRICS)
     scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
     align = needs_alignments([metric for metric, _ in metrics.values()])
-    parts_of_pairs = language_pair_parts(dataset, settings.tuning)
-    settings.tuning.aligners.check([dataset])
+    parts_of_pairs = language_pair_parts(dataset, settings)
+    settings.aligners.check([dataset])
 
     def outcome(number: int) -> Outcome:
         pair = parts_of_pairs[number].make(align=align)
@@ -138,8 +131,8 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
     parts = {
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
-        "aligner": settings.tuning.aligners.signed([dataset]) if align else None,
-        **settings.tuning.signed(),
+        "aligner": settings.aligners.signed([dataset]) if align else None,
+        **tuning_signed(settings),
     }
     return Plan.of("cer10", tasks, parts)
 
@@ -148,11 +141,11 @@ def _outcome(
     pair: TuningPair,
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
-    settings: CerSettings,
+    settings: Settings,
     place: tuple[int, int],
 ) -> Outcome:
     sides = {"tuning": pair.tuning, "test": pair.test}
-    number = settings.tuning.runs
+    number = settings.runs
     scores = {side: np.zeros((len(metrics), len(scored), number)) for side in sides}
     runs: list[list[TuningRun]] = []
     choices, extraction = [], []
@@ -162,7 +155,7 @@ def _outcome(
             tuning_side.statistics(metric)
         extraction.append(time.process_time() - began)
     for row, (metric, _) in enumerate(metrics.values()):
-        runs.append([tune(pair, metric, settings.tuning, at) for at in range(number)])
+        runs.append([tune(pair, metric, settings, at) for at in range(number)])
         for name, side in sides.items():
             for at, optimum in enumerate(runs[-1]):
                 chosen = side.choose(optimum.weights)
@@ -182,9 +175,9 @@ def _pair_tables(
     outcome: Outcome,
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
-    settings: CerSettings,
+    settings: Settings,
 ) -> list[Table]:
-    name, number = outcome.pair.name, settings.tuning.runs
+    name, number = outcome.pair.name, settings.runs
     aligner = outcome.pair.aligner
     tables = [] if aligner is None else [aligner_table(name, [aligner.row(name)])]
     for side, part in (("tuning", outcome.pair.tuning), ("test", outcome.pair.test)):

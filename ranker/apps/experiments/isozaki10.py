@@ -14,11 +14,11 @@ import numpy as np
 
 from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import (
-    AUTO,
     PREFERENCES,
     human_scores,
     judged,
@@ -76,16 +76,6 @@ METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
 """METEOR of targets other than English: equal words alone, so that all languages are treated alike."""
 
 
-@dataclass(frozen=True)
-class IsozakiSettings:
-    """Settings of the experiment besides the data."""
-
-    kind: str = AUTO
-    lowercase: bool = False
-    resamples: int = 1000
-    seed: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class PairCorrelations:
     """Correlations of all metrics in one language pair, or their means over several."""
@@ -109,7 +99,7 @@ class JudgedPair:
     dataset: Dataset
     pair_data: LanguagePairData
 
-    def correlate(self, settings: IsozakiSettings) -> PairCorrelations:
+    def correlate(self, settings: Settings) -> PairCorrelations:
         """Correlate all metrics with people."""
         language_pair = self.pair_data
         statistics = SystemStatistics(language_pair)
@@ -133,7 +123,7 @@ class JudgedPair:
         )
 
 
-def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Plan:
+def plan(data: Sequence[Dataset], settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
@@ -173,12 +163,12 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
     return Plan.of("isozaki10", tasks, signed)
 
 
-def language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[PairCorrelations]:
+def language_pairs(dataset: Dataset, settings: Settings) -> list[PairCorrelations]:
     """Return the correlations in every language pair that has at least three judged systems."""
     return _correlate(judged_language_pairs(dataset, settings), settings)
 
 
-def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[JudgedPair]:
+def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
     """Return every language pair with three or more judged systems, scored on judged sources without references."""
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)
@@ -208,7 +198,7 @@ def _target(lp: str) -> str:
     return lp.rpartition("-")[2] if "-" in lp else "en"
 
 
-def _metric(title: str, target: str, settings: IsozakiSettings) -> Metric:
+def _metric(title: str, target: str, settings: Settings) -> Metric:
     """Return a metric for candidates in the language `target`."""
     metric = make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
     if settings.lowercase and title != "METEOR":
@@ -216,7 +206,7 @@ def _metric(title: str, target: str, settings: IsozakiSettings) -> Metric:
     return metric
 
 
-def _scored(dataset: Dataset, target: str, settings: IsozakiSettings) -> list[CandidateScores]:
+def _scored(dataset: Dataset, target: str, settings: Settings) -> list[CandidateScores]:
     """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
     results = []
     for title in METRICS:
@@ -239,7 +229,7 @@ def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
     )
 
 
-def _correlate(pairs: Sequence[JudgedPair], settings: IsozakiSettings) -> list[PairCorrelations]:
+def _correlate(pairs: Sequence[JudgedPair], settings: Settings) -> list[PairCorrelations]:
     return [pair.correlate(settings) for pair in pairs]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from ranker.apps.experiments.plan import Plan, TableTask
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, view
@@ -41,19 +42,6 @@ LEXICAL = "bleu1"
 """Lexical score of the metrics."""
 
 
-@dataclass(frozen=True)
-class StanojevicSettings:
-    """Settings of the experiment besides the data."""
-
-    alignment: str = "isozaki"
-    sweeps: bool = True
-
-    @property
-    def tokenizer(self) -> str:
-        """Tokeniser of the permutations and of the lexical score."""
-        return "meteor" if self.alignment == "meteor" else "13a"
-
-
 @dataclass(frozen=True, eq=False)
 class _Corpus:
     """Pairs of judged candidates, and the components of scores, each extracted once."""
@@ -61,7 +49,12 @@ class _Corpus:
     dataset: Dataset
     pairs: PreferencePairs
     language_pair: Int64Array
-    settings: StanojevicSettings
+    settings: Settings
+
+    @property
+    def tokenizer(self) -> str:
+        """Tokeniser of the permutations and of the lexical score."""
+        return "meteor" if self.settings.alignment == "meteor" else "13a"
 
     def part(self, text: str) -> FloatArray:
         """Return the column of one metric in its notation, shape (candidates,)."""
@@ -69,7 +62,7 @@ class _Corpus:
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
         """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
-        common = f"alignment={self.settings.alignment},lexical={LEXICAL},tokenizer={self.settings.tokenizer}"
+        common = f"alignment={self.settings.alignment},lexical={LEXICAL},tokenizer={self.tokenizer}"
         trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
         lexical = self.part(f"kendall[alpha=1.0,{common}]")
         return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
@@ -86,7 +79,7 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
     return FeatureSet.parse(text).transform(dataset)[:, 0]
 
 
-def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
+def plan(dataset: Dataset, settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
     outputs = Judged.of(dataset, PREFERENCES).dataset
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
@@ -103,7 +96,7 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
         "alignment": settings.alignment,
         **alignment_signed(settings.alignment),
         "lexical": LEXICAL,
-        "tokenizer": settings.tokenizer,
+        "tokenizer": corpus.tokenizer,
         "lowercase": "false",
     }
     return Plan.of("stanojevic14", tasks, parts)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from ranker.apps.experiments.aligners import Aligners, WordAligner, with_spaces
+from ranker.apps.experiments.aligners import WordAligner, with_spaces
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.tuning.envelope import best_of_blocks, project
 from ranker.apps.tuning.line_search import Problem
 from ranker.apps.tuning.mert import MertSearch, optimise
@@ -31,36 +32,22 @@ from ranker.extractors.composed.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
 from ranker.ranking.scorers import Scorer, scorer_of
 
-FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
+
+def all_features(settings: Settings) -> str:
+    """Return the features of outputs, with the language model's if there is one."""
+    return settings.features if settings.lm is None else f"lm,{settings.features}"
 
 
-@dataclass(frozen=True)
-class TuningSettings:
-    """Settings of the tuning of choices."""
-
-    features: str = FEATURES
-    lm: Dataset | None = None
-    restarts: int = 20
-    iterations: int = 25
-    runs: int = 5
-    seed: int = 0
-    aligners: Aligners = field(default_factory=Aligners)
-
-    @property
-    def all_features(self) -> str:
-        """The features, with the language model's if there is one."""
-        return self.features if self.lm is None else f"lm,{self.features}"
-
-    def signed(self) -> dict[str, object]:
-        """Settings in a signature, by name."""
-        return {
-            "features": self.all_features,
-            "lm": None if self.lm is None else f"{self.lm.name}#{self.lm.fingerprint[:8]}",
-            "restarts": self.restarts,
-            "iterations": self.iterations,
-            "runs": self.runs,
-            "seed": self.seed,
-        }
+def tuning_signed(settings: Settings) -> dict[str, object]:
+    """Return the settings of tuning in a signature, by name."""
+    return {
+        "features": all_features(settings),
+        "lm": None if settings.lm is None else f"{settings.lm.name}#{settings.lm.fingerprint[:8]}",
+        "restarts": settings.restarts,
+        "iterations": settings.iterations,
+        "runs": settings.runs,
+        "seed": settings.seed,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +103,13 @@ class LanguagePairPart:
     name: str
     dataset: Dataset
     first: BoolArray
-    settings: TuningSettings
+    settings: Settings
 
     def make(self, *, align: bool) -> TuningPair:
         """Extract the features of all hypotheses, and align the words if told so."""
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
-        selection = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
+        selection = from_dataset(dataset, FeatureOptions(all_features(self.settings), text))
         aligned, aligner = None, None
         if align:
             spaced = with_spaces(dataset)
@@ -155,12 +142,12 @@ def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
     )
 
 
-def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
+def language_pairs(dataset: Dataset, settings: Settings, *, align: bool) -> list[TuningPair]:
     """Make both sides of every language pair, split by documents, or by sources without documents."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
-def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[LanguagePairPart]:
+def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePairPart]:
     """Split a corpus into the parts from which `language_pairs` makes its pairs."""
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
@@ -203,7 +190,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
     return texts
 
 
-def tune(pair: TuningPair, metric: Metric | Scorer, settings: TuningSettings, run: int) -> TuningRun:
+def tune(pair: TuningPair, metric: Metric | Scorer, settings: Settings, run: int) -> TuningRun:
     """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
     began = time.process_time()
     problem = pair.tuning.problem(metric)

@@ -17,16 +17,16 @@ import pandas as pd
 from ranker.apps.experiments import ye07_data
 from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Table
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.judgements import AUTO, PREFERENCES, Judged, human_scores, resolve_kind
+from ranker.corpora.judgements import PREFERENCES, Judged, human_scores, resolve_kind
 from ranker.corpora.own_references import with_references_as_candidates
 from ranker.corpora.source_keys import same_source
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval, paired_permutation
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.settings import Loss
 from ranker.ranking.training import TrainingTable, standardiser
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.text.ratios import ratio
@@ -64,21 +64,6 @@ SPLITS = (
 NOTHING = {"mean": None, "variance": None}
 
 
-@dataclass(frozen=True)
-class YeSettings:
-    """Settings of the experiments besides the data."""
-
-    kind: str = AUTO
-    C: float = 1.0
-    loss: Loss = "hinge"
-    folds: int = 3
-    repeats: int = 10
-    exclude_self: bool = False
-    resamples: int = 1000
-    permutations: int = 10_000
-    seed: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A corpus with its columns extracted once; columns of extractors with too few references are 0."""
@@ -108,7 +93,7 @@ class Correlations:
     formula: FloatArray
 
 
-def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
+def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
     learnt_on = functools.cache(partial(prepare, train, settings))
     tasks = within_year(train, learnt_on, settings)
@@ -136,7 +121,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSett
     return Plan.of("ye07", tasks, parts)
 
 
-def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
+def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
     people = Judged.of(dataset, settings.kind)
     outputs, kind = people.dataset, people.kind
@@ -160,7 +145,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     )
 
 
-def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: YeSettings) -> list[TableTask]:
+def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Settings) -> list[TableTask]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone.
 
     The sources are split at random, `repeats` times; rho of a source is its mean over these splits.
@@ -197,9 +182,7 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Ye
     return tasks
 
 
-def cross_year(
-    train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset, settings: YeSettings
-) -> list[TableTask]:
+def cross_year(train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset, settings: Settings) -> list[TableTask]:
     """Train on one year and test on another, per source and per document."""
     names = train.name, test.name
     prepared = functools.cache(partial(prepare, test, settings))
@@ -255,7 +238,7 @@ def _feature_sets(missing: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def _learn_and_score(
-    train: Prepared, rows: BoolArray, matrix: FloatArray, settings: YeSettings, missing: Mapping[str, str]
+    train: Prepared, rows: BoolArray, matrix: FloatArray, settings: Settings, missing: Mapping[str, str]
 ) -> dict[str, FloatArray]:
     table = train.table.take(rows)
     mean, scale = standardiser(train.matrix[rows])
@@ -273,7 +256,7 @@ def _table(
     protocol: str,
     title: str,
     correlations: dict[str, Correlations],
-    settings: YeSettings,
+    settings: Settings,
     missing: Mapping[str, str],
     *,
     published: bool,
@@ -326,7 +309,7 @@ def _means(values: Sequence[FloatArray]) -> FloatArray:
     return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)) + np.where(known.any(axis=0), 0.0, np.nan)
 
 
-def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: YeSettings) -> dict[str, float | None]:
+def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: Settings) -> dict[str, float | None]:
     """Dependence of the mean and its p-value on the split of the sources."""
     permutations = _permutations_of_splits(settings)
     p = [
@@ -345,7 +328,7 @@ def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: YeSe
     }
 
 
-def _permutations_of_splits(settings: YeSettings) -> int:
+def _permutations_of_splits(settings: Settings) -> int:
     return max(settings.permutations // 10, 1)
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from ranker.apps.experiments import birch11, cer10
 from ranker.apps.experiments.aligners import Aligners
-from ranker.apps.experiments.tuned_choices import TuningSettings
+from ranker.apps.experiments.settings import Settings
 from ranker.corpora.selection import select_language_pairs
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import learn_aligner
@@ -34,8 +35,8 @@ def trained(preferred, tmp_path_factory) -> str:
 @thorough
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
     aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
-    own = birch11.plan(preferred, [], birch11.BirchSettings(restarts=1)).run()
-    given = birch11.plan(preferred, [], birch11.BirchSettings(restarts=1, aligners=aligners)).run()
+    own = birch11.plan(preferred, [], Settings(restarts=1)).run()
+    given = birch11.plan(preferred, [], Settings(restarts=1, aligners=aligners)).run()
     rows = table(given, "word aligners, simulated+simulated").rows
     assert rows == (
         {"language pair": "aa-en", "learnt from": "text.aa and text.en", "sentence pairs": 60},
@@ -58,12 +59,12 @@ def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, b
 @thorough
 def test_tuning_aligns_by_what_is_given(preferred, bitext):
     aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
-    tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
-    result = cer10.plan(preferred, cer10.CerSettings(tuning, ("LR-KB4",))).run()
+    tuning = Settings(features="words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
+    result = cer10.plan(preferred, dataclasses.replace(tuning, metrics=("LR-KB4",))).run()
     assert table(result, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
     assert "aligner:aa-en=bitext#" in result.signature
     # what aligns no words has no aligner to sign
-    assert "aligner" not in cer10.plan(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).run().signature
+    assert "aligner" not in cer10.plan(preferred, dataclasses.replace(tuning, metrics=("BLEU:4",))).run().signature
 
 
 def test_paths_may_hold_equals_signs():
@@ -72,12 +73,12 @@ def test_paths_may_hold_equals_signs():
 
 
 def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
-    settings = birch11.BirchSettings(aligners=Aligners.parse(["aa-de=x"], []))
+    settings = Settings(aligners=Aligners.parse(["aa-de=x"], []))
     with pytest.raises(OptionError, match=r"unused aligner for aa-de.*; the data contains: aa-en, bb-en"):
         birch11.plan(preferred, [], settings).run()
     for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    uneven = birch11.BirchSettings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
+    uneven = Settings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
     with pytest.raises(DataError, match="b:2: has 2 lines, expected 1"):
         birch11.plan(preferred, [], uneven)
 

@@ -8,9 +8,9 @@ import pytest
 from ranker import from_texts
 from ranker.apps.experiments import birch11, birch11_mert
 from ranker.apps.experiments.aligners import Aligners, with_spaces
-from ranker.apps.experiments.birch11 import BirchSettings, ScoredPair, plan
+from ranker.apps.experiments.birch11 import ScoredPair, plan
 from ranker.apps.experiments.birch11_baselines import baselines, meteor_notation
-from ranker.apps.experiments.tuned_choices import TuningSettings
+from ranker.apps.experiments.settings import Settings
 from ranker.corpora import catalogue
 from ranker.corpora.schema import table
 from ranker.corpora.selection import select_language_pairs
@@ -30,7 +30,7 @@ def settings_of(dataset, folder):
         files.append(f"{pair}={folder / pair}")
         part = with_spaces(select_language_pairs(dataset, [pair]))
         learn_aligner(part, candidates=True).save(folder / pair)
-    return BirchSettings(restarts=3, aligners=Aligners.parse(files, []))
+    return Settings(restarts=3, aligners=Aligners.parse(files, []))
 
 
 @pytest.fixture(scope="module")
@@ -113,17 +113,17 @@ def test_meteor_matches_what_the_target_language_has(experiment):
 
 
 def test_hill_climbing_finds_the_top_of_a_hill():
-    result = birch11._climb(lambda theta: -((theta - 0.3) ** 2), BirchSettings(restarts=5))
+    result = birch11._climb(lambda theta: -((theta - 0.3) ** 2), Settings(restarts=5))
     assert result == pytest.approx(0.3, abs=1e-3)
-    assert birch11._climb(lambda theta: theta, BirchSettings()) == 1
-    assert birch11._climb(lambda theta: -theta, BirchSettings()) == 0
-    assert birch11._climb(lambda theta: np.sin(20 * theta), BirchSettings()) == birch11._climb(
-        lambda theta: np.sin(20 * theta), BirchSettings()
+    assert birch11._climb(lambda theta: theta, Settings()) == 1
+    assert birch11._climb(lambda theta: -theta, Settings()) == 0
+    assert birch11._climb(lambda theta: np.sin(20 * theta), Settings()) == birch11._climb(
+        lambda theta: np.sin(20 * theta), Settings()
     )
 
 
 def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
-    pairs = birch11.prepare(preferred, BirchSettings())
+    pairs = birch11.prepare(preferred, Settings())
     single: ScoredPair = dataclasses.replace(pairs[0], monotonicity=0.5)
     expected = 0.7 * single.order["K"] + 0.3 * single.baselines["BLEU"]
     np.testing.assert_allclose(single.lrscore("LR-KB4", 0.49), expected)
@@ -138,7 +138,7 @@ def test_of_scores_the_higher_is_preferred(preferred):
     rated = dataclasses.replace(few, ratings=table("ratings", columns), preferences=few.preferences[:0])
     # the outputs of a source are all in a strict order
     assert len(few.preferences) == 6 * 20
-    by_preferences, by_scores = (plan(data, [], BirchSettings(restarts=1)).run() for data in (few, rated))
+    by_preferences, by_scores = (plan(data, [], Settings(restarts=1)).run() for data in (few, rated))
     assert [each.rows for each in by_scores.tables] == [each.rows for each in by_preferences.tables]
     assert by_scores.tables[-1].note.startswith("120 pairs of outputs with different fluency; ")
     assert "|kind:fluency|" in by_scores.signature
@@ -147,22 +147,23 @@ def test_of_scores_the_higher_is_preferred(preferred):
 
 def test_data_without_judgements_are_refused():
     with pytest.raises(DataError, match="no human judgements"):
-        plan(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), []).run()
+        plan(from_texts({"A": ["a"], "B": ["b"]}, ["a"]), [], Settings()).run()
 
 
 def test_reordering_of_real_language_pairs(shared, tmp_path):
     """German moves more than Spanish, and about as much as the paper says."""
     data = catalogue.load(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["de-en", "es-en"], step=6))
-    result = {item.name: item.monotonicity for item in birch11.prepare(data, BirchSettings())}
+    result = {item.name: item.monotonicity for item in birch11.prepare(data, Settings())}
     assert result["de-en"] < result["es-en"]
     assert result["de-en"] == pytest.approx(0.739, abs=0.03)
     assert result["es-en"] == pytest.approx(0.805, abs=0.03)
 
 
 def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
-    tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
-    result = plan(preferred, [], BirchSettings(restarts=1, mert=tuning)).run()
-    chinese = plan(written_without_spaces(preferred), [], BirchSettings(restarts=1, mert=tuning)).run()
+    features = "words,bleu[smoothing=add-one],systems"
+    settings = Settings(features=features, restarts=1, iterations=2, runs=2, mert=True)
+    result = plan(preferred, [], settings).run()
+    chinese = plan(written_without_spaces(preferred), [], settings).run()
     assert len(chinese.tables) == len(result.tables)
     sides = result.tables[-3:-1]
     assert [side.title for side in sides] == [

@@ -7,11 +7,12 @@ import pytest
 from scipy import stats
 
 from ranker.apps.experiments import cer10, tuned_choices
-from ranker.apps.experiments.cer10 import METRICS, CerSettings, plan
+from ranker.apps.experiments.cer10 import METRICS, plan
 from ranker.apps.experiments.cer10_published import TITLES
 from ranker.apps.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.apps.experiments.published import published_table
-from ranker.apps.experiments.tuned_choices import TuningSettings, language_pairs, split
+from ranker.apps.experiments.settings import Settings
+from ranker.apps.experiments.tuned_choices import language_pairs, split
 from ranker.corpora import catalogue
 from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.selection import select_language_pairs
@@ -24,13 +25,13 @@ from tests.effort import thorough
 
 pytestmark = thorough
 
-TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
+TUNING = Settings(features="words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
 NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
 
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return plan(preferred, CerSettings(TUNING, NAMES)).run()
+    return plan(preferred, dataclasses.replace(TUNING, metrics=NAMES)).run()
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +80,8 @@ def test_published_tables_have_the_form_of_ours(experiment):
 
 
 def test_equal_calls_write_equal_bytes(experiment, preferred):
-    assert plan(preferred, CerSettings(TUNING, NAMES)).run().json() == experiment.json()
-    other = plan(preferred, CerSettings(dataclasses.replace(TUNING, seed=1), NAMES)).run()
+    assert plan(preferred, dataclasses.replace(TUNING, metrics=NAMES)).run().json() == experiment.json()
+    other = plan(preferred, dataclasses.replace(TUNING, seed=1, metrics=NAMES)).run()
     assert other.signature != experiment.signature
 
 
@@ -105,7 +106,7 @@ def test_too_few_documents_are_refused():
     sample = catalogue.load("sample")
     single = sample.select_sources(np.arange(len(sample.sources)) == 0)
     with pytest.raises(DataError, match="1 sources in too few documents for a tuning and a test side"):
-        plan(single, CerSettings(TUNING, ("BLEU:4",))).run()
+        plan(single, dataclasses.replace(TUNING, metrics=("BLEU:4",))).run()
 
 
 def test_features_and_rows_of_the_sides_belong_together(pair):
@@ -223,8 +224,8 @@ def test_unknown_metrics_are_refused():
     with pytest.raises(
         OptionError, match=r"unknown metric 'BLEU:6'.*; expected one of BLEU:1, .* a metric of this package or a model"
     ):
-        CerSettings(metrics=("BLEU:6",)).chosen()
-    assert CerSettings(metrics=("chrf",)).chosen()["chrf"][1] == "other"
+        cer10.chosen(["BLEU:6"])
+    assert cer10.chosen(["chrf"])["chrf"][1] == "other"
 
 
 def test_language_model_learns_from_the_other_corpus_in_the_same_language(preferred):
@@ -251,11 +252,11 @@ def test_families_leave_out_scores_of_a_metric_by_itself(experiment):
 def test_trained_rankers_are_rows_as_metrics_are(preferred, tmp_path):
     model = tmp_path / "my.model"
     Ranker("bleu1-4", C=0.1).fit(preferred).save(model)
-    result = plan(preferred, CerSettings(TUNING, ("BLEU:4", str(model)))).run()
+    result = plan(preferred, dataclasses.replace(TUNING, metrics=("BLEU:4", str(model)))).run()
     scores = table(result, "scores of the test side, aa-en")
     assert [row["tuned to"] for row in scores.rows[:2]] == ["BLEU:4", str(model)] == list(scores.rows[0])[1:]
     ranked = table(result, "families of metrics, test side")
     assert [row["tuned to"] for row in ranked.rows] == ["n-grams", "trained rankers"]
     assert f"{model} was trained on all sources of simulated+simulated" in scores.note
     with pytest.raises(OptionError, match=r"unknown metric 'no-such'.*or a model"):
-        CerSettings(TUNING, ("no-such",)).chosen()
+        cer10.chosen(["no-such"])

@@ -12,12 +12,12 @@ from ranker.apps.experiments.isozaki10 import (
     METEOR_ABROAD,
     METRICS,
     ROOTS,
-    IsozakiSettings,
     _metric,
     language_pairs,
     plan,
 )
 from ranker.apps.experiments.published import published_table
+from ranker.apps.experiments.settings import Settings
 from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.own_references import with_references_as_candidates
@@ -35,12 +35,12 @@ PLACE = {title: place for place, title in enumerate(METRICS)}
 
 @pytest.fixture(scope="module")
 def adequacy(sample):
-    return plan([sample], IsozakiSettings(kind="adequacy", resamples=200)).run()
+    return plan([sample], Settings(kind="adequacy", resamples=200)).run()
 
 
 @pytest.fixture(scope="module")
 def wins(preferred):
-    return plan([preferred], IsozakiSettings(resamples=200)).run()
+    return plan([preferred], Settings(resamples=200)).run()
 
 
 def rows(experiment, title):
@@ -99,7 +99,7 @@ def test_word_order_is_the_mean_of_sentences(sample, adequacy, title):
 
 
 def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
-    settings = IsozakiSettings(kind="adequacy", resamples=3, seed=5)
+    settings = Settings(kind="adequacy", resamples=3, seed=5)
     (part,) = language_pairs(sample, settings)
     human = human_scores(sample, "adequacy")
     systems = sorted(set(sample.candidates["system"]))
@@ -138,7 +138,7 @@ def test_a_metric_that_tells_no_system_from_another_is_undefined(wins):
 
 def test_several_data_sets_and_their_mean(sample, preferred):
     small = sample.select_sources(np.arange(120) < 10)
-    result = plan([small, preferred], IsozakiSettings(resamples=20)).run()
+    result = plan([small, preferred], Settings(resamples=20)).run()
     titles = [table.title for table in result.tables]
     assert titles[-1] == "Pearson with several kinds of judgements, all data sets"
     overall = rows(result, titles[-1])["WER"]
@@ -146,12 +146,12 @@ def test_several_data_sets_and_their_mean(sample, preferred):
     assert "kind:" in result.signature
     assert json.loads(result.json())["signature"] == result.signature
     with pytest.raises(OptionError, match="two data sets are called 'sample'"):
-        plan([sample, sample]).run()
+        plan([sample, sample], Settings()).run()
 
 
 def test_references_among_the_candidates_are_no_systems(sample):
     small = sample.select_sources(np.arange(120) < 10)
-    settings = IsozakiSettings(kind="fluency", resamples=0)
+    settings = Settings(kind="fluency", resamples=0)
     (alone,), (among,) = (language_pairs(item, settings) for item in (small, with_references_as_candidates(small)))
     assert among.systems == 7
     for name in CORRELATIONS:
@@ -159,14 +159,14 @@ def test_references_among_the_candidates_are_no_systems(sample):
 
 
 def test_meteor_abroad_uses_nothing_english():
-    assert str(_metric("METEOR", "en", IsozakiSettings())) == "meteor"
-    assert _metric("METEOR", "cs", IsozakiSettings()) == make(METEOR_ABROAD)
+    assert str(_metric("METEOR", "en", Settings())) == "meteor"
+    assert _metric("METEOR", "cs", Settings()) == make(METEOR_ABROAD)
 
 
 def test_two_systems_are_too_few():
     records = [Record("s", ["a b c"], [Candidate(name, "a b", [("adequacy", None, 1.0)]) for name in "xy"])]
     data = assemble(records, "tiny")
     with pytest.raises(DataError, match="no language pair has 3 systems with judgements of adequacy"):
-        plan([data]).run()
+        plan([data], Settings()).run()
     with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
-        plan([concatenate([data])], IsozakiSettings(kind="fluency")).run()
+        plan([concatenate([data])], Settings(kind="fluency")).run()

@@ -35,7 +35,7 @@ LANGUAGE_PAIRS = {
 WORDNET = "a102a9ad8e17"
 """Digest of WordNet 3.0, with which the pages were made."""
 FEWER = {
-    "birch11": ["--restarts", "1", "--mert-restarts", "0"],
+    "birch11": ["--restarts", "1"],
     "cer10": ["--restarts", "0", "--iterations", "1"],
     "isozaki10": ["--resamples", "5"],
 }

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.apps.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings, plan
+from ranker.apps.experiments.settings import Settings
+from ranker.apps.experiments.stanojevic14 import ALPHAS, METRICS, plan
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import preference_pairs
 from ranker.evaluation.correlation.pair_counts import tau
@@ -16,7 +17,7 @@ from tests.extractors.small_wordnet import write_wordnet
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return plan(preferred).run()
+    return plan(preferred, Settings()).run()
 
 
 def test_every_metric_and_language_pair(experiment):
@@ -54,7 +55,7 @@ def test_the_signature_names_the_wordnet_of_meteors_alignment(preferred, tmp_pat
     signatures = []
     for there in ([directory], []):
         monkeypatch.setattr(wordnet, "installed_places", lambda there=there: iter(there))
-        signatures.append(plan(preferred, StanojevicSettings(alignment="meteor", sweeps=False)).run().signature)
+        signatures.append(plan(preferred, Settings(alignment="meteor", sweeps=False)).run().signature)
     assert f"wordnet:{find_wordnet(str(directory)).digest}" in signatures[0]
     assert signatures[1] == signatures[0].replace(find_wordnet(str(directory)).digest, "none")
-    assert "wordnet" not in plan(preferred, StanojevicSettings(sweeps=False)).run().signature
+    assert "wordnet" not in plan(preferred, Settings(sweeps=False)).run().signature

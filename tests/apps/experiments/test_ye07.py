@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Experiment, markdown_table
-from ranker.apps.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, YeSettings, _learn_and_score, plan, prepare
+from ranker.apps.experiments.ye07 import EXTRACTORS, FEATURE_SETS, Prepared, _learn_and_score, plan, prepare
 from ranker.apps.experiments.ye07_data import judges_table
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
@@ -24,7 +25,7 @@ from tests.effort import thorough
 
 pytestmark = thorough
 
-SETTINGS = YeSettings(kind="fluency", repeats=2, resamples=50, permutations=200)
+SETTINGS = Settings(kind="fluency", repeats=2, resamples=50, permutations=200)
 
 
 @pytest.fixture(scope="module")
