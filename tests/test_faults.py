@@ -119,11 +119,12 @@ def test_the_commands_say_so_and_can_be_told_not_to(command, tmp_path, monkeypat
     assert "--no-checks" in result.err
     assert [line.split()[0] for line in result.out.splitlines()[2:7]] == ["1", "2", "3", "4=", "4="]
     assert "fault" not in command("rank", "data.json", "--no-checks").out
-    for options in (["--contributions"], []):
-        (source,) = json.loads(command("rank", "data.json", "-f", "json", *options).out)["sources"]
-        assert [row["fault"] for row in source["ranking"]] == [None] * 3 + ["copy"] * 2
-        for row in source["ranking"] if options else ():
-            assert sum(row["contributions"].values()) == pytest.approx(row["score"])
+    (source,) = json.loads(command("rank", "data.json", "-f", "json").out)["sources"]
+    assert [row["fault"] for row in source["ranking"]] == [None] * 3 + ["copy"] * 2
+    (source,) = json.loads(command("explain", "data.json", "-f", "json").out)["sources"]
+    assert [row.get("fault") for row in source["candidates"]].count("copy") == 2
+    for row in source["candidates"]:
+        assert sum(row["contributions"].values()) == pytest.approx(row["score"])
     for chosen_by in (["--mbr", "chrf"], ["--model", "consensus"]):
         result = command("rerank", "data.json", *chosen_by)
         assert result.out.strip() in GOOD

@@ -10,7 +10,7 @@ import typer
 from ranker.cli.options import Input, OutputForm, working
 from ranker.cli.output import emit, print_note, print_table, say, say_signatures, win_rows
 from ranker.cli.scorer import by_unique_name, suited_model, supplied
-from ranker.errors import OptionError, counted, nearest
+from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Level
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ def compare(
     *,
     kind: str,
     form: OutputForm,
-    wins: str | None,
-    per_lp: bool,
     published: str | None,
     **settings: Any,
 ) -> None:
@@ -63,9 +61,8 @@ def compare(
                 print_note(f"{each.name}: {note}")
     with working("comparing"):
         comparison = run.compare(scored, kind=kind, levels=levels, learnt=learnt, **settings)
-    statistic = _wins_statistic(comparison, wins)
     document = comparison.document() if form == "json" else None
-    emit(form, document, _rows(comparison), lambda: _print(comparison, statistic, per_lp), notes=comparison.notes)
+    emit(form, document, _rows(comparison), lambda: _print(comparison), notes=comparison.notes)
 
 
 def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple[Dataset, dict[str, FloatArray]]:
@@ -100,23 +97,12 @@ def _named(models: list[Path]) -> dict[str, Path]:
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 
 
-def _wins_statistic(comparison: Comparison, wanted: str | None) -> str:
-    known = [statistic.id for statistic in comparison.statistics]
-    if wanted is None:
-        return next((name for name in ("segment.tau.primary", "segment.spearman") if name in known), known[0])
-    if wanted not in known:
-        raise OptionError(
-            f"--wins: unknown statistic {wanted!r}{nearest(wanted, known)}; expected one of: {', '.join(known)}"
-        )
-    return wanted
-
-
-def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
+def _print(comparison: Comparison) -> None:
     """Print a table a scope and level, the win matrix of the widest scope, and the signatures."""
     first = comparison.metrics[0].name
     for scope in comparison.scopes:
         covered = any(scope.id in other_scope.members for other_scope in comparison.scopes)
-        if per_lp or scope.type == "mean" or not covered:
+        if scope.type == "mean" or not covered:
             for level in LEVELS:
                 shown = [
                     statistic for statistic in comparison.statistics if statistic.level == level and statistic.shown
@@ -124,7 +110,7 @@ def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
                 _print_figures(
                     comparison, scope, [entry for entry in shown if comparison.cell(entry.id, scope.id, first)]
                 )
-    _print_wins(comparison, wins)
+    _print_wins(comparison)
     for note in comparison.notes:
         say(note, "")
     for metric in comparison.metrics:
@@ -157,8 +143,9 @@ def _figure(comparison: Comparison, statistic: str, scope: str, metric: str) -> 
     return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if comparison.tests_of(statistic, scope) else "")
 
 
-def _print_wins(comparison: Comparison, statistic: str) -> None:
-    scope = comparison.main_scope
+def _print_wins(comparison: Comparison) -> None:
+    scope, known = comparison.main_scope, [statistic.id for statistic in comparison.statistics]
+    statistic = next((name for name in ("segment.tau.primary", "segment.spearman") if name in known), known[0])
     tests = comparison.tests_of(statistic, scope.id)
     if tests is None:
         return

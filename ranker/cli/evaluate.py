@@ -72,10 +72,6 @@ def command(
         Correction | None,
         Option(help="Multiple-testing correction for the p-values of a comparison.", show_default="westfall-young"),
     ] = None,
-    wins: Annotated[
-        str | None, Option(help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC")
-    ] = None,
-    per_lp: Annotated[bool, Option("--per-lp", help="Also print a table of the comparison per language pair.")] = False,
     published: Annotated[
         str | None,
         Option(
@@ -111,8 +107,6 @@ def command(
         "--level": level,
         "--test": test,
         "--correction": correction,
-        "--wins": wins,
-        "--per-lp": per_lp,
         "--published": published,
     }
     shards = sharding.find(inputs, {**unsuited, **comparing}, must_write=False)
@@ -131,8 +125,6 @@ def command(
             [name for name in LEVELS if name in (requested or LEVELS)],
             kind=kind,
             form=form,
-            wins=wins,
-            per_lp=per_lp,
             published=published,
             resamples=resamples,
             seed=seed,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ranker.ranking.feature_set import FeatureSet
 
 
-By = Literal["family", "extractor"]
+By = Literal["family", "extractor", "feature"]
 """Parts of the score that each row of a table sums over."""
 
 
@@ -39,14 +39,14 @@ def command(
     by: Annotated[
         By | None,
         Option(
-            help="Sum contributions by feature group (words, fluency, ...) or by extractor, in tables.",
+            help="Sum contributions by feature group (words, fluency, ...) or by extractor, or list every feature, in "
+            "tables.",
             show_default="family",
         ),
     ] = None,
     spans: Annotated[
         bool, Option("--spans", help="Mark the words that cost most, with places, severity and cost.")
     ] = False,
-    every: Annotated[bool, Option("--all", help="List every feature separately, in tables.")] = False,
     form: OutputForm = "table",
 ) -> None:
     """Explain the score of a candidate, or the ranking of two.
@@ -61,10 +61,8 @@ def command(
 
     Example: ranker explain candidates.json --pair A C
     """
-    if every and by is not None:
-        raise OptionError("--all and --by exclude each other: --all lists every feature, --by sums them")
-    if spans and (every or by is not None or pair is not None):
-        raise OptionError("--spans marks words of single candidates: leave out --pair, --by and --all")
+    if spans and (by is not None or pair is not None):
+        raise OptionError("--spans marks words of single candidates: leave out --pair and --by")
     if not (inputs.data or inputs.parallel):
         if pair is not None:
             raise OptionError("--pair needs data: ranker explain DATA --pair A B")
@@ -72,7 +70,6 @@ def command(
             raise OptionError("--spans needs data: ranker explain DATA --spans")
         _list_weights(model, form)
         return
-    level = "feature" if every else by
     import numpy as np
 
     from ranker.checks.faults import fault_note, faults, without_votes
@@ -111,7 +108,7 @@ def command(
         rows = check_pair(dataset, *pair, chosen)
         with working("explaining"):
             explained = [*explain_pairs(ranker, dataset, matrix, rows)]
-        parts = _parts(ranker.feature_set, level) if level else {}
+        parts = _parts(ranker.feature_set, by) if by else {}
         _print_pairs(dataset, explained, rows, signature, parts, wrong, form)
         return
     groups = []
@@ -126,7 +123,7 @@ def command(
                 for row in block
             ]
             groups.append({**source_facts(dataset, source), "candidates": candidates})
-    parts = _parts(ranker.feature_set, level or "family")
+    parts = _parts(ranker.feature_set, by or "family")
     flat = [
         {
             "lp": group.get("lp"),
@@ -258,7 +255,7 @@ def _fault_lines(fault: str | None) -> list[str]:
     return [f"  fault: {fault}"] if fault else []
 
 
-def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
+def _parts(features: FeatureSet, by: By) -> dict[str, list[str]]:
     """Return the columns that every line of a table adds up."""
     if by == "feature":
         return {name: [name] for name in features.columns}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -14,12 +14,6 @@ from ranker.cli.scorer import MetricOption, chosen, print_notes, print_tied, res
 from ranker.cli.sharded import ShardOptions, emit_files
 from ranker.errors import OptionError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ranker.arrays import FloatArray
-    from ranker.corpora.dataset import Dataset
-
 _FIGURES = ("rank", "tied", "system", "score", "margin", "confidence", "likely_tie", "fault")
 
 
@@ -28,14 +22,6 @@ def command(
     sharding: ShardOptions,
     model: ModelOption = None,
     metric: MetricOption = None,
-    contributions: Annotated[
-        bool,
-        Option(
-            "--contributions",
-            help="Add the contributions of features to the score: by feature group (words, fluency, ...), and also "
-            "individually in formats other than table.",
-        ),
-    ] = False,
     confidence: Annotated[
         bool,
         Option(
@@ -61,7 +47,7 @@ def command(
 
     Example: ranker rank candidates.json
     """
-    shards = sharding.find(inputs, {"--contributions": contributions, "--confidence": confidence}, must_write=True)
+    shards = sharding.find(inputs, {"--confidence": confidence}, must_write=True)
     if shards is not None:
         from ranker.apps.scaling.tables import NamedScorers, ranks
 
@@ -72,29 +58,18 @@ def command(
     import numpy as np
 
     from ranker.checks.faults import fault_note, faults, without_votes
-    from ranker.evaluation.explanations.pairs import by_family
     from ranker.evaluation.explanations.sources import source_facts
     from ranker.ranking.by_score import rank_by
-    from ranker.ranking.scorers import RankerScorer, candidate_scores, certainty_of
+    from ranker.ranking.scorers import candidate_scores, certainty_of
 
     if confidence and not certainty_of(scorer, dataset, np.zeros(0, np.int64), np.zeros(0)):
         raise OptionError("--confidence requires a model trained with a cross-validation or ranker train --calibrate")
-    compute: Callable[[Dataset], FloatArray] = partial(candidate_scores, scorer)
-    if contributions:
-        if not isinstance(scorer, RankerScorer):
-            raise OptionError("--contributions requires --model; a metric has no features")
-        compute = scorer.ranker.contributions
+    compute = partial(candidate_scores, scorer)
     with working("ranking"):
-        features = scorer.feature_set
-        values = without_votes(dataset, features.members, compute) if checks else compute(dataset)
+        scores = without_votes(dataset, scorer.feature_set.members, compute) if checks else compute(dataset)
         print_notes([scorer], dataset)
         if checks and (note := fault_note(dataset)):
             print_note(f"{note}; rank them by score with --no-checks")
-        # the sum along rows, as the ranker takes it itself
-        matrix = values if contributions else None
-        parts = dict(zip(features.columns, values.T, strict=True)) if contributions else {}
-        scores = values if matrix is None else matrix.sum(axis=1)
-        families = {} if matrix is None else by_family(matrix, features.families)
         ranking = rank_by(dataset, scores, faults(dataset) if checks else None)
         ranking = ranking.assign(**certainty_of(scorer, dataset, ranking["source"], ranking["margin"]))
         print_tied(scorer, dataset, scores)
@@ -102,9 +77,6 @@ def command(
     rows: list[dict[Any, Any]] = ranking[[name for name in _FIGURES if name in ranking]].to_dict("records")
     groups: dict[int, dict[str, Any]] = {}
     for row, source, candidate in zip(rows, ranking["source"], ranking["candidate"], strict=True):
-        if parts:
-            row["families"] = {name: values[candidate] for name, values in families.items()}
-            row["contributions"] = {name: column[candidate] for name, column in parts.items()}
         row["text"] = texts[candidate]
         if source not in groups:
             groups[source] = {**source_facts(dataset, source), "ranking": []}
@@ -126,9 +98,7 @@ def command(
 
 def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     facts = {key: group.get(key) for key in ("lp", "doc", "seg_id", "source")}
-    families = {f"family.{name}": value for name, value in row.get("families", {}).items()}
-    figures = {key: value for key, value in row.items() if key not in ("families", "contributions")}
-    return {**facts, **figures, **families, **row.get("contributions", {})}
+    return {**facts, **row}
 
 
 def _shown(row: dict[str, Any], number: type[float], *, confidence: bool) -> dict[str, Any]:
@@ -137,6 +107,5 @@ def _shown(row: dict[str, Any], number: type[float], *, confidence: bool) -> dic
     shown["margin"] = show(number(row["margin"])) + (" tied" if row.get("likely_tie") else "")
     if confidence:
         shown["confidence"] = "-" if math.isnan(row["confidence"]) else f"{row['confidence']:.0%}"
-    shown |= {name: show(number(value)) for name, value in row.get("families", {}).items()}
     shown |= {"fault": row["fault"] or ""} if "fault" in row else {}
     return {**shown, "text": row["text"]}

@@ -17,7 +17,6 @@ from ranker.signature import make_signature
 if TYPE_CHECKING:
     from ranker.apps.tuning.iterations import Tuned
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.formats.nbest import NBestList
     from ranker.ranking.scorers import Scorer
 
 RefsOption = Annotated[
@@ -46,9 +45,6 @@ def command(
     ] = None,
     restarts: Annotated[int, Option(help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)] = 20,
     directions: Annotated[int, Option(help="Random search directions per round.", min=0, max=MOST_SEARCHES)] = 5,
-    tolerance: Annotated[
-        float, Option(help="Stop the search when a round improves the score by less than this.", min=0)
-    ] = 1e-6,
     decoder: Annotated[
         str | None, Option(help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD")
     ] = None,
@@ -70,11 +66,6 @@ def command(
     report: Annotated[
         list[str] | None, Option(help="Additional metrics to score the translations with.", metavar="METRIC")
     ] = None,
-    test_nbest: Annotated[Path | None, Option(help="N-best list of held-out sentences, for scoring only.")] = None,
-    test_refs: Annotated[
-        list[Path] | None, Option("--test-references", help="Reference files for --test-nbest.", metavar="FILE...")
-    ] = None,
-    test_source: Annotated[Path | None, Option(help="Source sentences for --test-nbest.")] = None,
     seed: SeedOption = 0,
     form: DocumentFormat = "table",
 ) -> None:
@@ -86,12 +77,10 @@ def command(
 
     Example: ranker tune --nbest dev.nbest --references dev.ref0 --metric "bleu[order=4]"
     """
-    if (test_nbest is None) != (not test_refs):
-        raise OptionError("--test-nbest and --test-references must be given together")
     if state is not None and decoder is None:
         raise OptionError("--state keeps the lists of a decoder: give --decoder too")
     from ranker.apps.tuning.decoder import Decoder
-    from ranker.apps.tuning.hypotheses import check_sentences, read_references
+    from ranker.apps.tuning.hypotheses import read_references
     from ranker.apps.tuning.iterations import IterationPlan, tune
     from ranker.apps.tuning.mert import MertSearch
     from ranker.apps.tuning.state import State
@@ -106,12 +95,8 @@ def command(
     called = Decoder(decoder) if decoder is not None else None
     references = read_references(refs or [], source)
     print_notes(reported, references)
-    test = None
-    if test_nbest is not None:
-        test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
-        check_sentences(*test)
     plan = IterationPlan(
-        search=MertSearch(restarts=restarts, directions=directions, tolerance=tolerance, seed=seed),
+        search=MertSearch(restarts=restarts, directions=directions, seed=seed),
         iterations=iterations if iterations is not None else 25 if called else 1,
         fixed=tuple(fix or ()),
         bounds=tuple(bounds or ()),
@@ -128,8 +113,7 @@ def command(
     )
     signature = _signature(objective, references, tuned, plan)
     written = write_weights(tuned.weights, weights, signature=signature, score=tuned.steps[-1].score)
-    sets = [("tuning", tuned.nbest, references), *([("test", *test)] if test else [])]
-    rows = [_scores(name, scorer, lists, texts, tuned) for name, lists, texts in sets for scorer in reported]
+    rows = [_scores(scorer, references, tuned) for scorer in reported]
     _print(tuned, rows, signature, [str(path) for path in written], form)
 
 
@@ -138,15 +122,15 @@ def _say(line: str) -> None:
         say(f"ranker: {line}", err=True)
 
 
-def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, tuned: Tuned) -> dict[str, Any]:
+def _scores(objective: Scorer, references: Dataset, tuned: Tuned) -> dict[str, Any]:
     from ranker.apps.tuning.reranking import best_hypotheses, model_scores, score_of_choice
 
-    number = len(references.sources)
+    nbest, number = tuned.nbest, len(references.sources)
     before, after = (
         score_of_choice(nbest, references, objective, best_hypotheses(nbest, model_scores(nbest, weights), number))
         for weights in (tuned.start, tuned.weights)
     )
-    return {"sentences of": name, "metric": objective.name, "start": before, "tuned": after}
+    return {"sentences of": "tuning", "metric": objective.name, "start": before, "tuned": after}
 
 
 def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) -> str:

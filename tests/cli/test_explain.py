@@ -1,4 +1,4 @@
-"""``ranker explain --pair`` and ``ranker rank --contributions``, as a user runs them."""
+"""``ranker explain --pair``, as a user runs it."""
 
 from __future__ import annotations
 
@@ -55,16 +55,3 @@ def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
         assert line["difference"] == score["A"] - score["C"] == float(row["difference"])
         assert sum(float(row[name]) for name in line["features"]) == pytest.approx(line["difference"], abs=1e-12)
     assert document["difference"] == pytest.approx(sum(item["difference"] for item in lines) / 2)
-
-
-def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: str) -> None:
-    table = printed("rank", "data.json", "-M", model, "--contributions")
-    assert "  words   word order  length  text" in table
-    assert max(map(len, table.splitlines()[:6])) < 120
-    arguments = ("rank", "data.json", "-M", model, "--contributions", "-f")
-    for source in json.loads(printed(*arguments, "json"))["sources"]:
-        for row in source["ranking"]:
-            assert sum(row["families"].values()) == pytest.approx(row["score"], abs=1e-12)
-            assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
-    header = printed(*arguments, "csv").splitlines()[0].split(",")
-    assert {"family.words", "family.word order", "family.length", "ngrams.4.f1"} <= set(header)

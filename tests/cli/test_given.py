@@ -104,7 +104,7 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     assert "given[name=llm," in ranker(
         "evaluate", "--data", "sample", *given, "--resamples", "0", "--level", "segment", "--long-signatures"
     )
-    assert "given[name=llm]" in ranker("explain", "sample", *given, "--all")
+    assert "given[name=llm]" in ranker("explain", "sample", *given, "--by", "feature")
     ranker("report", "--data", "sample", *given, "--resamples", "0", "--examples", "1")
     page = Path("report.html").read_text()
     assert "given[name=llm]" in page

@@ -54,10 +54,10 @@ def test_the_included_ranker_needs_no_references(call, data):
 
 
 def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
-    out, err = call("rank some.json --model both.model --contributions -f json")
+    out, err = call("explain some.json --model both.model -f json")
     assert err == "ranker: note: 2 of 4 sources without a reference; ranked without chrf\n"
     for place, source in enumerate(json.loads(out)["sources"]):
-        for row in source["ranking"]:
+        for row in source["candidates"]:
             assert sum(row["contributions"].values()) == pytest.approx(row["score"])
             assert (row["contributions"]["chrf"] == 0) == (place % 2 == 0)
     out, err = call("explain all.json --no-references --model both.model -f json")

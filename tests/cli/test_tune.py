@@ -49,14 +49,6 @@ def test_equal_calls_write_equal_bytes(call, dev):
         assert Path(f"a.{ending}").read_bytes() == Path(f"b.{ending}").read_bytes()
 
 
-def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
-    more = ["--test-nbest", "dev.nbest", "--test-references", "dev.ref0", "dev.ref1"]
-    out, _ = call("tune", *dev, *more, "-m", "chrf", "--report", "bleu", *EXTRA)
-    rows = [line.split() for line in out.splitlines() if line.startswith(("tuning ", "test "))]
-    assert [row[:2] for row in rows] == [["tuning", "chrf"], ["tuning", "bleu"], ["test", "chrf"], ["test", "bleu"]]
-    assert "stopped: all iterations done" in out
-
-
 @thorough
 def test_tuning_to_a_trained_ranker(call, dev):
     call("train", "--data", "sample", "--features", "bleu,chrf", "--folds", "0", "-o", "r.model")

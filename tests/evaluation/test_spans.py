@@ -179,7 +179,7 @@ def test_command_marks_words_and_costs_add_up(tmp_path, capsys) -> None:
     )
 
 
-@pytest.mark.parametrize("option", [["--all"], ["--by", "family"], ["--pair", "A", "B"]])
+@pytest.mark.parametrize("option", [["--by", "family"], ["--pair", "A", "B"]])
 def test_spans_are_of_single_candidates(tmp_path, capsys, option: list[str]) -> None:
     (tmp_path / "data.json").write_text(json.dumps([RECORD]), encoding="utf-8")
     with pytest.raises(SystemExit, match="2"):
