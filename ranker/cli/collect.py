@@ -72,6 +72,13 @@ def new_command(
             metavar="A,B,...|FILE",
         ),
     ] = None,
+    severities: Annotated[
+        str | None,
+        Option(
+            help="Severities of errors for --kind mqm: neutral, minor, major, critical (default: minor,major).",
+            metavar="A,B,...",
+        ),
+    ] = None,
     prefill: Annotated[
         str | None,
         Option(
@@ -100,7 +107,7 @@ def new_command(
     """
     from ranker.apps.collect.campaign import host_and_port
     from ranker.apps.collect.making import make_campaign
-    from ranker.apps.collect.marking import categories_in, prefilled
+    from ranker.apps.collect.marking import categories_in, prefilled, severities_in
     from ranker.apps.collect.settings import CampaignSettings
     from ranker.corpora import catalogue
 
@@ -127,6 +134,7 @@ def new_command(
         show_gold=show_gold,
         url=url,
         categories="\n".join(names) or None,
+        severities=severities_in(severities, KINDS[kind]),
     )
     marks: dict[int, list[Any]] = {}
     if prefill is not None:
@@ -287,7 +295,7 @@ def export_command(
     with opened(campaign) as (connection, settings), working("exporting"):
         excluded = []
         if thresholds != Thresholds():
-            agreement = agreement_of(dataset_of(connection, settings, by_judge=True), KINDS[settings.kind], resamples=0)
+            agreement = agreement_of(dataset_of(connection, settings, by_judge=True), settings.task, resamples=0)
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
         dataset, written = export(connection, settings, output, without={judge["judge"] for judge in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)

@@ -13,7 +13,6 @@ from ranker.apps.collect.degrading import degraded
 from ranker.apps.collect.marking import quality_of
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
-from ranker.apps.collect.tasks import KINDS
 
 HELD_SECONDS = 3600.0
 """Seconds after which an opened item without a judgement goes to another judge if no other item is left."""
@@ -122,7 +121,7 @@ def _degraded(
     connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
     """Make an item with a degraded copy, either of an output that the judge has scored or next to its original."""
-    kind = KINDS[settings.kind]
+    kind = settings.task
     if kind.compares:
         last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
         original = connection.execute(

@@ -24,7 +24,7 @@ from ranker.errors import DataError, MissingError, OptionError
 from ranker.files import display_name, printable, replacing
 
 _APPLICATION = 0x524B4C43
-_VERSION = 5
+_VERSION = 6
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _BUSY_SECONDS = 5.0
 _OLDEST_SQLITE = (3, 37)

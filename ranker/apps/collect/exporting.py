@@ -11,7 +11,6 @@ from pathlib import Path
 from ranker.apps.collect.marking import errors_of, quality_of
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import PLAIN
-from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError, error_columns, penalties
@@ -45,7 +44,7 @@ def dataset_of(
         (PLAIN,),
     ).fetchall()
     judged = [row for row in judged if row["code"] not in without]
-    kind = KINDS[settings.kind]
+    kind = settings.task
     name = "mqm_total" if kind.name == "mqm" else kind.judgements
     ratings: list[tuple[int, str | None, str, float]] = []
     preferences: list[tuple[object, ...]] = []

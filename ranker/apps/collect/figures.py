@@ -9,7 +9,6 @@ from typing import Any
 from ranker.apps.collect.exporting import dataset_of
 from ranker.apps.collect.quality import agreement_of, judge_qualities
 from ranker.apps.collect.settings import CampaignSettings
-from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.judgements import kinds
 from ranker.evaluation.resampling.bootstrap import Estimate
 from ranker.evaluation.systems.human_ranking import rank_systems
@@ -19,7 +18,7 @@ RESAMPLES = 200
 
 def figures_of(connection: sqlite3.Connection, settings: CampaignSettings) -> dict[str, Any]:
     """Return judges, their agreement, and the systems of each language pair, as JSON, by the judgements so far."""
-    kind = KINDS[settings.kind]
+    kind = settings.task
     dataset = dataset_of(connection, settings, by_judge=True)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
     name = "nominal" if kind.compares else "interval" if kind.unit else "ordinal"

@@ -18,7 +18,7 @@ from ranker.apps.collect.campaign import check_new, create, insert, save, transa
 from ranker.apps.collect.marking import marks_by_candidate
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import GOLD, PLAIN
-from ranker.apps.collect.tasks import KINDS, RANKED, TaskKind
+from ranker.apps.collect.tasks import RANKED, TaskKind
 from ranker.corpora.column_names import is_negated, lower_is_better
 from ranker.errors import DataError, OptionError
 
@@ -55,7 +55,7 @@ def make_campaign(
 
     `prefill` are the marks of candidates that judges start from.
     """
-    kind = KINDS[settings.kind]
+    kind = settings.task
     _check(dataset, settings, kind)
     for code in judges:
         access.check_code(code)
@@ -102,7 +102,7 @@ def _fill(
     prefill: Mapping[int, object] = MappingProxyType({}),
 ) -> tuple[int, int]:
     """Store the sources of a data set and their items; return the numbers of items and of sources without one."""
-    kind = KINDS[settings.kind]
+    kind = settings.task
     references = dataset.references["text"].tolist()
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
     created = passed_over = 0

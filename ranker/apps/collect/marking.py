@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect.settings import CampaignSettings
-from ranker.apps.collect.tasks import KINDS, TaskKind
+from ranker.apps.collect.tasks import KINDS, SEVERITIES, TaskKind
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, OptionError, counted
 from ranker.files import printable, read_lines
@@ -48,12 +48,9 @@ _CLOSE = 15
 
 def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
     """Return the categories that ``--categories`` names or lists, or the usual ones; none for kinds without them."""
-    if kind.name != "mqm":
-        if given is not None:
-            raise OptionError(f"--categories: errors have categories with --kind mqm, found --kind {kind.name}")
-        return ()
     if given is None:
-        return CATEGORIES
+        return CATEGORIES if kind.name == "mqm" else ()
+    _check_mqm(kind, "categories")
     is_file = Path(given).is_file()
     names = [line.strip() for line in (read_lines(given) if is_file else given.split(",")) if line.strip()]
     if names == [given] and not is_file and (re.search(r"\.[a-z]{2,5}\Z", given) or Path(given).is_dir()):
@@ -68,6 +65,23 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
         found = shown(unfit[0]) if unfit else counted(len(names), "name")
         raise OptionError(f"--categories: {what}, separated by commas, or a file with one per line, found {found}")
     return tuple(names)
+
+
+def severities_in(given: str | None, kind: TaskKind) -> str | None:
+    """Return the severities that ``--severities`` names, from the lowest, separated by commas."""
+    if given is None:
+        return None
+    _check_mqm(kind, "severities")
+    names = {name.strip().lower() for name in given.split(",")}
+    if not names <= SEVERITIES.keys():
+        what = f"expected names out of {', '.join(SEVERITIES)}, separated by commas"
+        raise OptionError(f"--severities: {what}, found {shown(given)}")
+    return ",".join(name for name in SEVERITIES if name in names)
+
+
+def _check_mqm(kind: TaskKind, what: str) -> None:
+    if kind.name != "mqm":
+        raise OptionError(f"--{what}: can be chosen with --kind mqm, found --kind {kind.name}")
 
 
 def are_marks(marks: object, texts: Sequence[str], severities: int, categories: int) -> bool:
@@ -121,9 +135,9 @@ def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> l
 def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict[int, list[list[Any]]]:
     """Return the errors of every candidate that somebody looked at as marks, each once.
 
-    An error of an empty span, or of a source that is not shown, has no place. Severities that the kind does not have
-    are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one after
-    the last, which judges replace.
+    An error of an empty span, or of a source that is not shown, has no place. Severities that the campaign does not
+    have are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one
+    after the last, which judges replace.
     """
     from ranker.corpora.marked_errors import SIDES, errors_by_candidate, plain_category
 
@@ -134,7 +148,7 @@ def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict
     for candidate, marked in errors_by_candidate(errors).items():
         found = marks.setdefault(candidate, [])
         for error in marked:
-            if error.severity in ("no-error", "neutral", ""):
+            if error.severity in ("no-error", "neutral", "") and error.severity not in levels:
                 continue
             side = SIDES.index(error.side)
             placed = error.start is not None and error.start != error.end and (not side or settings.shows_source)
@@ -196,14 +210,14 @@ def gold_share(answer: Sequence[Any], known: Sequence[Any], texts: Sequence[str]
     """Agreement of an answer with the known judgement of a translation and its source, from 0 to 1.
 
     `known` has a score and marks, of which one may be None. The share of the known errors that a mark touches counts,
-    or 0 if more than half of what is not in error is marked in either text; without a known error, 1 unless a mark has
-    the highest severity. Missing content may be marked in the source, or without a place. A known score counts as much
+    or 0 if more than half of what is not in error is marked in either text; without a known error, 1 unless a mark is
+    major or critical. Missing content may be marked in the source, or without a place. A known score counts as much
     as all errors.
     """
     marks, (score, expected) = answer[1:], known
     shares = [] if score is None else [float(abs(answer[0] - score) <= _CLOSE)]
     if expected is not None and not expected:
-        shares.append(float(all(mark[0] < len(settings.task.severities) - 1 for mark in marks)))
+        shares.append(float(all(settings.task.severities[mark[0]] in ("neutral", "minor") for mark in marks)))
     elif expected:
         touched = [any(_touches(mark, error) for mark in marks) for error in expected]
         all_over = False

@@ -17,7 +17,7 @@ from ranker.apps.collect.access import JUDGE
 from ranker.apps.collect.marking import gold_share, quality_of
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import DEGRADED, GOLD, MARKED
-from ranker.apps.collect.tasks import KINDS, TaskKind
+from ranker.apps.collect.tasks import TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
 from ranker.evaluation.judges.agreement import JudgePair, JudgesAgreement, judges_agreement
@@ -92,7 +92,7 @@ def judge_qualities(
     connection: sqlite3.Connection, settings: CampaignSettings, agreement: JudgesAgreement | None
 ) -> list[JudgeQuality]:
     """Return the statistics of every judge, by code."""
-    kind = KINDS[settings.kind]
+    kind = settings.task
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
         f"SELECT person.code, assignment.item, repeat, answer, seconds, item.role, known, below, {MARKED} "

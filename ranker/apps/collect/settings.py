@@ -16,8 +16,9 @@ class CampaignSettings:
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
     of a judge's items; `show_gold` shows judges the known answer after theirs; `url` is the public address, and
-    `served` the one at which the campaign was served last; `categories` are those of errors, one per line, and
-    `prefill` says whose marks judges start from.
+    `served` the one at which the campaign was served last; `categories` are those of errors, one per line;
+    `prefill` says whose marks judges start from; `severities` are those of errors, separated by commas, if they are not
+    the usual ones of the kind.
     """
 
     id: str
@@ -38,11 +39,13 @@ class CampaignSettings:
     served: str | None = None
     categories: str | None = None
     prefill: str | None = None
+    severities: str | None = None
 
     @property
     def task(self) -> TaskKind:
-        """The kind of task."""
-        return KINDS[self.kind]
+        """The kind of task, with the severities of the campaign."""
+        kind = KINDS[self.kind]
+        return kind if self.severities is None else kind.with_severities(self.severities.split(","))
 
     @property
     def shows_source(self) -> bool:

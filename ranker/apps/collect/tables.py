@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from contextlib import closing
@@ -10,7 +11,7 @@ from typing import get_args
 from ranker.apps.collect.access import JUDGE, OWNER
 from ranker.apps.collect.marking import are_marks
 from ranker.apps.collect.settings import CampaignSettings
-from ranker.apps.collect.tasks import KINDS, Next, Show
+from ranker.apps.collect.tasks import KINDS, SEVERITIES, Next, Show
 
 PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 _MOST = 1e12
@@ -40,6 +41,7 @@ def _lists(column: str) -> str:
     return f"{column} TEXT CHECK ({column} IS NULL OR {_whole_numbers(column)})"
 
 
+_SEVERITIES = [",".join(some) for size in range(1, 5) for some in itertools.combinations(SEVERITIES, size)]
 SCHEMA = f"""
 CREATE TABLE settings (
     {_text("id", "length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^A-Za-z0-9]*'")}, {_text("title")},
@@ -49,6 +51,7 @@ CREATE TABLE settings (
     {_number("min_seconds", "REAL", most=1e6)}, seed INTEGER NOT NULL, {_number("show_gold", most=1)},
     url TEXT CHECK (instr(url, char(0)) = 0), served TEXT CHECK (instr(served, char(0)) = 0),
     categories TEXT CHECK (instr(categories, char(0)) = 0), prefill TEXT CHECK (instr(prefill, char(0)) = 0),
+    severities TEXT CHECK (severities IS NULL OR kind = 'mqm' AND severities IN ({", ".join(map(repr, _SEVERITIES))})),
     CHECK (kind IN ('ranking', 'pairwise') OR (kind = 'fluency') = (show = 'none'))
 ) STRICT;
 CREATE TABLE source (

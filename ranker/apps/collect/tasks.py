@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ranker.corpora.languages import LanguagePair
@@ -51,6 +51,10 @@ class TaskKind:
         """True if outputs are compared with each other, so that an answer is a rank for each."""
         return self.outputs > 1
 
+    def with_severities(self, names: Sequence[str]) -> TaskKind:
+        """The kind with other severities of MQM."""
+        return replace(self, severities=tuple(names), help=mqm_help(names))
+
     def check(self, answer: Sequence[int], outputs: int) -> None:
         """Refuse an answer that the page does not offer."""
         highest = outputs if self.compares else self.highest
@@ -61,6 +65,21 @@ class TaskKind:
 _FREE: tuple[Show, ...] = ("both", "source", "reference", "none")
 _MEANING: tuple[Show, ...] = ("reference", "source", "both")
 _SEVERITIES = ("minor", "major")
+SEVERITIES = {
+    "neutral": "it is worth a note but is no fault",
+    "minor": "it is noticed but does no harm",
+    "major": "it may confuse or mislead the reader",
+    "critical": "it may do harm, or makes the text useless",
+}
+"""Severities of MQM, from the lowest, and what judges are told of them."""
+
+
+def mqm_help(severities: Sequence[str]) -> str:
+    """What judges are told of errors of MQM with some severities."""
+    of_each = (f"{name.capitalize()}: {SEVERITIES[name]}." for name in reversed(severities))
+    return " ".join(["Mark each error as closely as possible.", *of_each])
+
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -130,8 +149,7 @@ KINDS = {
             "mqm",
             1,
             "Mark the errors of the translation.",
-            "Mark each error as closely as possible. Major: it may confuse or mislead the reader. Minor: it is noticed "
-            "but does no harm.",
+            mqm_help(_SEVERITIES),
             "source",
             _MEANING,
             "mqm",

@@ -221,5 +221,5 @@ def test_a_campaign_of_another_version_is_refused(campaign, refused):
     path, _ = campaign("fluency", data=small())
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
-    expected = "has campaign format version 1, expected 5: use the version of ranker that created it to export"
+    expected = "has campaign format version 1, expected 6: use the version of ranker that created it to export"
     assert refused("status", path) == f"{path}: {expected} its judgements\n"

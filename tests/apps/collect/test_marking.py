@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 
@@ -11,7 +12,14 @@ import pytest
 from ranker import from_records
 from ranker.apps.collect.campaign import opened
 from ranker.apps.collect.exporting import dataset_of
-from ranker.apps.collect.marking import CATEGORIES, categories_in, gold_share, marks_by_candidate, prefilled
+from ranker.apps.collect.marking import (
+    CATEGORIES,
+    categories_in,
+    gold_share,
+    marks_by_candidate,
+    prefilled,
+    severities_in,
+)
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
@@ -234,8 +242,49 @@ def test_categories_are_listed_or_in_a_file(tmp_path):
     ):
         with pytest.raises(OptionError, match=message):
             categories_in(given, KINDS["mqm"])
-    with pytest.raises(OptionError, match="errors have categories with --kind mqm, found --kind esa"):
+    with pytest.raises(OptionError, match="--categories: can be chosen with --kind mqm, found --kind esa"):
         categories_in("a", KINDS["esa"])
+
+
+def test_severities_are_some_of_those_of_mqm():
+    assert severities_in(None, KINDS["esa"]) is None
+    assert severities_in("Major, critical,minor", KINDS["mqm"]) == "minor,major,critical"
+    for given, message in (
+        ("minor,bad", "expected names out of neutral, minor, major, critical, separated by commas, found 'minor,bad'"),
+        ("", "found ''"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            severities_in(given, KINDS["mqm"])
+    with pytest.raises(OptionError, match="--severities: can be chosen with --kind mqm, found --kind esa"):
+        severities_in("minor", KINDS["esa"])
+
+
+def test_chosen_severities_are_shown_marked_weighted_and_exported(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    errors = [MarkedError(name, 0, 1, "Other", "r") for name in ("neutral", "minor", "major", "critical")]
+    write_dataset(marked_data(*errors), "marked.jsonl")
+    options = ["--kind", "mqm", "--severities", "critical,neutral,major", "--categories", "Other", "--prefill", "r"]
+    made = json.loads(command("collect", "new", "x.campaign", "--data", "marked.jsonl", *options, "-f", "json").out)
+    with serving(tmp_path / "x.campaign") as address:
+        judge = Client(address)
+        page = judge.enter(made["rows"][1]["link"])
+        assert re.findall(r'data-severity="(\d)".*</kbd> (\w+)', page.text) == [
+            ("0", "Neutral"),
+            ("1", "Major"),
+            ("2", "Critical"),
+        ]
+        assert "Critical: it may do harm, or makes the text useless. Major: it" in page.text
+        # minor errors become the highest
+        assert 'data-marks="[[0, 0, 0, 1], [2, 0, 0, 1], [1, 0, 0, 1]]"' in page.text
+        fields = page.page().forms["/judge"]
+        assert judge.post("/judge", {**fields, "marks": "[[3,0,0,1]]"}).status == 422
+        assert judge.post("/judge", {**fields, "marks": "[[2,0,0,1],[0,0,2,3]]"}).status == 200
+    dataset, found = exported("x.campaign", command, "y.jsonl")
+    assert [error[4] for error in found] == ["critical", "neutral"]
+    assert dataset.ratings["value"].tolist() == [5]
+    assert json.loads(command("collect", "status", "x.campaign", "-f", "json").out)["settings"]["severities"] == (
+        "neutral,major,critical"
+    )
 
 
 def marked_data(*errors, text="a bad text", name="A"):

@@ -246,7 +246,7 @@ def test_marks_are_changed_and_removed_by_the_keyboard_and_said(campaign, open_p
         for key in ("Control+Home", "ArrowRight", "ArrowRight", "2"):
             page.keyboard.press(key)
         assert said.inner_text() == "Marked as major: “Мост”."
-        assert page.locator("#text0 mark.severity1").inner_text() == "Мост"
+        assert page.locator("#text0 mark.major").inner_text() == "Мост"
         assert page.get_by_label("Severity of “Мост”").input_value() == "1"
         # nothing that is typed changes the text
         for key in ("x", "Space", "Control+b"):
@@ -286,6 +286,27 @@ def test_a_category_is_needed_and_an_empty_page_is_not_sent_by_a_key(campaign, o
         page.keyboard.press("Enter")
         page.keyboard.press("Enter")
         page.wait_for_url("**/item/2")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_severities_of_mqm(campaign, open_page, scheme):
+    script, names = SCRIPTS[1], ["neutral", "minor", "major", "critical"]
+    marks = {"categories": "Other", "severities": ",".join(names)}
+    path, created = campaign("mqm", data=campaign_of([script]), judges=1, **marks)
+    page = open_page(390, scheme)
+    with serving(path) as address:
+        start(page, address, created.links["judge1"])
+        for number, words in enumerate(("A", "fl", "ag", "good"), 1):
+            press_over(page, script.text, words)
+            page.keyboard.press(str(number))
+            page.keyboard.press("o")
+            page.keyboard.press("Escape")
+        assert [page.locator(f"#text0 mark.{name}").inner_text() for name in names] == ["A", "fl", "ag", "good"]
+        page.get_by_label("Severity of “fl”").select_option("Critical")
+        assert page.locator("#text0 mark.critical").first.inner_text() == "fl"
+        page.keyboard.press("0")
+        assert page.get_by_label("Severity of missing content").input_value() == "1"
+        assert page.evaluate(CHECK) == []
 
 
 def test_by_a_finger(campaign, new_page):

@@ -15,7 +15,7 @@ from ranker.apps.collect.access import JUDGE, link_state
 from ranker.apps.collect.campaign import output_texts
 from ranker.apps.collect.marking import errors_of
 from ranker.apps.collect.settings import CampaignSettings
-from ranker.apps.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
+from ranker.apps.collect.tasks import Choice, TaskKind, choices, direction, languages
 from ranker.apps.collect.web.differences import Stretch, marked
 from ranker.errors import MissingError
 
@@ -96,7 +96,7 @@ def task_page(
     ).fetchone()
     if row is None:
         return None
-    kind = KINDS[settings.kind]
+    kind = settings.task
     source = connection.execute("SELECT * FROM source WHERE id = ?", (row["source"],)).fetchone()
     source_language, target = languages(source["lp"])
     outputs, shown = output_texts(connection, row), json.loads(row["shown"])

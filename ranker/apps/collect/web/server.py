@@ -27,7 +27,7 @@ from ranker.apps.collect.campaign import (
 )
 from ranker.apps.collect.marking import marks_in
 from ranker.apps.collect.tables import MARKED, MOST_FORM
-from ranker.apps.collect.tasks import KINDS, answer_of
+from ranker.apps.collect.tasks import answer_of
 from ranker.apps.collect.web.connections import BACKLOG, Listener
 from ranker.apps.collect.web.pages import missing, people, render, static, task_page
 from ranker.errors import NOTES, DataError, OptionError
@@ -179,7 +179,7 @@ class Site:
         ).fetchone()
         if row is None:
             raise HTTPException(404)
-        kind = KINDS[self.settings.kind]
+        kind = self.settings.task
         try:
             answer: list[Any] = [*answer_of(kind, fields, _places(row["shown"]))]
             if kind.severities:

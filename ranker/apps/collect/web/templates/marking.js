@@ -67,7 +67,7 @@
   }
 
   function draw() {
-    for (const mark of marks) mark.row.querySelector("mark")?.setAttribute("class", "severity" + mark.severity);
+    for (const mark of marks) mark.row.querySelector("mark")?.setAttribute("class", names[mark.severity]);
     for (const box of boxes) {
       const kept = document.activeElement === box.element ? selection() : null;
       const placed = marks.filter(mark => mark.box === box);
@@ -77,7 +77,7 @@
         const over = placed.filter(mark => mark.start < end && mark.end > cuts[index]);
         if (!over.length) return part;
         const mark = document.createElement("mark");
-        mark.className = "severity" + Math.max(...over.map(one => one.severity));
+        mark.className = names[Math.max(...over.map(one => one.severity))];
         mark.append(part);
         return mark;
       }));
@@ -190,7 +190,7 @@
   }
 
   function missing() {
-    const mark = add(0, omission());
+    const mark = add(Math.max(0, names.indexOf("minor")), omission());
     asked(mark, "Added: missing content.");
     if (mark.category !== null) mark.row.querySelector(".severity").focus();
   }
