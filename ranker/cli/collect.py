@@ -136,20 +136,23 @@ def new_command(
         categories="\n".join(names) or None,
         severities=severities_in(severities, KINDS[kind]),
     )
-    marks: dict[int, list[Any]] = {}
+    known = catalogue.load(gold) if gold else None
+    marks: list[dict[int, list[Any]]] = []
     if prefill is not None:
         with working("marking errors"):
-            prefill_name, marks = prefilled(dataset, prefill, settings)
+            prefill_name, marks = prefilled([dataset, known] if known else [dataset], prefill, settings)
         settings = replace(settings, prefill=prefill_name)
     with working("creating the campaign"):
-        known = catalogue.load(gold) if gold else None
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, prefill=marks, days=days)
     if created.passed_over:
         print_note(f"{counted(created.passed_over, 'source')} skipped for having fewer than two different outputs")
+    if created.unmarked:
+        found = f"{counted(created.unmarked, 'gold item')} not marked by {settings.prefill}"
+        print_note(f"{found}: judges may tell them from others")
     rows = [{"who": code, "link": link} for code, link in created.links.items()]
     made = f"{counted(created.items, 'item')} to judge"
     made += f", {counted(created.gold, 'gold item')}" if created.gold else ""
-    made += f", {counted(len(marks), 'translation')} marked by {settings.prefill}" if prefill else ""
+    made += f", {counted(len(marks[0]), 'translation')} marked by {settings.prefill}" if prefill else ""
     note = f"{campaign}: {made}; start with: ranker collect serve {campaign}"
     emit(form, None, rows, signature=note)
 

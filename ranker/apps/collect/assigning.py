@@ -10,7 +10,7 @@ from typing import Any
 
 from ranker.apps.collect.campaign import insert, output_texts
 from ranker.apps.collect.degrading import degraded
-from ranker.apps.collect.marking import quality_of
+from ranker.apps.collect.marking import moved, quality_of
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import DEGRADED, GOLD, PLAIN
 
@@ -133,12 +133,10 @@ def _degraded(
         return None
     texts = output_texts(connection, original)
     chosen = generator.randrange(len(texts))
-    values = {
-        "source": original["source"],
-        "copy": degraded(texts[chosen], _other_text(connection, original["source"], generator), generator),
-        "outputs": "[]",
-        "below": original["id"],
-    }
+    copy = degraded(texts[chosen], _other_text(connection, original["source"], generator), generator)
+    values = {"source": original["source"], "copy": copy, "outputs": "[]", "below": original["id"]}
+    if original["prefill"] is not None:
+        values["prefill"] = moved(original["prefill"], texts[chosen], copy)
     if kind.compares:
         # the copy takes the place of another output if the page is full
         rest = [place for place in range(len(texts)) if place != chosen]

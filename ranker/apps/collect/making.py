@@ -21,6 +21,7 @@ from ranker.apps.collect.tables import GOLD, PLAIN
 from ranker.apps.collect.tasks import RANKED, TaskKind
 from ranker.corpora.column_names import is_negated, lower_is_better
 from ranker.errors import DataError, OptionError
+from ranker.files import printable
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,10 +34,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Counts of a new campaign, sources without two outputs `passed_over`, and its links, which are not stored."""
+    """Counts of a new campaign, and its links, which are not stored.
+
+    `unmarked` is the number of `gold` items without marks in a campaign that has prefilled marks, `passed_over` that of
+    sources without two outputs.
+    """
 
     items: int
     gold: int
+    unmarked: int
     passed_over: int
     links: dict[str, str]
 
@@ -48,12 +54,12 @@ def make_campaign(
     judges: Sequence[str],
     *,
     gold: Dataset | None = None,
-    prefill: Mapping[int, object] | None = None,
+    prefill: Sequence[Mapping[int, object]] = (),
     days: float = 90.0,
 ) -> CreatedCampaign:
     """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items.
 
-    `prefill` are the marks of candidates that judges start from.
+    `prefill` are the marks of candidates of both data sets that judges start from. Known errors are of other raters.
     """
     kind = settings.task
     _check(dataset, settings, kind)
@@ -66,20 +72,23 @@ def make_campaign(
     check_new(path)
     with closing(create(settings)) as connection:
         with transaction(connection):
-            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator, prefill=prefill or {})
+            marks, gold_marks = [*prefill, {}, {}][:2]
+            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator, prefill=marks)
             if not count:
                 raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
             known = 0
             if gold is not None:
-                known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers)
+                known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
                 if not known:
                     raise DataError("contains no judgements that can serve as control items", file=gold.name)
+            query = "SELECT count(*) FROM item WHERE role = ? AND prefill IS NULL"
+            (unmarked,) = connection.execute(query, (GOLD,)).fetchone()
             links = {
                 code: f"{settings.address}/enter/{access.give_link(connection, code, days)}"
                 for code in (access.OWNER, *judges)
             }
         save(connection, path)
-    return CreatedCampaign(count, known, passed_over, links)
+    return CreatedCampaign(count, known, unmarked if prefill else 0, passed_over, links)
 
 
 def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None:
@@ -187,11 +196,14 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
 
     if kind.compares:
         return {row: float(score) for row, score in enumerate(_gold_scores(gold)) if score == score}
-    marks = marks_by_candidate(gold.errors, settings) if kind.severities else {}
+    shown = [rater for rater in set(gold.errors["rater"]) if printable(rater) == settings.prefill]
+    errors = gold.errors[~gold.errors["rater"].isin(shown).to_numpy(bool)]
+    marks = marks_by_candidate(errors, settings) if kind.severities else {}
     values = {} if kind.name == "mqm" else _known_values(gold, kind, ratings_of(gold, kind.judgements))
     if not values and not marks:
         what = "marked errors" if kind.name == "mqm" else f"judgements of kind {kind.judgements!r}"
         what += " or marked errors" if kind.name == "esa" else ""
+        what += f" of other raters than {settings.prefill}" if shown else ""
         raise DataError(f"contains no {what}, which control items are made from", file=gold.name)
     if not kind.severities:
         return values

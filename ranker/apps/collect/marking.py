@@ -160,38 +160,42 @@ def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict
     return marks
 
 
-def prefilled(dataset: Dataset, given: str, settings: CampaignSettings) -> tuple[str, dict[int, list[list[Any]]]]:
-    """Name of the origin of prefilled marks, as judges are told, and the marks of every candidate.
+def prefilled(
+    datasets: Sequence[Dataset], given: str, settings: CampaignSettings
+) -> tuple[str, list[dict[int, list[list[Any]]]]]:
+    """Name of the origin of prefilled marks, as judges are told, and the marks of candidates, by data set.
+
+    Data sets after the first are of control items and need not have such marks.
 
     ``--prefill`` names a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file
     with errors of the same translations.
     """
     from ranker.corpora import catalogue
 
+    dataset = datasets[0]
     if not settings.task.severities:
         raise OptionError(f"--prefill: errors are marked with --kind {' or '.join(marking_kinds())}")
     raters = set(dataset.errors["rater"])
     if given in raters:
-        chosen = dataset.errors[(dataset.errors["rater"] == given).to_numpy(bool)]
-        return printable(given), marks_by_candidate(chosen, settings)
+        chosen = [each.errors[(each.errors["rater"] == given).to_numpy(bool)] for each in datasets]
+        return printable(given), [marks_by_candidate(errors, settings) for errors in chosen]
     if given == METRIC:
         from ranker.evaluation.explanations.spans import explain_spans
 
-        return "a metric", marks_by_candidate(explain_spans(dataset), settings)
+        return "a metric", [marks_by_candidate(explain_spans(each), settings) for each in datasets]
     try:
         other = catalogue.load(given)
     except MissingError as error:
         known = ", ".join(sorted(raters)) or "none"
         raise OptionError(f"--prefill: {error}; raters of marked errors in {dataset.name}: {known}") from None
-    marks = marks_by_candidate(other.errors, settings)
-    theirs, ours = (_keys(each) for each in (other, dataset))
-    by_key = {theirs[row]: found for row, found in marks.items()}
-    result = {row: by_key[key] for row, key in enumerate(ours) if key in by_key}
-    if not result:
+    keys = _keys(other)
+    by_key = {keys[row]: marks for row, marks in marks_by_candidate(other.errors, settings).items()}
+    results = [{row: by_key[key] for row, key in enumerate(_keys(each)) if key in by_key} for each in datasets]
+    if not results[0]:
         what = f"contains no marked errors for the translations of {dataset.name}"
         advice = "expected the same language pair (see --lp), seg_id, source, system and text"
         raise DataError(f"{what}: {advice}", file=other.name)
-    return printable(Path(given).name), result
+    return printable(Path(given).name), results
 
 
 def _keys(dataset: Dataset) -> list[tuple[str, ...]]:
@@ -199,6 +203,18 @@ def _keys(dataset: Dataset) -> list[tuple[str, ...]]:
     columns = [sources["lp"].fillna(""), sources["seg_id"], sources["text"]]
     columns += [dataset.candidates[name] for name in ("system", "text")]
     return [*zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def moved(marks: str, text: str, copy: str) -> str:
+    """Prefilled marks of a text for a degraded copy, as JSON: those whose words are still there, and all others."""
+    kept = []
+    for mark in json.loads(marks):
+        if len(mark) == 4:
+            start = copy.find(text[mark[2] : mark[3]])
+            mark[2:] = start, start + mark[3] - mark[2]
+        if len(mark) != 4 or mark[2] >= 0:
+            kept.append(mark)
+    return json.dumps(kept)
 
 
 def marking_kinds() -> Iterator[str]:

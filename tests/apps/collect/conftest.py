@@ -41,7 +41,7 @@ def campaign(tmp_path: Path, sample: Any) -> Callable[..., tuple[Path, CreatedCa
 
     def make(kind: str = "ranking", judges: int = 2, data: Any = None, **more: Any) -> tuple[Path, CreatedCampaign]:
         path = tmp_path / "test.campaign"
-        gold, marks = more.pop("gold_data", None), more.pop("marks", None)
+        gold, marks = more.pop("gold_data", None), more.pop("marks", ())
         codes = [f"judge{number}" for number in range(1, judges + 1)]
         chosen = settings(kind, **more)
         return path, make_campaign(path, sample if data is None else data, chosen, codes, gold=gold, prefill=marks)

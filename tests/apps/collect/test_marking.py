@@ -339,10 +339,55 @@ def test_a_page_starts_from_the_marks_of_a_rater_or_a_file_and_says_so(campaign,
         assert json.loads(command("collect", "status", path, "-f", "json").out)["settings"]["prefill"] == who
 
 
+def test_control_items_are_prefilled_as_others_and_known_by_other_raters(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gold = [
+        Record("s", [], [Candidate("A", f"{number} a bad text", errors=list(errors))], lp="de-en", seg_id=str(number))
+        for number, errors in enumerate(
+            (
+                (MarkedError("minor", 0, 1, rater="r1"), MarkedError("major", 4, 7, rater="r2")),
+                (MarkedError("minor", 0, 1, rater="r1"),),
+                (MarkedError("major", 0, 1, rater="r2"),),
+            )
+        )
+    ]
+    write_dataset(assemble(gold, "gold"), "gold.jsonl")
+    by_r1 = [MarkedError("minor", 0, 3, rater="r1")]
+    ours = [Record(f"source {n}", [], [Candidate("A", f"one says {n}", errors=by_r1)]) for n in range(9)]
+    write_dataset(assemble(ours, "data"), "data.jsonl")
+    options = ["--kind", "esa", "--gold", "gold.jsonl", "--gold-share", "0.5", "--prefill", "r1", "--lp", "de-en"]
+    made = command("collect", "new", "x.campaign", "--data", "data.jsonl", *options, "-f", "json")
+    assert "9 items to judge, 2 gold items, 9 translations marked by r1; start" in json.loads(made.out)["signature"]
+    assert "1 gold item not marked by r1: judges may tell them from others" in made.err
+    with opened(tmp_path / "x.campaign") as (connection, _):
+        rows = connection.execute("SELECT known, item.prefill FROM item WHERE role = 'gold' ORDER BY id").fetchall()
+    assert [tuple(row) for row in rows] == [
+        ("[null, [[1, 0, 4, 7]]]", "[[0, 0, 0, 1]]"),
+        ("[null, [[1, 0, 0, 1]]]", None),
+    ]
+
+
+def test_degraded_copies_keep_the_marks_of_words_that_are_left(campaign):
+    text = "one two three four five six seven eight nine ten"
+    data = assemble([Record(f"s{n}", [], [Candidate("A", f"{text} {n}")], lp="de-en") for n in range(9)], "data")
+    at = [[text.index(word), text.index(word) + len(word)] for word in text.split()]
+    marks = [[0, 0, *place] for place in at] + [[1, 0], [0, 0, 0, 2, 1]]
+    path, _ = campaign("esa", data=data, judges=1, degraded=1.0, prefill="r", marks=[dict.fromkeys(range(9), marks)])
+    connection, _ = judge_in_file(path, {"judge1": (lambda texts: [90], 9)}, 8)
+    rows = connection.execute("SELECT copy, prefill FROM item WHERE role = 'degraded'").fetchall()
+    connection.close()
+    assert rows
+    for copy, prefill in rows:
+        kept = json.loads(prefill)
+        words = [copy[mark[2] : mark[3]] for mark in kept if len(mark) == 4]
+        assert words == [word for word in text.split() if word in copy]
+        assert kept[-2:] == [[1, 0], [0, 0, 0, 2, 1]]
+
+
 def test_a_page_starts_from_what_costs_most_in_a_metric():
     candidates = {"source": "Es regnet.", "references": ["It rains."], "candidates": ["It burns.", "It rains."]}
     data = from_records([candidates])
-    who, marks = prefilled(data, "metric", MQM)
+    who, (marks,) = prefilled([data], "metric", MQM)
     assert who == "a metric"
     assert [mark[1:] for mark in marks[0] if len(mark) == 4] == [[len(CATEGORIES), 3, 8]]
     assert marks[1] == []
@@ -350,11 +395,11 @@ def test_a_page_starts_from_what_costs_most_in_a_metric():
 
 def test_a_prefill_that_names_nothing_is_refused(tmp_path):
     with pytest.raises(OptionError, match=r"--prefill: 'r3' is neither .* raters of marked errors in marked: r1, r2"):
-        prefilled(marked_data(*ERRORS), "r3", ESA)
+        prefilled([marked_data(*ERRORS)], "r3", ESA)
     with pytest.raises(OptionError, match="errors are marked with --kind esa or mqm"):
-        prefilled(marked_data(*ERRORS), "r1", settings("score"))
+        prefilled([marked_data(*ERRORS)], "r1", settings("score"))
     with pytest.raises(DataError, match="contains no marked errors for the translations of marked"):
-        prefilled(marked_data(*ERRORS), "sample", ESA)
+        prefilled([marked_data(*ERRORS)], "sample", ESA)
 
 
 @pytest.mark.parametrize(
@@ -406,6 +451,9 @@ def test_known_errors_are_needed_for_control_items(campaign):
     for kind, what in (("mqm", "marked errors"), ("esa", "judgements of kind 'esa' or marked errors")):
         with pytest.raises(DataError, match=f"contains no {what}, which control items are made from"):
             campaign(kind, gold=0.1, gold_data=small())
+        gold = marked_data(MarkedError("minor", 0, 1, rater="r1"))
+        with pytest.raises(DataError, match=f"contains no {what} of other raters than r1, which"):
+            campaign(kind, gold=0.1, gold_data=gold, prefill="r1")
 
 
 def documents():

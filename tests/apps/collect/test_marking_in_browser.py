@@ -230,7 +230,7 @@ def test_a_killed_server_and_a_second_tab_lose_nothing_and_change_nothing(campai
 
 
 def test_marks_are_changed_and_removed_by_the_keyboard_and_said(campaign, open_page):
-    marks = {0: [[0, 0, 1, 5]]}
+    marks = [{0: [[0, 0, 1, 5]]}]
     path, created = campaign("esa", data=campaign_of(SCRIPTS[-1:]), judges=1, prefill="ranker", marks=marks)
     page = open_page(390, "dark")
     with serving(path) as address:

@@ -53,8 +53,8 @@ def judged(request, tmp_path_factory):
     gold = assemble([Record(f"known {number}", ["right"], outputs, lp="de-en") for number in range(3)], "gold")
     path = tmp_path_factory.mktemp("judged") / "test.campaign"
     chosen = settings(kind, gold=0.3, degraded=0.3, repeat=0.3, categories="Wrong\nOther" if kind == "mqm" else None)
-    prefill = {row: [[0, 0, 2, 4], [0, 0], [0, 0, 0, 2, 1]] for row in range(15)} if KINDS[kind].severities else None
-    make_campaign(path, small(sources=5), chosen, ["judge1", "judge2"], gold=gold, prefill=prefill)
+    prefill = {row: [[0, 0, 2, 4], [0, 0], [0, 0, 0, 2, 1]] for row in range(15)} if KINDS[kind].severities else {}
+    make_campaign(path, small(sources=5), chosen, ["judge1", "judge2"], gold=gold, prefill=[prefill])
 
     def choose(texts):
         ranks = [1 + (len(text) % 2) for text in texts]
