@@ -150,7 +150,7 @@ def compare(data: str, folder: Path, addresses: dict[int, str], kinds: Sequence[
         turned = [f"{shards[7]}/part-0000{number}.*t" for number in ANOTHER_ORDER]
         divisions = [(f"{number} local", [path], []) for number, path in shards.items()]
         divisions += [("another order", turned, [])]
-        divisions += [(f"{n} workers", [shards[7]], ["--scheduler", address]) for n, address in addresses.items()]
+        divisions += [(f"{n} workers", [shards[7]], ["--workers", address]) for n, address in addresses.items()]
         for division, words, engine in divisions:
             print(f"{data}: {division}", file=sys.stderr, flush=True)
             for kind in some:

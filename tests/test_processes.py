@@ -72,6 +72,6 @@ def test_processes_of_dask(hostile, tmp_path):
         tmp_path,
         "from ranker.apps.scaling.cluster import dask_client\n"
         "if __name__ == '__main__':\n"
-        "    with dask_client(1, None) as client:\n"
+        "    with dask_client('1') as client:\n"
         "        assert client.submit(abs, -1).result() == 1",
     )

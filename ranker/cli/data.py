@@ -153,7 +153,7 @@ def get(
 
     The corpus is stored where --data NAME finds it; ranker data show NAME prints its card. Every file is verified
     against its SHA-256 digest. Proxies are read from https_proxy, http_proxy and no_proxy. No other command connects
-    to other computers, except to a Dask cluster that --scheduler names.
+    to other computers, except to a Dask cluster that --workers names.
 
     Example: ranker data get wmt25-esa
     """

@@ -26,7 +26,6 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import print_table, print_text, say
 from ranker.errors import RankerError
-from ranker.ranking.settings import Loss
 
 if TYPE_CHECKING:
     from ranker.apps.experiments.plan import Plan
@@ -102,9 +101,6 @@ def ye07(
     test: TestOption = None,
     kind: KindOption = "auto",
     lp: LpOption = None,
-    penalty: Annotated[float, Option("--C", help="Penalty of a misordered pair.")] = 1.0,
-    loss: Annotated[Loss, Option(help="Loss per pair.")] = "hinge",
-    folds: Annotated[int, Option(help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: ExcludeSelfOption = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
@@ -124,7 +120,7 @@ def ye07(
     from ranker.apps.experiments.settings import Settings
     from ranker.apps.experiments.ye07 import plan
 
-    settings = Settings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
+    settings = Settings(kind=kind, exclude_self=exclude_self, seed=seed)
     _emit(plan(trained_on, tested_on, settings), output, form)
 
 
@@ -193,9 +189,6 @@ def stanojevic14(
 def isozaki10(
     corpora: Corpora,
     kind: KindOption = "auto",
-    lowercase: Annotated[
-        bool, Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
-    ] = False,
     resamples: Annotated[int, Option(help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)] = 1000,
     output: FilesOption = None,
     seed: SeedOption = 0,
@@ -214,7 +207,7 @@ def isozaki10(
     from ranker.apps.experiments.isozaki10 import plan
     from ranker.apps.experiments.settings import Settings
 
-    settings = Settings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
+    settings = Settings(kind=kind, resamples=resamples, seed=seed)
     _emit(plan(datasets, settings), output, form)
 
 

@@ -34,16 +34,11 @@ class ShardOptions:
     """Options for the shards of a command, if its data are shards."""
 
     workers: Annotated[
-        int | None,
-        Option(
-            help="Process shards in N processes of this machine (needs mt-ranker[dask]).", min=1, rich_help_panel=SHARDS
-        ),
-    ] = None
-    scheduler: Annotated[
         str | None,
         Option(
-            help="Process shards on the cluster of a running Dask scheduler, such as tcp://host:8786.",
-            metavar="ADDRESS",
+            help="Process shards in N processes of this machine, or on the cluster of a running Dask scheduler, as "
+            "tcp://host:8786 (needs mt-ranker[dask]).",
+            metavar="N|ADDRESS",
             rich_help_panel=SHARDS,
         ),
     ] = None
@@ -67,7 +62,7 @@ class ShardOptions:
 
         shards = Shards.open(inputs.data)
         if shards is None:
-            options = {"--workers": self.workers, "--scheduler": self.scheduler, "--out": self.out}
+            options = {"--workers": self.workers, "--out": self.out}
             for option in [option for option, value in options.items() if value is not None]:
                 what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
                 instead = "; to write the result to a file, use --output" if option == "--out" else ""
@@ -103,11 +98,12 @@ def processed(
     from ranker.threads import jobs
 
     with ExitStack() as opened:
-        client = opened.enter_context(dask_client(options.workers, options.scheduler))
+        client = opened.enter_context(dask_client(options.workers))
         if client is not None:
             say_progress(f"ranker: Dask dashboard: {client.dashboard_link}")
         folder = options.out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
-        threads = max(jobs() // options.workers, 1) if options.workers else None
+        processes = int(options.workers) if options.workers and options.workers.isdecimal() else 0
+        threads = max(jobs() // processes, 1) if processes else None
         made = functools.partial(make, named, *more)
         with working("processing"):
             parts = process(shards, made, f"{named.signature()}\n{about}", folder, client, threads)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +109,7 @@ class JudgedPair:
         )
         values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
         samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
-        for place, scored in enumerate(_scored(self.dataset, _target(self.lp), settings)):
+        for place, scored in enumerate(_scored(self.dataset, _target(self.lp))):
             part = part_of(scored, language_pair)
             columns = statistics.measure(part)[0]
             sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
@@ -148,8 +147,8 @@ def plan(data: Sequence[Dataset], settings: Settings) -> Plan:
     if len(correlations) > 1:
         tasks.append(TableTask("correlations, all data sets", partial(_of_all, correlations)))
     targets = {_target(pair.lp) for pairs in judged_pairs for pair in pairs}
-    plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
-    meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
+    plain = [_metric(title, "en") for title in METRICS if title != "METEOR"]
+    meteors = [_metric("METEOR", target).signature() for target in sorted(targets, key=str)]
     kinds = {pair.kind for pairs in judged_pairs for pair in pairs}
     texts = list(dict.fromkeys(metric.signature() for metric in plain))
     signed = {
@@ -198,19 +197,16 @@ def _target(lp: str) -> str:
     return lp.rpartition("-")[2] if "-" in lp else "en"
 
 
-def _metric(title: str, target: str, settings: Settings) -> Metric:
+def _metric(title: str, target: str) -> Metric:
     """Return a metric for candidates in the language `target`."""
-    metric = make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
-    if settings.lowercase and title != "METEOR":
-        return cast(Metric, dataclasses.replace(cast(Any, metric), lowercase=True))
-    return metric
+    return make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
 
 
-def _scored(dataset: Dataset, target: str, settings: Settings) -> list[CandidateScores]:
+def _scored(dataset: Dataset, target: str) -> list[CandidateScores]:
     """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
     results = []
     for title in METRICS:
-        metric = _metric(title, target, settings)
+        metric = _metric(title, target)
         scored = CandidateScores.of(MetricScorer(metric), dataset, name=title)
         results.append(CandidateScores(title, ROOTS[title](scored.scores)) if title in ROOTS else scored)
     return results

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ranker.apps.experiments.aligners import Aligners
 from ranker.corpora.dataset import Dataset
-from ranker.ranking.settings import AUTO, Loss
+from ranker.ranking.settings import AUTO
 
 
 @dataclass(frozen=True)
@@ -14,14 +14,10 @@ class Settings:
     """Settings of an experiment besides the data: each reads those that its tables depend on."""
 
     kind: str = AUTO
-    C: float = 1.0
-    loss: Loss = "hinge"
-    folds: int = 3
     repeats: int = 10
     exclude_self: bool = False
     resamples: int = 1000
     permutations: int = 10_000
-    lowercase: bool = False
     alignment: str = "isozaki"
     sweeps: bool = True
     metrics: tuple[str, ...] = ()

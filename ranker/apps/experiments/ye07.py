@@ -27,6 +27,7 @@ from ranker.corpora.source_keys import same_source
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.resampling.significance import bootstrap_interval, paired_permutation
 from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.settings import Loss
 from ranker.ranking.training import TrainingTable, standardiser
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.text.ratios import ratio
@@ -51,6 +52,8 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "All+order, leave-one-out": (SMOOTHED_BLEU, "ds", _LEFT_OUT, *_ORDER),
 }
 """Extractors that are used together: the paper's seven sets, and others with order and leave-one-out perplexity."""
+LOSS: Loss = "hinge"
+C, FOLDS = 1.0, 3
 NOTE = (
     "Equation 1, the paper's form of rho, does not correct for ties. Where one side is constant it gives 0.5 to 1 "
     'whatever the order; "all" counts those {items} too.'
@@ -109,9 +112,9 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
         "kind": resolve_kind(train, settings.kind),
-        "C": f"{settings.C:g}",
-        "loss": settings.loss,
-        "folds": settings.folds,
+        "C": f"{C:g}",
+        "loss": LOSS,
+        "folds": FOLDS,
         "repeats": settings.repeats,
         "exclude_self": str(settings.exclude_self).lower(),
         "resamples": settings.resamples,
@@ -154,10 +157,10 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Se
     def cross_validate(seed: int) -> dict[str, FloatArray]:
         data = prepared()
         text = np.unique(same_source(data.dataset), return_inverse=True)[1].reshape(-1)
-        fold = (np.random.default_rng(seed).permutation(text.max() + 1) % settings.folds)[text]
+        fold = (np.random.default_rng(seed).permutation(text.max() + 1) % FOLDS)[text]
         row_fold = fold[data.dataset.candidate_source]
         scores = {name: np.empty(len(data.human)) for name in _feature_sets(data.missing)}
-        for number in range(settings.folds):
+        for number in range(FOLDS):
             test = row_fold == number
             for name, values in _learn_and_score(data, ~test, data.matrix[test], settings, data.missing).items():
                 scores[name][test] = values
@@ -174,7 +177,7 @@ def within_year(dataset: Dataset, prepared: Callable[[], Prepared], settings: Se
 
     kind = resolve_kind(dataset, settings.kind)
     published = (dataset.name, kind) == (ye07_data.NAMES[0], ye07_data.KIND) and not settings.exclude_self
-    start = f"within-year, {settings.folds} folds of {dataset.name}"
+    start = f"within-year, {FOLDS} folds of {dataset.name}"
     title, alone = f"{start}: outputs and references", f"{start}: outputs"
     tasks = [TableTask(alone, partial(make, alone, "within-year, MT", references=False))]
     if _with_references(dataset, kind):
@@ -247,7 +250,7 @@ def _learn_and_score(
     scores = {}
     for name, members in _feature_sets(missing).items():
         columns = np.isin(names, members)
-        fitted = table.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
+        fitted = table.learn(learnt[:, columns], C=C, loss=LOSS, seed=settings.seed)
         scores[name] = (ranked[:, columns] * fitted.coef).sum(axis=1)
     return scores
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 from ranker.errors import MissingError, OptionError, ProcessError
+from ranker.files import printable
 from ranker.threads import process_environment
 
 T = TypeVar("T")
@@ -18,26 +19,28 @@ _WAIT = 60.0
 
 
 @contextmanager
-def dask_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    """Give a client of `workers` new processes, or of the cluster at the address `scheduler`; None without either."""
-    if workers is not None and scheduler is not None:
-        raise OptionError("--workers: a running scheduler has its own workers; give either --workers or --scheduler")
-    if workers is None and scheduler is None:
+def dask_client(workers: str | None) -> Iterator[Any]:
+    """Give a client of that number of new processes, or of the cluster of the scheduler at that address, or None."""
+    if workers is None:
         yield None
         return
+    number = int(workers) if workers.isdecimal() and len(workers) < 5 else None
+    if number == 0 or (number is None and ":" not in workers):
+        expected = "a number of processes from 1, or the address of a Dask scheduler, such as tcp://host:8786"
+        raise OptionError(f"--workers {printable(workers)[:60]}: expected {expected}")
     distributed = _distributed()
     with ExitStack() as opened:
-        if scheduler is not None:
+        if number is None:
             try:
-                client = distributed.Client(scheduler, timeout=_WAIT, set_as_default=False)
+                client = distributed.Client(workers, timeout=_WAIT, set_as_default=False)
             except (OSError, ValueError) as error:
                 reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-                what = f"--scheduler {scheduler}: no answer ({reason})"
+                what = f"--workers {workers}: no answer ({reason})"
                 raise ProcessError(f"{what}: start it with dask scheduler, and workers with dask worker") from None
         else:
             opened.enter_context(process_environment())
             cluster = distributed.LocalCluster(
-                n_workers=workers,
+                n_workers=number,
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,

@@ -159,8 +159,8 @@ def test_references_among_the_candidates_are_no_systems(sample):
 
 
 def test_meteor_abroad_uses_nothing_english():
-    assert str(_metric("METEOR", "en", Settings())) == "meteor"
-    assert _metric("METEOR", "cs", Settings()) == make(METEOR_ABROAD)
+    assert str(_metric("METEOR", "en")) == "meteor"
+    assert _metric("METEOR", "cs") == make(METEOR_ABROAD)
 
 
 def test_two_systems_are_too_few():

@@ -129,7 +129,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
     shards, named = Shards.open([shards_of(7)]), NamedScorers.of(["bleu"], None)
     make = functools.partial(segment_scores, named)
-    with dask_client(1, None) as client:
+    with dask_client("1") as client:
         killing = threading.Thread(target=_kill, args=(client.run(os.getpid), tmp_path / "killed"))
         killing.start()
         parts = process(shards, make, named.signature(), tmp_path / "killed", client)
@@ -156,7 +156,7 @@ def test_a_lost_scheduler_ends_the_run_in_one_line(command: Command, tmp_path, s
     monkeypatch.setattr(distributed, "as_completed", lost)
     with distributed.LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster:
         words = ("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
-        printed = command(*words, "--scheduler", cluster.scheduler_address, code=2)
+        printed = command(*words, "--workers", cluster.scheduler_address, code=2)
     assert (
         "lost the connection to the Dask scheduler (CommClosedError): start it and run the command again" in printed.err
     )

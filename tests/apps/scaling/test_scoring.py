@@ -93,7 +93,7 @@ def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path,
     assert len(expected) == 8
     for workers in (1, 4):
         with dask_scheduler(workers) as address:
-            assert "Dask dashboard: " in command(*words, str(tmp_path / str(workers)), "--scheduler", address).err
+            assert "Dask dashboard: " in command(*words, str(tmp_path / str(workers)), "--workers", address).err
         assert {path.name: path.read_bytes() for path in (tmp_path / str(workers)).glob("*.*")} == expected
 
 
