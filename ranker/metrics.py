@@ -1,70 +1,40 @@
 """The metrics as classes: ``Bleu(order=2)`` is ``make_metric("bleu[order=2]")``."""
 
-from ranker.extractors.composed.combine import Combination
-from ranker.extractors.composed.external_scores import ExternalScores
-from ranker.extractors.edit.per import PositionIndependentErrorRate
-from ranker.extractors.edit.ter import TranslationEditRate
-from ranker.extractors.edit.wer import WordErrorRate
-from ranker.extractors.meteor.metric import Meteor
-from ranker.extractors.ngram.bleu import Bleu
-from ranker.extractors.ngram.brevity import BrevityPenalty
-from ranker.extractors.ngram.chrf import Chrf
-from ranker.extractors.ngram.gtm import Gtm
-from ranker.extractors.ngram.nist import Nist
-from ranker.extractors.ngram.rouge import RougeL, RougeN, RougeS, RougeSU, RougeW
-from ranker.extractors.ngram.unigrams import F1, Precision, Recall
-from ranker.extractors.order.lrscore import LRscore
-from ranker.extractors.order.metrics import Fuzzy, Hamming, Kendall, KendallRoot, Spearman, Ulam
-from ranker.extractors.order.ribes import NormalisedKendall, NormalisedSpearman, Ribes
-from ranker.extractors.order.tree_metrics import (
-    CanonicalTree,
-    FlatTree,
-    Forest,
-    ForestSize,
-    TreeArity,
-    TreeMaximalArity,
-    TreeSize,
-    ViterbiTree,
-)
-from ranker.extractors.terp.metric import TranslationEditRatePlus
-
-__all__ = [
-    "F1",
-    "Bleu",
-    "BrevityPenalty",
-    "CanonicalTree",
-    "Chrf",
-    "Combination",
-    "ExternalScores",
-    "FlatTree",
-    "Forest",
-    "ForestSize",
-    "Fuzzy",
-    "Gtm",
-    "Hamming",
-    "Kendall",
-    "KendallRoot",
-    "LRscore",
-    "Meteor",
-    "Nist",
-    "NormalisedKendall",
-    "NormalisedSpearman",
-    "PositionIndependentErrorRate",
-    "Precision",
-    "Recall",
-    "Ribes",
-    "RougeL",
-    "RougeN",
-    "RougeS",
-    "RougeSU",
-    "RougeW",
-    "Spearman",
-    "TranslationEditRate",
-    "TranslationEditRatePlus",
-    "TreeArity",
-    "TreeMaximalArity",
-    "TreeSize",
-    "Ulam",
-    "ViterbiTree",
-    "WordErrorRate",
-]
+from ranker.extractors.composed.combine import Combination as Combination
+from ranker.extractors.composed.external_scores import ExternalScores as ExternalScores
+from ranker.extractors.edit.per import PositionIndependentErrorRate as PositionIndependentErrorRate
+from ranker.extractors.edit.ter import TranslationEditRate as TranslationEditRate
+from ranker.extractors.edit.wer import WordErrorRate as WordErrorRate
+from ranker.extractors.meteor.metric import Meteor as Meteor
+from ranker.extractors.ngram.bleu import Bleu as Bleu
+from ranker.extractors.ngram.brevity import BrevityPenalty as BrevityPenalty
+from ranker.extractors.ngram.chrf import Chrf as Chrf
+from ranker.extractors.ngram.gtm import Gtm as Gtm
+from ranker.extractors.ngram.nist import Nist as Nist
+from ranker.extractors.ngram.rouge import RougeL as RougeL
+from ranker.extractors.ngram.rouge import RougeN as RougeN
+from ranker.extractors.ngram.rouge import RougeS as RougeS
+from ranker.extractors.ngram.rouge import RougeSU as RougeSU
+from ranker.extractors.ngram.rouge import RougeW as RougeW
+from ranker.extractors.ngram.unigrams import F1 as F1
+from ranker.extractors.ngram.unigrams import Precision as Precision
+from ranker.extractors.ngram.unigrams import Recall as Recall
+from ranker.extractors.order.lrscore import LRscore as LRscore
+from ranker.extractors.order.metrics import Fuzzy as Fuzzy
+from ranker.extractors.order.metrics import Hamming as Hamming
+from ranker.extractors.order.metrics import Kendall as Kendall
+from ranker.extractors.order.metrics import KendallRoot as KendallRoot
+from ranker.extractors.order.metrics import Spearman as Spearman
+from ranker.extractors.order.metrics import Ulam as Ulam
+from ranker.extractors.order.ribes import NormalisedKendall as NormalisedKendall
+from ranker.extractors.order.ribes import NormalisedSpearman as NormalisedSpearman
+from ranker.extractors.order.ribes import Ribes as Ribes
+from ranker.extractors.order.tree_metrics import CanonicalTree as CanonicalTree
+from ranker.extractors.order.tree_metrics import FlatTree as FlatTree
+from ranker.extractors.order.tree_metrics import Forest as Forest
+from ranker.extractors.order.tree_metrics import ForestSize as ForestSize
+from ranker.extractors.order.tree_metrics import TreeArity as TreeArity
+from ranker.extractors.order.tree_metrics import TreeMaximalArity as TreeMaximalArity
+from ranker.extractors.order.tree_metrics import TreeSize as TreeSize
+from ranker.extractors.order.tree_metrics import ViterbiTree as ViterbiTree
+from ranker.extractors.terp.metric import TranslationEditRatePlus as TranslationEditRatePlus

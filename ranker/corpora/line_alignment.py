@@ -102,26 +102,10 @@ class _Stream:
 
 
 def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str = "translations") -> list[str]:
-    """Divide a translation with other lines than the source into one text for each source line.
+    """Divide a translation with other lines than the source into one text for each source line, in the same order.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        Lines of the translation: all of it, in the order of the source.
-    wanted : sequence of sequences of str
-        For each source line its references, or itself where it has none: at least one text.
-    file : str
-        What notes and errors call the translation.
-
-    Returns
-    -------
-    list of str
-        One text for every source line, empty where the translation has none. All its words are there, in their order.
-
-    Raises
-    ------
-    DataError
-        If more than a fifth of the lines are left without a text.
+    `wanted` has the references of each source line, or the line itself where it has none. Lines of which the
+    translation has nothing get an empty text; more than a fifth of such lines are an error.
     """
     if not wanted:
         return [*lines]

@@ -17,7 +17,7 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.errors import DataError, counted
 from ranker.extractors.base import check_new_texts
-from ranker.files import display_name, read_text
+from ranker.files import display_name, read_lines
 from ranker.ranking.scorers import Scorer, sign_of
 
 _BITS = 32
@@ -28,14 +28,8 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
     files = [*references, *([source] if source else [])]
     if not files:
         raise DataError("no references given; expected at least one file (--references)")
-    columns = [_lines(path) for path in files]
-    for path, lines in zip(files, columns, strict=True):
-        if len(lines) != len(columns[0]):
-            raise DataError(
-                f"has {counted(len(lines), 'line')}, expected {len(columns[0])} as in {display_name(files[0])}",
-                file=display_name(path),
-                line=len(lines),
-            )
+    first = read_lines(files[0])
+    columns = [first, *(read_lines(path, len(first), display_name(files[0])) for path in files[1:])]
     number = len(references)
     sources = columns[number] if source else [""] * len(columns[0])
     indexed_lines = [
@@ -68,13 +62,6 @@ def without_outputs(dataset: Dataset) -> Dataset:
     """Return the sources and references of a data set."""
     sources, references = dataset.sources, dataset.references
     return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
-
-
-def _lines(path: str | Path) -> list[str]:
-    text = read_text(path)
-    if not text:
-        raise DataError("is empty, expected one sentence per line", file=display_name(path))
-    return text.removesuffix("\n").split("\n")
 
 
 def check_sentences(nbest: NBestList, references: Dataset) -> None:

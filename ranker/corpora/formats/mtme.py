@@ -73,27 +73,9 @@ def published_scores(
 ) -> tuple[Dataset, dict[str, FloatArray], list[str]]:
     """Scores of metrics in a directory of mt-metrics-eval, computed with one reference or with the source alone.
 
-    Parameters
-    ----------
-    folder : str or Path
-    dataset : Dataset
-        All or some language pairs of the directory, as `read_mtme` reads them.
-    reference : str
-        Name of the reference, such as ``refA``.
-
-    Returns
-    -------
-    Dataset
-        The data set with this reference alone.
-    dict of str to float array, shape (candidates,)
-        Scores by metric and reference, such as ``COMET-refA`` or ``CometKiwi-src``; NaN for candidates without a score.
-    list of str
-        Metrics that are left out, because they have no scores of some language pair or judged candidate.
-
-    Raises
-    ------
-    DataError
-        If a source has no reference of that name, or there are no scores with it, or a file is malformed.
+    Returns the data set, which `read_mtme` has read, with this reference alone; the scores by metric and reference,
+    such as ``COMET-refA`` or ``CometKiwi-src``, NaN for candidates without a score; and the metrics that are left out,
+    because they have no scores of some language pair or judged candidate.
     """
     root, pairs = Path(folder), source_language_pairs(dataset)
     names = dataset.references["name"].to_numpy(object)
