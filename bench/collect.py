@@ -2,7 +2,8 @@
 
 ``python bench/collect.py load`` lets 50 judges judge at once, one judgement per second each, for half a minute, while
 the owner looks at the statistics with ``--owner 1``. ``large`` opens a campaign of 10,000 items. ``kills`` kills the
-server twice while 500 clients judge, and counts the acknowledged answers that the file has.
+server twice while 500 clients judge, and counts the acknowledged answers that the file has. With ``--kind esa`` or
+``mqm``, each answer has two errors marked in the translation and one in the source.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ranker.apps.collect.making import make_campaign
+from ranker.apps.collect.marking import CATEGORIES
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
@@ -38,21 +41,22 @@ WORDS = ["the", "old", "cat", "house", "sees", "tree", "runs", "under", "green",
 
 
 def synthetic(sources: int, outputs: int) -> Dataset:
-    """Return sources with different outputs of about 20 words."""
+    """Return sources with different outputs of about 20 words, in documents of five."""
     generator = random.Random(0)
 
     def text() -> str:
         return " ".join(generator.choice(WORDS) for _ in range(20))
 
-    records = [
-        Record(text(), [text()], [Candidate(f"system{n}", f"{text()} {n}") for n in range(outputs)], lp="de-en")
-        for _ in range(sources)
-    ]
+    records = []
+    for number in range(sources):
+        candidates = [Candidate(f"system{n}", f"{text()} {n}") for n in range(outputs)]
+        records.append(Record(text(), [text()], candidates, lp="de-en", doc=f"document {number // 5}"))
     return assemble(records, "synthetic")
 
 
 def settings(kind: str, **more: object) -> CampaignSettings:
     """Return the settings of ``ranker collect new`` for a kind of task."""
+    more["categories"] = "\n".join(CATEGORIES) if kind == "mqm" else None
     return CampaignSettings(**{"id": "bench", "title": "bench", "kind": kind, "show": KINDS[kind].show, **more})  # type: ignore[arg-type]
 
 
@@ -89,11 +93,11 @@ class Judge:
     port: int
     link: str
     cookie: str = ""
-    acknowledged: dict[int, list[int]] = field(default_factory=dict)
+    acknowledged: dict[int, list[Any]] = field(default_factory=dict)
     sent: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    unanswered: tuple[int, list[int], str] | None = None
+    unanswered: tuple[int, list[Any], str] | None = None
 
     async def request(self, method: str, path: str, body: str = "") -> tuple[int, dict[str, str], str]:
         """Send a request and read the whole answer."""
@@ -119,8 +123,12 @@ class Judge:
         fields = dict(_FORM.findall(page.partition('id="undo"')[0]))
         places = sorted(set(_PLACE.findall(page)))
         assignment = int(fields["assignment"])
-        answer = [(assignment + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
+        answer: list[Any] = [(assignment + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
         fields.update((name, str(value)) for name, value in zip(places, answer, strict=True))
+        if 'name="marks"' in page:
+            marks = [[assignment % 2, 0, 0, 3], [1, 0, 4, 9], [0, 0, 2, 7, 1]]
+            fields["marks"] = json.dumps(marks, separators=(",", ":"))
+            answer = [*(answer or [0]), *marks]
         began = time.perf_counter()
         headers = await self.send(assignment, answer, "&".join(f"{k}={v}" for k, v in fields.items()))
         if headers is None:
@@ -135,7 +143,7 @@ class Judge:
             self.errors.append(f"GET {status}")
         return text
 
-    async def send(self, assignment: int, answer: list[int], form: str) -> dict[str, str] | None:
+    async def send(self, assignment: int, answer: list[Any], form: str) -> dict[str, str] | None:
         """Send an answer; return the headers if it is acknowledged."""
         self.unanswered = assignment, answer, form
         status, headers, _ = await self.request("POST", "/judge", form)
@@ -162,12 +170,15 @@ class Judge:
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
 
 
-def stored_answers(path: Path) -> tuple[str, dict[int, list[int]]]:
+def stored_answers(path: Path) -> tuple[str, dict[int, list[Any]]]:
     """Return what SQLite says of the file, and the answers in it as they were shown."""
     with closing(sqlite3.connect(path)) as connection:
         sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
         rows = connection.execute("SELECT id, shown, answer FROM assignment WHERE answer NOT NULL").fetchall()
-    return sound, {key: [json.loads(answer)[place] for place in json.loads(shown)] for key, shown, answer in rows}
+    answers = {}
+    for key, shown, answer in ((key, *map(json.loads, texts)) for key, *texts in rows):
+        answers[key] = [*(answer[place] for place in shown), *answer[len(shown) :]]
+    return sound, answers
 
 
 def load(arguments: argparse.Namespace) -> None:
@@ -266,7 +277,7 @@ def kills(arguments: argparse.Namespace) -> None:
         judges = [Judge(server.port, created.links[code]) for code in codes]
         owner = Judge(server.port, created.links["owner"])
 
-        def expected() -> dict[int, list[int]]:
+        def expected() -> dict[int, list[Any]]:
             return {key: value for judge in judges for key, value in judge.acknowledged.items()}
 
         async def ranker(*words: object) -> str:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS, SEVERITIES, TaskKind
-from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, OptionError, counted
 from ranker.files import printable, read_lines
 
@@ -48,6 +47,8 @@ _CLOSE = 15
 
 def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
     """Return the categories that ``--categories`` names or lists, or the usual ones; none for kinds without them."""
+    from ranker.corpora.records import shown
+
     if given is None:
         return CATEGORIES if kind.name == "mqm" else ()
     _check_mqm(kind, "categories")
@@ -69,6 +70,8 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
 
 def severities_in(given: str | None, kind: TaskKind) -> str | None:
     """Return the severities that ``--severities`` names, from the lowest, separated by commas."""
+    from ranker.corpora.records import shown
+
     if given is None:
         return None
     _check_mqm(kind, "severities")
@@ -111,10 +114,10 @@ def marks_in(field: str, texts: Sequence[str], settings: CampaignSettings) -> li
 
 def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
     """Return the value of an answer for one output, higher is better: the score, or the penalty of MQM, negated."""
-    from ranker.corpora.marked_errors import WEIGHTS, weight_of
-
     if settings.kind != "mqm":
         return float(answer[0])
+    from ranker.corpora.marked_errors import WEIGHTS, weight_of
+
     errors = errors_of(answer[1:], "", settings)
     return -sum(weight_of(error.severity, error.category, WEIGHTS) or 0.0 for error in errors)
 

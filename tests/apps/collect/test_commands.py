@@ -6,6 +6,8 @@ import os
 import re
 import socket
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -223,3 +225,11 @@ def test_a_campaign_of_another_version_is_refused(campaign, refused):
         connection.execute("PRAGMA user_version = 1")
     expected = "has campaign format version 1, expected 6: use the version of ranker that created it to export"
     assert refused("status", path) == f"{path}: {expected} its judgements\n"
+
+
+def test_a_server_imports_nothing_heavy():
+    pytest.importorskip("starlette", reason="mt-ranker[collect] is not installed")
+    heavy = "pandas", "pyarrow", "numpy"
+    code = f"import sys, ranker.apps.collect.web.server; print(sorted({{*{heavy}}} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
