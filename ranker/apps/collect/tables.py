@@ -58,6 +58,7 @@ CREATE TABLE source (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, {_among("role", (PLAIN, GOLD))}, lp TEXT CHECK (instr(lp, char(0)) = 0),
     doc TEXT CHECK (instr(doc, char(0)) = 0), {_text("seg_id", "seg_id != ''")}, {_text("text")}
 ) STRICT;
+CREATE INDEX source_doc ON source (doc);
 CREATE UNIQUE INDEX source_name ON source (coalesce(lp, ''), seg_id) WHERE role = '{PLAIN}';
 CREATE TABLE reference (
     {_number("id", "INTEGER PRIMARY KEY", 1)}, source INTEGER NOT NULL REFERENCES source, {_text("text")}

@@ -21,6 +21,7 @@ from ranker.apps.collect.marking import (
     severities_in,
 )
 from ranker.apps.collect.tasks import KINDS
+from ranker.apps.collect.web import pages
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.marked_errors import MarkedError
@@ -494,6 +495,39 @@ def test_documents_are_judged_in_their_order_and_each_by_the_same_judge(campaign
         assert runs[-1][0][2] == "0"
         assert len(texts) == len(set(texts))
     assert len({*seen["judge1"], *seen["judge2"]}) == min(created.items, 2 * rounds)
+
+
+@pytest.mark.parametrize("show", ["source", "reference"])
+def test_what_precedes_in_a_document_is_shown_for_checks_too(campaign, show, monkeypatch):
+    monkeypatch.setattr(pages, "_EARLIER", 4)
+    words = "one two three four five six seven eight"
+    records = []
+    for number in range(12):
+        doc, at = "xy"[number % 2], number // 2
+        outputs = [Candidate(name, f"{name} {doc} {at} {words}") for name in "AB"]
+        records.append(Record(f"<{doc} {at}>", ["r"], outputs, lp="de-ar", doc=doc))
+    path, created = campaign("esa", data=assemble(records, "x"), judges=1, degraded=0.3, repeat=0.2, show=show)
+    query = (
+        "SELECT item.role, source.text, system FROM assignment JOIN item ON item.id = assignment.item "
+        "JOIN source ON source.id = item.source JOIN item AS first ON first.id = coalesce(item.below, item.id) "
+        "JOIN candidate ON candidate.id = json_extract(first.outputs, '$[0][0]') ORDER BY assignment.id DESC LIMIT 1"
+    )
+    roles = set()
+    with serving(path) as address:
+        judge = Client(address)
+        page = judge.enter(created.links["judge1"])
+        while "/judge" in page.page().forms:
+            with opened(path) as (connection, _):
+                role, text, system = connection.execute(query).fetchone()
+            roles.add(role)
+            doc, at = text.strip("<>").split()
+            source = '<p lang="de" dir="ltr">&lt;{} {}&gt;</p>' if show == "source" else ""
+            target = '<p lang="ar" dir="rtl">{} {} {} {}</p>'
+            earlier = [source.format(doc, n) + target.format(system, doc, n, words) for n in range(int(at))][-4:]
+            assert re.findall(r"<li>(<p.*?)</li>", page.text) == earlier
+            assert (f"Document: {doc} (earlier segments)" in page.text) == bool(earlier)
+            page = judge.judge(page, lambda texts: [80])
+    assert roles == {"plain", "degraded"}
 
 
 def test_without_documents_items_come_in_random_order(campaign):

@@ -139,12 +139,12 @@ def test_marks_in_six_scripts_by_mouse_and_keyboard(campaign, open_page, kind, w
             drag_over(page, script.text, script.mouse)
             page.get_by_role("button", name="Minor").click()
             if kind == "mqm":
-                page.keyboard.press("f")
+                page.keyboard.press("g")
                 page.keyboard.press("Escape")
             press_over(page, script.text, script.keyboard)
             page.keyboard.press("2")
             if kind == "mqm":
-                page.keyboard.press("f")
+                page.keyboard.press("g")
                 page.keyboard.press("Escape")
             source = source_of(script)
             drag_over(page, source.text, source.mouse, 1)
@@ -156,7 +156,7 @@ def test_marks_in_six_scripts_by_mouse_and_keyboard(campaign, open_page, kind, w
             said = page.get_by_role("status").last.text_content()
             assert said == f"Marked as minor: “{source.keyboard}” in the source."
             if kind == "mqm":
-                page.keyboard.press("f")
+                page.keyboard.press("g")
                 page.keyboard.press("Escape")
             page.keyboard.press("0")
             in_order = [sorted((each.mouse, each.keyboard), key=each.text.index) for each in (script, source)]
@@ -276,6 +276,7 @@ def test_a_category_is_needed_and_an_empty_page_is_not_sent_by_a_key(campaign, o
     with serving(path) as address:
         start(page, address, created.links["judge1"])
         page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.textContent") == "Save and continue"
         drag_over(page, SCRIPTS[0].text, SCRIPTS[0].mouse)
         page.keyboard.press("Enter")
         assert page.get_by_role("status").last.inner_text().startswith("Choose a severity")
@@ -286,6 +287,9 @@ def test_a_category_is_needed_and_an_empty_page_is_not_sent_by_a_key(campaign, o
         page.keyboard.press("Enter")
         page.keyboard.press("Enter")
         page.wait_for_url("**/item/2")
+        page.get_by_text("Document: one (earlier segments)").click()
+        assert page.locator(".earlier li").inner_text().endswith(SCRIPTS[0].text)
+        assert page.evaluate(CHECK) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+import re
 import sqlite3
 import time
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).with_name("templates")
 _LETTERS = "ABCDE"
+_EARLIER = 30
+"""Segments of a document that are shown before another."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class TaskPage:
     """Everything that the page of one assignment shows.
 
     `marks` are those that the page has at first, `listed` the known and the judge's own errors of a control item, each
-    with its words, and `changed` is the last judgement of the assignment.
+    with its words; `categories` have numbers and are grouped by their first level; `changed` is the last judgement of
+    the assignment; and `earlier` are the segments that precede this one in its document.
     """
 
     assignment: int
@@ -65,10 +70,11 @@ class TaskPage:
     choices: tuple[Choice, ...]
     marks: str
     listed: dict[str, list[tuple[str, str]]]
-    categories: list[str]
+    categories: list[tuple[str, list[tuple[int, str]]]]
     prefill: str | None
     changed: int
     document: str | None
+    earlier: list[list[Passage]]
     lang: str
     dir: str
     differ: bool
@@ -119,11 +125,11 @@ def task_page(
     ]
     passages = []
     if settings.shows_source:
-        passages.append(Passage("Source", source["text"], source_language or "", direction(source_language)))
+        passages.append(_passage("Source", source["text"], source_language))
     if settings.show in ("reference", "both"):
         query = "SELECT text FROM reference WHERE source = ? ORDER BY id LIMIT 1"
         for (reference,) in connection.execute(query, (row["source"],)):
-            passages.append(Passage("Reference translation", reference, target or "", direction(target)))
+            passages.append(_passage("Reference translation", reference, target))
     chosen = ""
     if kind.name == "pairwise":
         first, second = (output.value for output in shown_outputs)
@@ -142,10 +148,11 @@ def task_page(
         choices(kind, target),
         marks if form_values is None else form_values.get("marks", ""),
         _listed(settings, outputs[0], source["text"], row["known"], marks) if final and kind.severities else {},
-        settings.category_names,
+        _by_level(settings.category_names),
         settings.prefill if row["prefill"] else None,
         change["id"] if change else 0,
         source["doc"],
+        _earlier(connection, settings, row) if kind.severities else [],
         target or "",
         direction(target),
         len(outputs) > 1,
@@ -159,12 +166,41 @@ def task_page(
     )
 
 
+def _passage(title: str, text: str, language: str | None) -> Passage:
+    return Passage(title, text, language or "", direction(language))
+
+
+def _earlier(connection: sqlite3.Connection, settings: CampaignSettings, item: sqlite3.Row) -> list[list[Passage]]:
+    """Return the segments that precede an item in its document: sources, if shown, and outputs of its system."""
+    query = (
+        "SELECT before.lp, before.text AS source, output.text FROM source AS this JOIN source AS before "
+        "ON before.doc = this.doc AND before.lp IS this.lp AND before.role = this.role AND before.id < this.id "
+        "JOIN candidate AS output ON output.source = before.id WHERE this.id = ? AND output.system = (SELECT system "
+        "FROM candidate JOIN item ON item.id = ? WHERE candidate.id = json_extract(outputs, '$[0][0]')) "
+        f"ORDER BY before.id DESC LIMIT {_EARLIER}"
+    )
+    earlier = []
+    # a degraded copy has no output of its own
+    for pair, source, output in connection.execute(query, (item["source"], item["below"] or item["id"])):
+        language, target = languages(pair)
+        shown = [_passage("Source", source, language)] if settings.shows_source else []
+        earlier.append([*shown, _passage("Translation", output, target)])
+    return earlier[::-1]
+
+
 def _known(kind: TaskKind, known: str) -> list[Any]:
     """Return the known answers to an item: values, or ranks for items that compare outputs."""
     values: list[Any] = json.loads(known)
     if kind.severities:
         return values[:1]
     return [1 + sum(other > value for other in values) for value in values] if kind.compares else values
+
+
+def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """Group neighbouring categories by their first level, which is empty if there are no others."""
+    levels = [name.partition("/")[::2] if re.search(r"\S/\s*\S", name) else ("", name) for name in categories]
+    groups = itertools.groupby(enumerate(levels), key=lambda one: one[1][0])
+    return [(level, [(number, name) for number, (_, name) in group]) for level, group in groups]
 
 
 def _listed(

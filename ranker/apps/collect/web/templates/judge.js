@@ -85,8 +85,12 @@
     const key = event.key, target = event.target;
     const control = target.closest("button, a, summary");
     let used = false;
-    // of a page without marks, no answer is given by accident
-    if (key === "Enter" && task && !control && !event.repeat && (kind !== "mqm" || task.contains(target))) { task.requestSubmit(); used = true; }
+    if (key === "Enter" && task && !control && !event.repeat) {
+      // of a page without marks, no answer is given by accident
+      if (kind !== "mqm" || task.contains(target)) task.requestSubmit();
+      else document.querySelector("button[form=task]").focus();
+      used = true;
+    }
     else if (key.toLowerCase() === "u" && undo) { undo.requestSubmit(); used = true; }
     else if (key.toLowerCase() === "d" && differences) { differences.checked = !differences.checked; used = true; }
     else if (kind === "ranking") used = rank(key);
