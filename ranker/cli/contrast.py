@@ -95,7 +95,7 @@ def command(
     check_page(html)
     dataset = replace(inputs, data=inputs.data or named).read(scorer.feature_set.members)
     first, second = map(inputs.system, names) if names else (None, None)
-    from ranker.corpora.system_pairs import system_pair
+    from ranker.corpora.selection import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 
     table = form == "table"

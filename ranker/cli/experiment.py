@@ -28,9 +28,8 @@ from ranker.cli.output import print_table, print_text, say
 from ranker.errors import RankerError
 
 if TYPE_CHECKING:
-    from ranker.apps.experiments.plan import Plan
     from ranker.apps.experiments.settings import Settings
-    from ranker.apps.experiments.tables import Experiment, Table
+    from ranker.apps.experiments.tables import Experiment, Plan, Table
     from ranker.corpora.dataset import Dataset
 
 app = Commands(

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from ranker.cli.options import ChecksOption, EachOption, working
 from ranker.cli.output import emit, print_note, print_text, say
 from ranker.cli.scorer import listed, print_notes, single
-from ranker.cli.tune import RefsOption
+from ranker.cli.tune import RefsOption, SourceOption
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def command(
         Option(help="With --mbr: scale applied to model scores (from --weights or the list) to obtain probabilities."),
     ] = None,
     refs: RefsOption = None,
-    source: Annotated[
-        Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")
-    ] = None,
+    source: SourceOption = None,
     checks: ChecksOption = True,
     report: Annotated[
         list[str] | None, Option(help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC")

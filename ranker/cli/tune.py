@@ -23,14 +23,13 @@ RefsOption = Annotated[
     list[Path] | None,
     Option("--references", "-r", help="References, one per line: one or more files.", metavar="FILE..."),
 ]
+SourceOption = Annotated[Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")]
 
 
 def command(
     nbest: Annotated[Path | None, Option(help="N-best list in Moses format to tune on.")] = None,
     refs: RefsOption = None,
-    source: Annotated[
-        Path | None, Option("--source", "-s", help="Source sentences, for metrics that use them.")
-    ] = None,
+    source: SourceOption = None,
     metric: Annotated[
         list[str] | None, Option("--metric", "-m", help="Metric to tune to, such as bleu[order=4].", metavar="METRIC")
     ] = None,

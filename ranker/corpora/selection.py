@@ -1,4 +1,4 @@
-"""Data sets of some language pairs, with the pair that a user named, or without references."""
+"""Parts of data sets: some language pairs, with the pair that a user named; no references; two systems."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.languages import is_locale, is_of_pair, language_pair, names_two_languages
 from ranker.corpora.schema import TEXT
-from ranker.errors import DataError, nearest
+from ranker.errors import DataError, OptionError, nearest
 
 
 def without_references(dataset: Dataset) -> Dataset:
@@ -50,3 +51,18 @@ def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
         raise DataError(what, file=dataset.name)
     lp = pd.array([pair] * len(dataset.sources), TEXT)
     return dataclasses.replace(dataset, sources=dataset.sources.assign(lp=lp))
+
+
+def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
+    """Return the candidates of two systems for every source, shape (sources, 2); -1 for a missing candidate."""
+    names = list(dict.fromkeys(dataset.candidates["system"]))
+    for name in (first, second):
+        if name not in names:
+            listed = ", ".join(map(repr, names))
+            raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; available: {listed}")
+    systems = dataset.candidates["system"].to_numpy(object)
+    rows = np.full((len(dataset.sources), 2), -1, dtype=np.int64)
+    for side, name in enumerate((first, second)):
+        outputs = np.flatnonzero(systems == name)
+        rows[dataset.candidate_source[outputs], side] = outputs
+    return rows

@@ -21,9 +21,8 @@ from ranker.apps.experiments.birch11_baselines import (
     shared_pairs,
 )
 from ranker.apps.experiments.birch11_baselines import baselines as notations
-from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tables import Table
+from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.apps.experiments.tuned_choices import tuning_signed
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset

@@ -9,9 +9,8 @@ import numpy as np
 from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
 from ranker.apps.experiments.choice_comparison import People, compare_all, people_judged
-from ranker.apps.experiments.plan import TableTask
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tables import Marked, Table
+from ranker.apps.experiments.tables import Marked, Table, TableTask
 from ranker.apps.experiments.tuned_choices import language_pairs, tune
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset

@@ -17,10 +17,9 @@ import numpy as np
 from ranker.apps.experiments import cer10_published
 from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
-from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tables import Marked, Table
+from ranker.apps.experiments.tables import Marked, Plan, Table, TableTask
 from ranker.apps.experiments.tuned_choices import (
     TuningPair,
     TuningRun,

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tables import Table
+from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import (

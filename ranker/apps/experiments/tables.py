@@ -1,16 +1,18 @@
-"""Tables of results, and the forms they are written in."""
+"""Tables of results, and the forms they are written in; and plans, by which a failure costs one table and no other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ranker.errors import OptionError, RankerError
 from ranker.files import printable, write_together
+from ranker.progress import report
 from ranker.storage.escapes import csv_text, json_text, markdown_text
+from ranker.version import VERSION
 
 FILE_FORMS = (".json", ".csv", ".md")
 
@@ -111,6 +113,47 @@ class Experiment:
             check_name(path)
         forms = {".json": self.json, ".csv": self.csv, ".md": self.markdown}
         write_together({Path(path): forms[Path(path).suffix]().encode() for path in paths})
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """One table of an experiment, or a few that are made together."""
+
+    title: str
+    make: Callable[[], Iterable[Table]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment that is yet to be run."""
+
+    name: str
+    tasks: tuple[TableTask, ...]
+    signature: str
+
+    @classmethod
+    def of(cls, name: str, tasks: Sequence[TableTask], signed: Mapping[str, object]) -> Plan:
+        """Make a plan whose signature has the version, the experiment, and the settings that have a value."""
+        parts = {"ranker": VERSION, "experiment": name, **signed}
+        return cls(name, tuple(tasks), "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
+
+    def outcomes(self) -> Iterator[Table | Failure]:
+        """Make the tables one after another; a task that raises an exception gives a `Failure`, and the rest follow."""
+        for number, task in enumerate(self.tasks):
+            report("tables", number, len(self.tasks))
+            try:
+                yield from task.make()
+            except Exception as error:
+                yield Failure(task.title, error)
+
+    def run(self) -> Experiment:
+        """Make all tables."""
+        tables = []
+        for outcome in self.outcomes():
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            tables.append(outcome)
+        return Experiment(self.name, tuple(tables), self.signature)
 
 
 def check_name(path: str | Path) -> None:

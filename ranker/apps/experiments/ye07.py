@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from ranker.apps.experiments import ye07_data
-from ranker.apps.experiments.plan import Plan, TableTask
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
-from ranker.apps.experiments.tables import Table
+from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, source_language_pairs
 from ranker.corpora.judgements import PREFERENCES, Judged, human_scores, resolve_kind

@@ -16,7 +16,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.system_pairs import system_pair
+from ranker.corpora.selection import system_pair
 from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
 from ranker.evaluation.table_result import TableResult

@@ -33,12 +33,7 @@ def learn_aligner(
     files: tuple[str | Path, str | Path] | None = None,
 ) -> AlignmentModel:
     """Learn to align from the sources of a data set and their translations."""
-    pairs = dataset.language_pairs
-    if len(pairs) > 1:
-        raise DataError(
-            f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp",
-            file=dataset.name,
-        )
+    check_one_pair(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
     lengths = batch.segments.lengths
@@ -62,6 +57,13 @@ def learn_aligner(
         target_vocabulary=batch.segments.vocabulary,
         text={"tokenizer": tokenizer, "lowercase": lowercase},
     )
+
+
+def check_one_pair(dataset: Dataset) -> None:
+    """Refuse a data set of several language pairs."""
+    if len(pairs := dataset.language_pairs) > 1:
+        what = f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp"
+        raise DataError(what, file=dataset.name)
 
 
 def align_texts(model: AlignmentModel, sources: Sequence[str], targets: Sequence[str]) -> Links:

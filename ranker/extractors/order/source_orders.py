@@ -14,7 +14,7 @@ from ranker.arrays import BoolArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, source_language_pairs, source_place, view
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
-from ranker.extractors.order.aligner import align_dataset, load_aligner
+from ranker.extractors.order.aligner import align_dataset, check_one_pair, load_aligner
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
 from ranker.links import Links
@@ -101,12 +101,7 @@ def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
 
 def _completed(dataset: Dataset, alignments: Alignments, aligner: str, tokenizer: Tokenizer) -> Alignments:
     """Complete `alignments` with links by the aligner, for translations without an alignment."""
-    pairs = dataset.language_pairs
-    if len(pairs) > 1:
-        raise DataError(
-            f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp",
-            file=dataset.name,
-        )
+    check_one_pair(dataset)
     model = load_aligner(aligner)
     learnt = align_dataset(model, dataset)
     if model.text["tokenizer"] != tokenizer:

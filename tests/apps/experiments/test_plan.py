@@ -9,8 +9,7 @@ import json
 import pytest
 
 from ranker.apps.experiments import ye07
-from ranker.apps.experiments.plan import Plan, TableTask
-from ranker.apps.experiments.tables import Table
+from ranker.apps.experiments.tables import Plan, Table, TableTask
 from ranker.cli import experiment as experiment_command
 from ranker.cli import main
 from ranker.cli.main import run as run_command

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, source_place
-from ranker.corpora.system_pairs import system_pair
+from ranker.corpora.selection import system_pair
 from ranker.errors import DataError, counted
 from ranker.extractors.ngram.unigrams import F1
 from ranker.ranking.feature_set import FeatureSet
