@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from ranker.errors import OptionError, RankerError
 from ranker.files import printable, write_together
 from ranker.progress import report
-from ranker.storage.escapes import csv_text, json_text, markdown_text
+from ranker.storage.escapes import csv_text, json_text, markdown_text, to_json_value
 from ranker.version import VERSION
 
 FILE_FORMS = (".json", ".csv", ".md")
@@ -81,8 +80,7 @@ class Experiment:
             "experiment": self.name,
             "signature": self.signature,
             "tables": [
-                {"title": table.title, "note": table.note, "rows": [_plain(row) for row in table.rows]}
-                for table in self.tables
+                {"title": table.title, "note": table.note, "rows": to_json_value(table.rows)} for table in self.tables
             ],
             "failures": [{"title": failure.title, "reason": failure.reason} for failure in self.failures],
         }
@@ -94,7 +92,7 @@ class Experiment:
         rows = [
             [table.title, *(values.get(key) for key in columns)]
             for table in self.tables
-            for values in map(_plain, table.rows)
+            for values in to_json_value(table.rows)
         ]
         return csv_text([["table", *columns], *rows])
 
@@ -174,7 +172,7 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def show(value: Any) -> str:
     """Write one value for people."""
-    plain = _value(value)
+    plain = to_json_value(value)
     if plain is None:
         return "-"
     if isinstance(plain, Marked):
@@ -186,12 +184,3 @@ def show(value: Any) -> str:
 
 def _section(title: str, *paragraphs: str) -> str:
     return "\n\n".join([f"### {markdown_text(title)}", *paragraphs, ""])
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _value(value) for key, value in row.items()}
-
-
-def _value(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
