@@ -174,6 +174,7 @@ def prefilled(
     with errors of the same translations.
     """
     from ranker.corpora import catalogue
+    from ranker.corpora.formats.error_spans import rows_of_outputs
 
     dataset = datasets[0]
     if not settings.task.severities:
@@ -191,21 +192,15 @@ def prefilled(
     except MissingError as error:
         known = ", ".join(sorted(raters)) or "none"
         raise OptionError(f"--prefill: {error}; raters of marked errors in {dataset.name}: {known}") from None
-    keys = _keys(other)
-    by_key = {keys[row]: marks for row, marks in marks_by_candidate(other.errors, settings).items()}
-    results = [{row: by_key[key] for row, key in enumerate(_keys(each)) if key in by_key} for each in datasets]
+    results = []
+    for each in datasets:
+        rows = rows_of_outputs(each, other)[other.errors["candidate"].to_numpy()]
+        results.append(marks_by_candidate(other.errors.assign(candidate=rows)[rows >= 0], settings))
     if not results[0]:
         what = f"contains no marked errors for the translations of {dataset.name}"
-        advice = "expected the same language pair (see --lp), seg_id, source, system and text"
+        advice = "expected the same language pair (see --lp), seg_id, system and text"
         raise DataError(f"{what}: {advice}", file=other.name)
     return printable(Path(given).name), results
-
-
-def _keys(dataset: Dataset) -> list[tuple[str, ...]]:
-    sources = dataset.sources.iloc[dataset.candidate_source]
-    columns = [sources["lp"].fillna(""), sources["seg_id"], sources["text"]]
-    columns += [dataset.candidates[name] for name in ("system", "text")]
-    return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def moved(marks: str, text: str, copy: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
 from ranker.errors import DataError, counted, log_note
@@ -59,27 +60,40 @@ def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) ->
     return (inside[0], inside[-1]) if inside and mark.side == SIDES[0] else None
 
 
-def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
-    """Add the marked errors of the same outputs in another data set, found by ``lp``, ``seg_id`` and ``system``."""
-    rows, others = (
-        each.sources[["lp", "seg_id"]]
+def rows_of_outputs(dataset: Dataset, marked: Dataset) -> Int64Array:
+    """Row in a data set of every output of another one, found by ``lp``, ``seg_id`` and ``system``.
+
+    -1 for outputs that it does not have, -2 for those with another text, or another source with errors marked in it.
+    """
+    in_source = marked.errors["candidate"][(marked.errors["side"] == SIDES[1]).to_numpy(bool)]
+    here, outputs = (
+        each.sources[["lp", "seg_id", "text"]]
+        .rename(columns={"text": "source"})
         .iloc[each.candidate_source]
         .reset_index(drop=True)
         .join(each.candidates[["system", "text"]])
         for each in (dataset, marked)
     )
     keys = ["lp", "seg_id", "system"]
-    found = others.merge(rows.assign(row=np.arange(len(rows))), on=keys, how="left", suffixes=("", "_here"))
-    looked = np.unique(marked.errors["candidate"].to_numpy())
-    wrong = [row for row in looked.tolist() if found["text"].iloc[row] != found["text_here"].fillna("\0").iloc[row]]
+    found = outputs.merge(here.assign(row=np.arange(len(here))), on=keys, how="left", suffixes=("", "_here"))
+    text, source = ((found[name] == found[f"{name}_here"]).fillna(False).to_numpy(bool) for name in ("text", "source"))
+    same = text & (source | ~np.isin(np.arange(len(found)), in_source))
+    row = found["row"].fillna(-1).to_numpy(np.int64)
+    return np.where(same | (row < 0), row, -2)
+
+
+def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
+    """Add the marked errors of the same outputs in another data set."""
+    row = rows_of_outputs(dataset, marked)
+    wrong = [at for at in np.unique(marked.errors["candidate"].to_numpy()).tolist() if row[at] < 0]
     if wrong:
-        first = found.iloc[wrong[0]]
-        place = ":".join(str(first[key]) for key in keys)
-        why = "is not in" if pd.isna(first["row"]) else "has another text in"
+        first = marked.sources.iloc[marked.candidate_source[wrong[0]]]
+        place = f"{first['lp']}:{first['seg_id']}:{marked.candidates['system'][wrong[0]]}"
+        why = "is not in" if row[wrong[0]] == -1 else "has another text in"
         what = f"{counted(len(wrong), 'output')} with marked errors cannot be added; the first, {place}, {why}"
         raise DataError(f"{what} {dataset.name}: expected the same outputs", file=marked.name)
-    row = found["row"].fillna(-1).to_numpy(np.int64)[marked.errors["candidate"].to_numpy()]
-    errors = pd.concat([dataset.errors, marked.errors.assign(candidate=row)], ignore_index=True)
+    added = marked.errors.assign(candidate=row[marked.errors["candidate"].to_numpy()])
+    errors = pd.concat([dataset.errors, added], ignore_index=True)
     return dataclasses.replace(dataset, errors=errors.sort_values("candidate", kind="stable", ignore_index=True))
 
 

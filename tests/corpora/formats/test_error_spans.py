@@ -277,6 +277,16 @@ def test_marks_of_other_outputs_are_refused(change: dict[str, str], why: str) ->
         with_errors_of(plain, from_records([wanted]))
 
 
+def test_marks_in_another_source_are_refused() -> None:
+    wanted = record(1, "abc")
+    wanted["candidates"][0]["errors"] = [{"start": 0, "end": 1, "severity": "major", "rater": "r", "side": "source"}]
+    plain = from_records([{**wanted, "source": "another"}])
+    with pytest.raises(DataError, match="has another text in"):
+        with_errors_of(plain, from_records([wanted]))
+    wanted["candidates"][0]["errors"][0]["side"] = "target"
+    assert len(with_errors_of(plain, from_records([wanted])).errors)
+
+
 def test_errors_of_wmt_that_are_none_are_passed_over(tmp_path: Path) -> None:
     judged = {"human1": 80, "annotator1": "p", "errors1": [{"start_i": 0, "end_i": 2, "severity": "Minor"}]}
     judged |= {"human5": None, "annotator5": "s", "errors5": [{"start_i": 0, "end_i": 0}]}
