@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class CreatedCampaign:
     """Counts of a new campaign, and its links, which are not stored.
 
-    `unmarked` is the number of `gold` items without marks in a campaign that has prefilled marks, `passed_over` that of
-    sources without two outputs.
+    `unmarked` is the number of `gold` items without prefilled marks, 0 unless their share is larger than that of other
+    items; `passed_over` is that of sources without two outputs.
     """
 
     items: int
@@ -81,14 +81,15 @@ def make_campaign(
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers, gold_marks)
                 if not known:
                     raise DataError("contains no judgements that can serve as control items", file=gold.name)
-            query = "SELECT count(*) FROM item WHERE role = ? AND prefill IS NULL"
-            (unmarked,) = connection.execute(query, (GOLD,)).fetchone()
+            query = "SELECT role, sum(prefill IS NULL), avg(prefill IS NULL) FROM item GROUP BY role"
+            bare = {role: (number, share) for role, number, share in connection.execute(query)}
+            unmarked, share = bare.get(GOLD, (0, 0.0))
             links = {
                 code: f"{settings.address}/enter/{access.give_link(connection, code, days)}"
                 for code in (access.OWNER, *judges)
             }
         save(connection, path)
-    return CreatedCampaign(count, known, unmarked if prefill else 0, passed_over, links)
+    return CreatedCampaign(count, known, unmarked if share > bare[PLAIN][1] else 0, passed_over, links)
 
 
 def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,8 @@ def prefilled(
 
     dataset = datasets[0]
     if not settings.task.severities:
-        raise OptionError(f"--prefill: errors are marked with --kind {' or '.join(marking_kinds())}")
+        kinds = " or ".join(kind.name for kind in KINDS.values() if kind.severities)
+        raise OptionError(f"--prefill: errors are marked with --kind {kinds}")
     raters = set(dataset.errors["rater"])
     if given in raters:
         chosen = [each.errors[(each.errors["rater"] == given).to_numpy(bool)] for each in datasets]
@@ -213,11 +214,6 @@ def moved(marks: str, text: str, copy: str) -> str:
         if len(mark) != 4 or mark[2] >= 0:
             kept.append(mark)
     return json.dumps(kept)
-
-
-def marking_kinds() -> Iterator[str]:
-    """Yield the names of the kinds of task in which errors are marked."""
-    return (kind.name for kind in KINDS.values() if kind.severities)
 
 
 def gold_share(answer: Sequence[Any], known: Sequence[Any], texts: Sequence[str], settings: CampaignSettings) -> float:

@@ -360,6 +360,10 @@ def test_control_items_are_prefilled_as_others_and_known_by_other_raters(command
     made = command("collect", "new", "x.campaign", "--data", "data.jsonl", *options, "-f", "json")
     assert "9 items to judge, 2 gold items, 9 translations marked by r1; start" in json.loads(made.out)["signature"]
     assert "1 gold item not marked by r1: judges may tell them from others" in made.err
+    ours = [Record(f"source {n}", [], [Candidate("A", f"one says {n}", errors=by_r1[n:])]) for n in range(9)]
+    write_dataset(assemble(ours, "few"), "few.jsonl")
+    made = command("collect", "new", "y.campaign", "--data", "few.jsonl", *options)
+    assert "not marked by" not in made.err
     with opened(tmp_path / "x.campaign") as (connection, _):
         rows = connection.execute("SELECT known, item.prefill FROM item WHERE role = 'gold' ORDER BY id").fetchall()
     assert [tuple(row) for row in rows] == [

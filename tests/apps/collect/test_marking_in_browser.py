@@ -308,6 +308,10 @@ def test_all_severities_of_mqm(campaign, open_page, scheme):
         assert [page.locator(f"#text0 mark.{name}").inner_text() for name in names] == ["A", "fl", "ag", "good"]
         page.get_by_label("Severity of “fl”").select_option("Critical")
         assert page.locator("#text0 mark.critical").first.inner_text() == "fl"
+        press_over(page, script.text, "oo")
+        page.keyboard.press("2")
+        assert page.locator("#text0 mark.critical.several").inner_text() == "oo"
+        page.keyboard.press("Escape")
         page.keyboard.press("0")
         assert page.get_by_label("Severity of missing content").input_value() == "1"
         assert page.evaluate(CHECK) == []

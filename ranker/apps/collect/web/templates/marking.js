@@ -77,7 +77,7 @@
         const over = placed.filter(mark => mark.start < end && mark.end > cuts[index]);
         if (!over.length) return part;
         const mark = document.createElement("mark");
-        mark.className = names[Math.max(...over.map(one => one.severity))];
+        mark.className = names[Math.max(...over.map(one => one.severity))] + (over.length > 1 ? " several" : "");
         mark.append(part);
         return mark;
       }));
