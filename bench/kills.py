@@ -67,7 +67,7 @@ CASES = {
     "contrast": Case(["contrast", "d.jsonl", "sys1", "sys2", *_SMALL, "--html", "out/c.html", "-o", "out/c.json"]),
     "lm": Case(["lm", "train", "--text", "text", "--order", "2", "-o", "out/x.arpa"]),
     "align train": Case(["align", "train", "-s", "s", "-t", "t", "-o", "out/x.align"]),
-    "experiment": Case([*_EXPERIMENT, "-o", "out/x.json", "-o", "out/x.csv"]),
+    "experiment": Case([*_EXPERIMENT, "-o", "out/x.json"]),
     "campaign": Case(
         ["collect", "new", "out/x.campaign", "--data", "d.jsonl", "--kind", "fluency"], compared="", fresh=True
     ),

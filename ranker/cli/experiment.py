@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import traceback
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
 from typer import Option
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import (
     MOST_RESAMPLES,
     MOST_SEARCHES,
-    OUTPUT,
     Corpora,
     ExcludeSelfOption,
     KindOption,
@@ -38,33 +34,12 @@ app = Commands(
 )
 
 
-def _check_files(paths: list[Path] | None) -> list[Path] | None:
-    """Refuse files that could not be written, before hours of computing."""
-    from ranker.apps.experiments.tables import check_name
-    from ranker.files import check_target
-
-    for path in paths or []:
-        check_name(path)
-        check_target(path)
-    return paths
-
-
 Form = Literal["table", "json", "csv", "markdown"]
 TrainOption = Annotated[
     list[str], Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
 ]
 TestOption = Annotated[
     list[str] | None, Option("--test", help="Test corpus, such as another year; may be repeated.", metavar="NAME|PATH")
-]
-FilesOption = Annotated[
-    list[Path] | None,
-    Option(
-        "--output",
-        "-o",
-        help="Also write the tables to FILE: .json, .csv or .md; may be repeated.",
-        rich_help_panel=OUTPUT,
-        callback=_check_files,
-    ),
 ]
 LmDataOption = Annotated[
     list[str] | None,
@@ -101,10 +76,9 @@ def ye07(
     kind: KindOption = "auto",
     lp: LpOption = None,
     exclude_self: ExcludeSelfOption = False,
-    output: FilesOption = None,
     seed: SeedOption = 0,
     form: Form = "table",
-) -> None:
+) -> int:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
 
     Compares the features alone and combined, with word order, and with perplexity under a language model without the
@@ -120,7 +94,7 @@ def ye07(
     from ranker.apps.experiments.ye07 import plan
 
     settings = Settings(kind=kind, exclude_self=exclude_self, seed=seed)
-    _emit(plan(trained_on, tested_on, settings), output, form)
+    return _emit(plan(trained_on, tested_on, settings), form)
 
 
 @app.command()
@@ -136,10 +110,9 @@ def birch11(
     mert: Annotated[bool, Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")] = False,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
-    output: FilesOption = None,
     seed: SeedOption = 0,
     form: Form = "table",
-) -> None:
+) -> int:
     """Birch and Osborne (2011): LRscore and preferences.
 
     The parameters theta are trained for consistency with preferences, over all language pairs. Where people gave scores
@@ -158,7 +131,7 @@ def birch11(
 
     tuning = _tuning(features, lm_data if mert else None, aligner, bitext)
     settings = replace(tuning, restarts=restarts, runs=3, mert=mert, seed=seed)
-    _emit(plan(trained_on, tested_on, settings), output, form)
+    return _emit(plan(trained_on, tested_on, settings), form)
 
 
 @app.command()
@@ -168,9 +141,8 @@ def stanojevic14(
         Literal["isozaki", "ribes", "meteor"], Option(help="Word alignment: exact matches by context, or METEOR's.")
     ] = "isozaki",
     sweeps: Annotated[bool, Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
-    output: FilesOption = None,
     form: Form = "table",
-) -> None:
+) -> int:
     """Stanojević and Sima'an (2014): permutation metrics.
 
     Each metric is combined with a lexical score and evaluated by Kendall's tau.
@@ -181,7 +153,7 @@ def stanojevic14(
     from ranker.apps.experiments.settings import Settings
     from ranker.apps.experiments.stanojevic14 import plan
 
-    _emit(plan(dataset, Settings(alignment=alignment, sweeps=sweeps)), output, form)
+    return _emit(plan(dataset, Settings(alignment=alignment, sweeps=sweeps)), form)
 
 
 @app.command()
@@ -189,10 +161,9 @@ def isozaki10(
     corpora: Corpora,
     kind: KindOption = "auto",
     resamples: Annotated[int, Option(help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)] = 1000,
-    output: FilesOption = None,
     seed: SeedOption = 0,
     form: Form = "table",
-) -> None:
+) -> int:
     """Isozaki and others (2010): word-order metrics at system level.
 
     Compares rank correlations of word order with other metrics.
@@ -207,7 +178,7 @@ def isozaki10(
     from ranker.apps.experiments.settings import Settings
 
     settings = Settings(kind=kind, resamples=resamples, seed=seed)
-    _emit(plan(datasets, settings), output, form)
+    return _emit(plan(datasets, settings), form)
 
 
 @app.command()
@@ -235,10 +206,9 @@ def cer10(
         int, Option(help="Runs with different random starts, for the standard deviation.", min=1, max=MOST_SEARCHES)
     ] = 5,
     times: Annotated[bool, Option("--times", help="Report the CPU time of the searches.")] = False,
-    output: FilesOption = None,
     seed: SeedOption = 0,
     form: Form = "table",
-) -> None:
+) -> int:
     """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.
 
     Tunes to each metric, scores with each metric, and compares by human preferences.
@@ -253,7 +223,7 @@ def cer10(
     from ranker.apps.experiments.cer10 import plan
 
     searches = replace(tuning, restarts=restarts, iterations=iterations, runs=runs, times=times, seed=seed)
-    _emit(plan(dataset, replace(searches, metrics=tuple(metric or ()))), output, form)
+    return _emit(plan(dataset, replace(searches, metrics=tuple(metric or ()))), form)
 
 
 def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | None) -> tuple[Dataset, list[Dataset]]:
@@ -272,28 +242,15 @@ def _tuning(
     return replace(settings, features=features) if features else settings
 
 
-def _emit(plan: Plan, write: list[Path] | None, form: Form) -> None:
-    """Print every table as soon as it is made, then write the files that were asked for.
+def _emit(plan: Plan, form: Form) -> int:
+    """Print every table as soon as it is made, and return the exit code, 2 if a table failed.
 
-    A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
-    one document, which is printed when all tables are made.
+    A table that fails is reported in one line on stderr; the others follow. JSON and CSV are one document, which is
+    printed when all tables are made.
     """
     from ranker.apps.experiments.tables import Experiment, Failure
 
     tables, failures = [], []
-    unread: list[OSError] = []
-
-    def show(print_now: Callable[[], None]) -> None:
-        # when nobody reads what is printed any more, go on for the sake of the files alone
-        if unread:
-            return
-        try:
-            print_now()
-        except OSError as error:
-            if not write:
-                raise
-            unread.append(error)
-
     outcomes = plan.outcomes()
     while True:
         with working("experimenting"):
@@ -305,18 +262,13 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form) -> None:
             say(f"ranker: error: table {outcome.title!r} could not be computed: {outcome.reason}", err=True)
         else:
             tables.append(outcome)
-            show(partial(_print_table, outcome, form))
-    experiment = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
-    experiment.write(*(write or []))
-    show(partial(_print_end, experiment, form))
-    if unread:
-        raise unread[0]
+            _print_table(outcome, form)
+    _print_end(Experiment(plan.name, tuple(tables), plan.signature, tuple(failures)), form)
     # a fault of the program is shown as such, after everything that could be made
     for failure in failures:
-        if not isinstance(failure.error, RankerError):
-            raise failure.error
-    if failures:
-        raise typer.Exit(2)
+        if not isinstance(failure.error, RankerError | OSError | MemoryError):
+            traceback.print_exception(failure.error)
+    return 2 if failures else 0
 
 
 def _print_table(table: Table, form: Form) -> None:

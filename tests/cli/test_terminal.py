@@ -107,9 +107,10 @@ def test_forms_of_experiments_hold_nothing_that_is_run_or_obeyed() -> None:
     result = Experiment(
         "x", (Table(HOSTILE, (row,), HOSTILE),), f"`{HOSTILE}", (Failure(HOSTILE, ValueError(HOSTILE)),)
     )
+    markdown = "".join([*(each.markdown() for each in (*result.tables, *result.failures)), result.closing()])
     assert "=1+1|" in result.json()
-    assert not set(UNSAFE) & set(result.json() + result.markdown())
-    assert r"| =1+1\|\<b>\`c\`[d]\(e) | 0.500 |" in result.markdown().split("\n")
+    assert not set(UNSAFE) & set(result.json() + markdown)
+    assert r"| =1+1\|\<b>\`c\`[d]\(e) | 0.500 |" in markdown.split("\n")
     header, cells = csv.reader(io.StringIO(result.csv()))
     assert (header[1], cells[1:]) == (f"'=a{HOSTILE}", ["'=1+1|<b>`c`[d](e)", "0.5"])
 

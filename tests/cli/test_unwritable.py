@@ -26,7 +26,6 @@ COMMANDS: dict[str, str] = {
     f"{TUNE} --decoder true --state": "",
     "collect new -d good.json --kind fluency": "",
     "collect export test.campaign -o": ".jsonl",
-    "experiment ye07 --train good.json -o": ".json",
     "nbest from-dataset -d good.json -F words": "",
     "nbest merge good.nbest good.nbest -o": "",
     "data shard good.json --out": "",

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ranker.errors import OptionError, RankerError
-from ranker.files import printable, write_together
+from ranker.errors import RankerError
+from ranker.files import printable
 from ranker.progress import report
 from ranker.storage.escapes import csv_text, json_text, markdown_text, to_json_value
 from ranker.version import VERSION
-
-FILE_FORMS = (".json", ".csv", ".md")
 
 
 class Marked(float):
@@ -96,21 +93,9 @@ class Experiment:
         ]
         return csv_text([["table", *columns], *rows])
 
-    def markdown(self) -> str:
-        """Return the tables as Markdown."""
-        tables, failures = ([item.markdown() for item in part] for part in (self.tables, self.failures))
-        return "".join([*tables, *failures, self.closing()])
-
     def closing(self) -> str:
         """Return the last line of the Markdown, the signature."""
         return f"`{printable(self.signature).replace('`', chr(39))}`\n"
-
-    def write(self, *paths: str | Path) -> None:
-        """Write files, each in the form that its name promises: ``.json``, ``.csv`` or ``.md``."""
-        for path in paths:
-            check_name(path)
-        forms = {".json": self.json, ".csv": self.csv, ".md": self.markdown}
-        write_together({Path(path): forms[Path(path).suffix]().encode() for path in paths})
 
 
 @dataclass(frozen=True)
@@ -152,12 +137,6 @@ class Plan:
                 raise outcome.error
             tables.append(outcome)
         return Experiment(self.name, tuple(tables), self.signature)
-
-
-def check_name(path: str | Path) -> None:
-    """Refuse the name of a file that `Experiment.write` has no form for."""
-    if Path(path).suffix not in FILE_FORMS:
-        raise OptionError(f"{path}: expected a file name ending in {', '.join(FILE_FORMS)}")
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -177,15 +177,12 @@ def test_the_commands_give_the_figures_of_the_experiment(years, tmp_path, comman
             assert row["spearman"][form]["value"] == pytest.approx(np.nanmean(rho), abs=1e-4), (candidates, form)
 
 
-def test_forms_hold_the_same_rows(experiment, tmp_path):
+def test_forms_hold_the_same_rows(experiment):
     document = json.loads(experiment.json())
     assert len(document["tables"]) == len(experiment.tables)
     lines = list(csv.DictReader(io.StringIO(experiment.csv())))
     assert len(lines) == sum(len(table.rows) for table in experiment.tables)
-    assert experiment.markdown().count("### ") == len(experiment.tables)
-    for name in ("x.json", "x.csv", "x.md"):
-        experiment.write(tmp_path / name)
-    assert (tmp_path / "x.csv").read_text() == experiment.csv()
+    assert all(table.markdown().count("### ") == 1 for table in experiment.tables)
 
 
 def test_markdown_of_odd_values():
