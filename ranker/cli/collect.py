@@ -140,7 +140,7 @@ def new_command(
     marks: list[dict[int, list[Any]]] = []
     if prefill is not None:
         with working("marking errors"):
-            prefill_name, marks = prefilled([dataset, known] if known else [dataset], prefill, settings)
+            prefill_name, marks = prefilled([dataset] if known is None else [dataset, known], prefill, settings)
         settings = replace(settings, prefill=prefill_name)
     with working("creating the campaign"):
         created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, prefill=marks, days=days)

@@ -12,17 +12,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.schema import empty_table, table
 from ranker.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    import pyarrow as pa
+
+    from ranker.arrays import FloatArray, Int64Array
 
 NO_ERROR = "no-error"
 SIDES = ("target", "source")
@@ -75,6 +74,11 @@ def checked_errors(
 
     `texts` are those of both sides, `source` is the source of every candidate.
     """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    from ranker.corpora.schema import empty_table, table
+
     errors = table("errors", columns)
     if not len(errors):
         return empty_table("errors"), None
@@ -160,6 +164,9 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     >>> penalties(data.errors)["mqm_total"].tolist()
     [5.0]
     """
+    import numpy as np
+    import pandas as pd
+
     known = all_weights(weights)
     codes, different = pd.factorize(errors["severity"] + "\0" + errors["category"])
     kinds = [text.split("\0") for text in different]
@@ -195,6 +202,8 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
 
 def errors_by_candidate(errors: pd.DataFrame) -> dict[int, list[MarkedError]]:
     """Marked errors of every candidate that somebody looked at, places as numbers of Python."""
+    import pandas as pd
+
     listed: dict[int, list[MarkedError]] = {}
     columns = [errors[name].tolist() for name in ("candidate", *MarkedError._fields)]
     for candidate, severity, start, end, *texts in zip(*columns, strict=True):

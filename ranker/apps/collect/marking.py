@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS, SEVERITIES, TaskKind
+from ranker.corpora.marked_errors import (
+    NO_ERROR,
+    SIDES,
+    WEIGHTS,
+    MarkedError,
+    errors_by_candidate,
+    plain_category,
+    weight_of,
+)
 from ranker.errors import DataError, MissingError, OptionError, counted
 from ranker.files import printable, read_lines
 
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.marked_errors import MarkedError
 
 CATEGORIES = (
     *(f"Accuracy/{name}" for name in ("Addition", "Mistranslation", "Omission", "Untranslated text")),
@@ -116,16 +124,12 @@ def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
     """Return the value of an answer for one output, higher is better: the score, or the penalty of MQM, negated."""
     if settings.kind != "mqm":
         return float(answer[0])
-    from ranker.corpora.marked_errors import WEIGHTS, weight_of
-
     errors = errors_of(answer[1:], "", settings)
     return -sum(weight_of(error.severity, error.category, WEIGHTS) or 0.0 for error in errors)
 
 
 def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> list[MarkedError]:
     """Return marks as errors of a rater, those without a place last; without marks the rater found none."""
-    from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
-
     errors, categories = [], settings.category_names
     for mark in sorted(marks, key=lambda mark: (len(mark) == 2, mark[4:], mark[2:], mark)):
         severity, category, start, end = [*mark, None, None][:4]
@@ -142,8 +146,6 @@ def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict
     have are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one
     after the last, which judges replace.
     """
-    from ranker.corpora.marked_errors import SIDES, errors_by_candidate, plain_category
-
     kind, categories = settings.task, settings.category_names
     known = {plain_category(name): number for number, name in enumerate(categories)}
     levels = {name: number for number, name in enumerate(kind.severities)}
