@@ -14,6 +14,8 @@ thorough = pytest.mark.thorough
 
 
 SLOW_TO_COMPILE = (
+    "ranker.apps.tuning.",
+    "ranker.evaluation.",
     "ranker.extractors.edit.",
     "ranker.extractors.meteor.",
     "ranker.extractors.ngram.",
@@ -21,8 +23,10 @@ SLOW_TO_COMPILE = (
     "ranker.extractors.paraphrase.matching",
     "ranker.extractors.terp.",
     "ranker.learning.aligner.",
+    "ranker.text.sequences",
+    "ranker.text.tokenizers",
 )
-"""Modules whose kernels take 3 to 20 s each to compile, and little as plain Python on what most tests have."""
+"""Modules whose kernels take 2 to 20 s each to compile, and little as plain Python on what most tests have."""
 
 
 CASES = 8
