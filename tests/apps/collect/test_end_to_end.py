@@ -4,15 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
-from tests.apps.collect.conftest import Client, free_port, judge_all
+from tests.apps.collect.conftest import Client, free_port, judge_all, serving
 from tests.effort import thorough
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="documents are not part of the wheel")
+def test_the_three_lines_of_the_readme(tmp_path, command, monkeypatch):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n((?:ranker collect .*\n)+)```", text)
+    new, serve, export = (line.split()[1:] for line in block.splitlines())
+    for name in ("source.de", "atlas.en", "birch.en"):
+        shutil.copy(ROOT / "docs" / "stories" / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    links = {row["who"]: row["link"] for row in json.loads(command(*new, "--json").out)["rows"]}
+    assert serve == ["collect", "serve", new[2]]
+    with serving(tmp_path / new[2]) as address:
+        judge = Client(address)
+        fields = judge.enter(links["judge01"]).page().forms["/judge"]
+        assert judge.post("/judge", {**fields, "marks": "[[1,0,0,3],[0,2,0,3,1]]"}).status == 200
+    command(*export)
+    errors = catalogue.load(export[-1]).errors
+    assert errors["category"].tolist() == ["Accuracy/Addition", "Accuracy/Omission"]
+    assert errors["side"].tolist() == ["target", "source"]
 
 
 @thorough
