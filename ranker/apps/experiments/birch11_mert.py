@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.apps.experiments.aligners import table as aligner_table
 from ranker.apps.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
-from ranker.apps.experiments.choice_comparison import People, compare_all, people_judged
+from ranker.apps.experiments.choice_comparison import PREFERENCES_NOTE, People, compare_all, people_judged
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Table, TableTask
 from ranker.apps.experiments.tuned_choices import language_pairs, tune
@@ -84,20 +84,6 @@ def _preferences(people: list[People], choices: list[list[Int64Array]], over: st
         if name in PREFERENCES:
             preference = compare_all(people, choices, index, 0)
             won, lost = PREFERENCES[name]
-            rows.append(
-                {
-                    "tuned to": name,
-                    "against": "BLEU",
-                    "different": preference.different,
-                    "judged": preference.judged,
-                    "first preferred": preference.share,
-                    "p": preference.p,
-                    "published": won / (won + lost),
-                    "p of the published": sign_test(won, won + lost),
-                }
-            )
-    note = (
-        "Test sides, first run: sources for which the choices differ, of these the ones for which people preferred "
-        "one, the share that preferred the first, and an exact two-sided sign test."
-    )
-    return Table(f"preferences of people, {over}", tuple(rows), note)
+            published = {"published": won / (won + lost), "p of the published": sign_test(won, won + lost)}
+            rows.append(preference.row(name, "BLEU") | published)
+    return Table(f"preferences of people, {over}", tuple(rows), f"Test sides, {PREFERENCES_NOTE}")

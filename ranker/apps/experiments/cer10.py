@@ -16,7 +16,14 @@ import numpy as np
 
 from ranker.apps.experiments import cer10_published
 from ranker.apps.experiments.aligners import table as aligner_table
-from ranker.apps.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
+from ranker.apps.experiments.choice_comparison import (
+    PREFERENCES_NOTE,
+    People,
+    compare_all,
+    matrix,
+    people_judged,
+    standardised,
+)
 from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Plan, Table, TableTask
@@ -302,18 +309,8 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     for first, second, chinese, arabic in published_table("cer10-preferences", 0).itertuples(index=False):
         if first in names and second in names:
             preference = compare_all(people, choices, names.index(first), names.index(second))
-            pairs.append(
-                {
-                    "tuned to": first,
-                    "against": second,
-                    "different": preference.different,
-                    "judged": preference.judged,
-                    "first preferred": preference.share,
-                    "p": preference.p,
-                    "published, Chinese": chinese,
-                    "published, Arabic": arabic,
-                }
-            )
+            published = {"published, Chinese": chinese, "published, Arabic": arabic}
+            pairs.append(preference.row(first, second) | published)
     rows = []
     for index, name in enumerate(names):
         shares, ahead, behind = [], 0, 0
@@ -334,10 +331,7 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
             }
         )
     over = ", ".join(outcome.pair.name for outcome in outcomes)
-    note = (
-        f"Test sides of {over}, first run: sources for which the choices differ, of these the ones for which people "
-        "preferred one, the share that preferred the first, and an exact two-sided sign test."
-    )
+    note = f"Test sides of {over}, {PREFERENCES_NOTE}"
     tables = [Table("preferences of people", tuple(pairs), note)] if pairs else []
     against = (
         "Human scores are those of the corpus, else shares of comparisons won, of the chosen outputs that were judged. "

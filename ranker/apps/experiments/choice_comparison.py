@@ -18,6 +18,11 @@ from ranker.evaluation.resampling.significance import sign_test
 from ranker.extractors.base import Metric
 from ranker.ranking.scorers import Scorer
 
+PREFERENCES_NOTE = (
+    "first run: sources for which the choices differ, of these the ones for which people preferred one, the share that "
+    "preferred the first, and an exact two-sided sign test."
+)
+
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
     """Make rows of scores, marked as better or worse than the average of their column."""
@@ -56,6 +61,11 @@ class Preference:
     def __add__(self, other: Preference) -> Preference:
         """Add the counts of other sources."""
         return Preference(self.different + other.different, self.judged + other.judged, self.first + other.first)
+
+    def row(self, first: str, second: str) -> dict[str, Any]:
+        """Return a row of a table of preferences between choices tuned to `first` and `second`."""
+        figures = {"different": self.different, "judged": self.judged, "first preferred": self.share, "p": self.p}
+        return {"tuned to": first, "against": second, **figures}
 
     @property
     def share(self) -> float:
