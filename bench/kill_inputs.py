@@ -72,9 +72,10 @@ def _write_campaign(place: Path) -> None:
     """Make a campaign in which somebody judged everything."""
     from ranker.apps.collect import assigning, campaign
     from ranker.apps.collect.making import make_campaign
+    from ranker.apps.collect.settings import CampaignSettings
     from ranker.corpora.formats.reading import read_dataset
 
-    settings = campaign.CampaignSettings(id="x", title="x", kind="pairwise", show="reference", repeat=0.0, degraded=0.0)
+    settings = CampaignSettings(id="x", title="x", kind="pairwise", show="reference", repeat=0.0, degraded=0.0)
     path = place / "judged.campaign"
     make_campaign(path, read_dataset(place / "d.jsonl"), settings, ["judge"])
     with closing(campaign.connect(path)) as connection, campaign.transaction(connection):
