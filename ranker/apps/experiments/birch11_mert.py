@@ -11,13 +11,12 @@ from ranker.apps.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TU
 from ranker.apps.experiments.choice_comparison import PREFERENCES_NOTE, People, compare_all, people_judged
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Table, TableTask
-from ranker.apps.experiments.tuned_choices import language_pairs, tune
+from ranker.apps.experiments.tuned_choices import language_pairs, tune_and_score
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.resampling.significance import sign_test
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
-from ranker.progress import report
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
@@ -43,21 +42,14 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: Settings) -> 
     rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
     yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)
     scored = metrics(theta, [pair.name for pair in pairs])
-    scores = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
-    choices: list[list[Int64Array]] = []
-    for number, pair in enumerate(pairs):
-        choices.append([])
-        for row, name in enumerate(TUNED):
-            weights = [tune(pair, scored[name], settings, run).weights for run in range(settings.runs)]
-            for side, part in (("tuning", pair.tuning), ("test", pair.test)):
-                chosen = [part.choose(weight) for weight in weights]
-                scores[side][number, row] = [
-                    np.mean([part.score(metric, c) for c in chosen]) for metric in scored.values()
-                ]
-            choices[-1].append(chosen[0])
-            report("metrics tuned to", number * len(TUNED) + row + 1, len(pairs) * len(TUNED))
+    tuned_to = {name: scored[name] for name in TUNED}
+    outcomes = [
+        tune_and_score(pair, tuned_to, scored, settings, (number, len(pairs))) for number, pair in enumerate(pairs)
+    ]
+    choices = [outcome.choices for outcome in outcomes]
     names = [pair.name for pair in pairs]
-    for side, values in scores.items():
+    for side in ("tuning", "test"):
+        values = np.array([outcome.scores[side].mean(axis=2) for outcome in outcomes])
         rows = [
             {"language pair": pair, "tuned to": name, **dict(zip(scored, map(Marked, line), strict=True))}
             for pair, block in zip([*names, "average"], [*values, values.mean(axis=0)], strict=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,21 +26,17 @@ from ranker.apps.experiments.published import published_table
 from ranker.apps.experiments.settings import Settings
 from ranker.apps.experiments.tables import Marked, Plan, Table, TableTask
 from ranker.apps.experiments.tuned_choices import (
-    TuningPair,
-    TuningRun,
-    equal_weights,
+    Outcome,
     language_pair_parts,
     needs_alignments,
-    tune,
+    tune_and_score,
     tuning_signed,
 )
-from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, nearest
 from ranker.evaluation.resampling.significance import holm
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
-from ranker.progress import report
 from ranker.ranking import included as included_models
 from ranker.ranking.scorers import Scorer, scorer_of, systems_scorer, trained_on
 
@@ -69,18 +63,6 @@ METRICS: dict[str, tuple[str, str]] = {
 SIGNIFICANT = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Results of tuning one language pair to every metric."""
-
-    pair: TuningPair
-    runs: list[list[TuningRun]]
-    scores: dict[str, FloatArray]
-    start: dict[str, FloatArray]
-    choices: list[Int64Array]
-    extraction: list[float]
-
-
 def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
     """Return metric or trained ranker, and family, by name."""
     metrics: dict[str, tuple[Metric | Scorer, str]] = {}
@@ -104,14 +86,15 @@ def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
 def plan(dataset: Dataset, settings: Settings) -> Plan:
     """Return the tables of the paper for this data, each as a separate task."""
     metrics = chosen(settings.metrics or METRICS)
-    scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
-    align = needs_alignments([metric for metric, _ in metrics.values()])
+    tuned_to = {name: metric for name, (metric, _) in metrics.items()}
+    scored = {name: metric for name, metric in tuned_to.items() if metrics[name][1] != BLENDS}
+    align = needs_alignments([*tuned_to.values()])
     parts_of_pairs = language_pair_parts(dataset, settings)
     settings.aligners.check([dataset])
 
     def outcome(number: int) -> Outcome:
         pair = parts_of_pairs[number].make(align=align)
-        return _outcome(pair, metrics, scored, settings, (number, len(parts_of_pairs)))
+        return tune_and_score(pair, tuned_to, scored, settings, (number, len(parts_of_pairs)))
 
     pending = [functools.cache(partial(outcome, number)) for number in range(len(parts_of_pairs))]
 
@@ -125,7 +108,7 @@ def plan(dataset: Dataset, settings: Settings) -> Plan:
         return [_metric_groups(outcomes(), metrics, scored, side)]
 
     tasks = [TableTask(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
-    published = partial(cer10_published.tables, {name: metric for name, (metric, _) in metrics.items()})
+    published = partial(cer10_published.tables, tuned_to)
     tasks.append(TableTask("published scores", published))
     tasks += [
         TableTask(f"families of metrics, {side} side", partial(metric_groups, side)) for side in ("tuning", "test")
@@ -133,7 +116,7 @@ def plan(dataset: Dataset, settings: Settings) -> Plan:
     tasks.append(TableTask("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
     if people_judged(dataset):
         tasks.append(TableTask("preferences of people", lambda: _people(outcomes(), list(metrics))))
-    texts = [metric.signature() for metric, _ in metrics.values()]
+    texts = [metric.signature() for metric in tuned_to.values()]
     parts = {
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
@@ -141,40 +124,6 @@ def plan(dataset: Dataset, settings: Settings) -> Plan:
         **tuning_signed(settings),
     }
     return Plan.of("cer10", tasks, parts)
-
-
-def _outcome(
-    pair: TuningPair,
-    metrics: Mapping[str, tuple[Metric | Scorer, str]],
-    scored: Mapping[str, Metric | Scorer],
-    settings: Settings,
-    place: tuple[int, int],
-) -> Outcome:
-    sides = {"tuning": pair.tuning, "test": pair.test}
-    number = settings.runs
-    scores = {side: np.zeros((len(metrics), len(scored), number)) for side in sides}
-    runs: list[list[TuningRun]] = []
-    choices, extraction = [], []
-    for metric, _ in metrics.values():
-        began = time.process_time()
-        for tuning_side in sides.values():
-            tuning_side.statistics(metric)
-        extraction.append(time.process_time() - began)
-    for row, (metric, _) in enumerate(metrics.values()):
-        runs.append([tune(pair, metric, settings, at) for at in range(number)])
-        for name, side in sides.items():
-            for at, optimum in enumerate(runs[-1]):
-                chosen = side.choose(optimum.weights)
-                scores[name][row, :, at] = [side.score(scoring_metric, chosen) for scoring_metric in scored.values()]
-                if name == "test" and at == 0:
-                    choices.append(chosen)
-        report("metrics tuned to", place[0] * len(metrics) + row + 1, place[1] * len(metrics))
-    untuned = equal_weights(pair)
-    start = {
-        name: np.array([side.score(scoring_metric, side.choose(untuned)) for scoring_metric in scored.values()])
-        for name, side in sides.items()
-    }
-    return Outcome(pair, runs, scores, start, choices, extraction)
 
 
 def _pair_tables(

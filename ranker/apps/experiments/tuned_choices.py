@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ from ranker.errors import DataError
 from ranker.extractors.base import Metric
 from ranker.extractors.composed.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
+from ranker.progress import report
 from ranker.ranking.scorers import Scorer, scorer_of
 
 
@@ -132,6 +133,18 @@ class TuningRun:
     seconds: float
 
 
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Results of tuning one language pair to every metric: scores have the shape (tuned to, scored by, runs)."""
+
+    pair: TuningPair
+    runs: list[list[TuningRun]]
+    scores: dict[str, FloatArray]
+    start: dict[str, FloatArray]
+    choices: list[Int64Array]
+    extraction: list[float]
+
+
 def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
     """True if a metric, or a part of one, compares orders of words aligned with the source."""
     return any(
@@ -210,3 +223,38 @@ def equal_weights(pair: TuningPair) -> FloatArray:
     """Return the weights that tuning begins with, shape (columns,)."""
     columns = pair.nbest.features.shape[1]
     return np.full(columns, 1.0 / columns)
+
+
+def tune_and_score(
+    pair: TuningPair,
+    tuned_to: Mapping[str, Metric | Scorer],
+    scored: Mapping[str, Metric | Scorer],
+    settings: Settings,
+    place: tuple[int, int],
+) -> Outcome:
+    """Tune to each metric in all runs, and score the choices; `place` is of the pair among all, for progress."""
+    sides = {"tuning": pair.tuning, "test": pair.test}
+    number = settings.runs
+    scores = {side: np.zeros((len(tuned_to), len(scored), number)) for side in sides}
+    runs: list[list[TuningRun]] = []
+    choices, extraction = [], []
+    for metric in tuned_to.values():
+        began = time.process_time()
+        for tuning_side in sides.values():
+            tuning_side.statistics(metric)
+        extraction.append(time.process_time() - began)
+    for row, metric in enumerate(tuned_to.values()):
+        runs.append([tune(pair, metric, settings, at) for at in range(number)])
+        for name, side in sides.items():
+            for at, optimum in enumerate(runs[-1]):
+                chosen = side.choose(optimum.weights)
+                scores[name][row, :, at] = [side.score(scoring_metric, chosen) for scoring_metric in scored.values()]
+                if name == "test" and at == 0:
+                    choices.append(chosen)
+        report("metrics tuned to", place[0] * len(tuned_to) + row + 1, place[1] * len(tuned_to))
+    untuned = equal_weights(pair)
+    start = {
+        name: np.array([side.score(scoring_metric, side.choose(untuned)) for scoring_metric in scored.values()])
+        for name, side in sides.items()
+    }
+    return Outcome(pair, runs, scores, start, choices, extraction)
