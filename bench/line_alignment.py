@@ -25,7 +25,7 @@ SPACED = " "
 def outputs(dataset: Dataset, lp: str, most: int) -> tuple[list[str], list[str], list[str]] | None:
     """Return translations by the system with most of them, sources and first references, or None without references."""
     of_pair = (dataset.sources["lp"] == lp).to_numpy()[dataset.candidate_source]
-    candidates = dataset.candidates[of_pair & ~dataset.candidates["is_reference"].to_numpy()]
+    candidates = dataset.candidates[of_pair & ~dataset.is_reference]
     references = dataset.references.drop_duplicates("source").set_index("source")["text"]
     candidates = candidates[candidates["source"].isin(references.index)]
     if candidates.empty:

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import ranker
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 
 NOTHING = "(pandas reads NA, None and null as missing: read the file with keep_default_na=False)"
 
@@ -53,3 +53,11 @@ def test_what_is_no_text_is_refused_in_one_line(columns, message):
         ranker.reward("chrf")(**{"references": ["x"] * 2, **columns})
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_reward_by_the_agreement_of_candidates_is_refused_without_advice_for_the_command_line():
+    with pytest.raises(
+        OptionError, match="such as chrf or full; this one can rank the candidates of a source"
+    ) as refused:
+        ranker.reward("consensus")
+    assert "--" not in str(refused.value)

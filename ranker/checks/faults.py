@@ -66,7 +66,7 @@ def without_votes(
         return values
     source = dataset.candidate_source
     affected = np.bincount(source[out], minlength=len(dataset.sources)) > 0
-    voting = ~out & ~dataset.candidates["is_reference"].to_numpy(bool)
+    voting = ~out & ~dataset.is_reference
     few = np.bincount(source[voting], minlength=len(dataset.sources)) < _FEWEST
     few &= np.diff(dataset.reference_offsets) == 0
     values = values.copy()

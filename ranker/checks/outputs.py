@@ -78,7 +78,7 @@ def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
     frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})
     for name in CHECKS:
         frame[name] = np.isin(np.arange(len(dataset)), failed["candidate"][failed["check"] == name])
-    outputs = frame[~dataset.candidates["is_reference"].to_numpy()]
+    outputs = frame[~dataset.is_reference]
     counts = records(outputs.groupby(["lp", "system"], sort=False).sum().astype(int).reset_index())
     return [{**row, "lp": LanguagePair(row["lp"]).known} for row in counts]
 

@@ -59,7 +59,7 @@ class Texts:
         self.own, self.sources, self.references = (pc.fill_null(arrow_text(table["text"]), "") for table in tables)
         self.source, self.slots = dataset.candidate_source, dataset.reference_offsets
         self.languages, self.pairs = target_languages(dataset), source_language_pairs(dataset)
-        self.outputs = ~dataset.candidates["is_reference"].to_numpy(dtype=bool)
+        self.outputs = ~dataset.is_reference
 
     def of_references(self, flags: BoolArray) -> BoolArray:
         """Return the flags that any reference of a source has, shape (sources, ...)."""

@@ -35,9 +35,9 @@ def compare(
 ) -> None:
     """Compare metrics and rankers with human judgements and with each other, and print the result."""
     from ranker.corpora.dataset import concatenate
-    from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics import run
     from ranker.evaluation.metrics.evaluation import scored_by
+    from ranker.extractors.composed.direction import judgements_note
     from ranker.ranking.scorers import learnt_kinds, make_scorer
 
     scorers = _metrics(metrics)

@@ -133,9 +133,9 @@ def command(
         )
         return
     from ranker.corpora.judgements import Judged
-    from ranker.evaluation.direction import judgements_note
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.evaluation.reliability import Reliability
+    from ranker.extractors.composed.direction import judgements_note
     from ranker.ranking.scorers import candidate_scores, learnt_kinds, trained_on
 
     of_model = Path(models[0]) if models else None

@@ -114,8 +114,8 @@ def command(
     check_exclude_self(references_as_candidates, exclude_self)
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
-    from ranker.evaluation.direction import direction_note, judgements_note
     from ranker.evaluation.metrics.cross_validation import cross_validate
+    from ranker.extractors.composed.direction import direction_note, judgements_note
     from ranker.extractors.target_language import english_note
     from ranker.ranking.included import default_model
     from ranker.ranking.ranker import Ranker
@@ -147,12 +147,13 @@ def command(
         if other:
             ranker.calibrate(*other)
         ranker.save(target)
+    learnt_scores = (ranker.weight_sets.of_candidates(table.dataset) * table.columns).sum(axis=1)
     notes = [
         *unused_notes(corpora, table.kind),
         *ranker.training_notes,
         english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset),
         ranker.weight_sets.note(table.dataset),
-        direction_note(ranker, table, seed=seed),
+        direction_note(table.dataset, learnt_scores, table.kind, exclude_self=exclude_self, seed=seed),
     ]
     cross_validation = None
     if folds and len(table.blocks) < 2:

@@ -103,6 +103,11 @@ class Dataset:
         return self.candidates["source"].to_numpy(np.int64)
 
     @functools.cached_property
+    def is_reference(self) -> BoolArray:
+        """True for candidates that are people's translations, not outputs of systems; see `own_references`."""
+        return self.candidates["is_reference"].to_numpy(bool)
+
+    @functools.cached_property
     def candidate_offsets(self) -> Int64Array:
         """Block of candidates of every source, shape (sources + 1,)."""
         return block_offsets(self.candidate_source, len(self.sources))

@@ -28,7 +28,7 @@ FEWEST_TEXTS = 10
 def own_references(dataset: Dataset) -> Int64Array:
     """Return the reference that each candidate marked ``is_reference`` is, by name or text, -1 of others."""
     own = np.full(len(dataset), -1, dtype=np.int64)
-    marked = np.flatnonzero(dataset.candidates["is_reference"].to_numpy(bool))
+    marked = np.flatnonzero(dataset.is_reference)
     if not len(marked):
         return own
     rows: dict[tuple[str, int, str], int] = {}

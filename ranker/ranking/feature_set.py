@@ -24,7 +24,6 @@ from ranker.extractors.composed.combine import with_files
 from ranker.extractors.composed.external_scores import given_files, with_given_scores
 from ranker.extractors.needs import Needs
 from ranker.files import display_name, read_text, sha256
-from ranker.ranking.inputs import context_for
 from ranker.ranking.reference_candidates import leave_one_out
 from ranker.storage.plain_data import parse_toml
 
@@ -294,6 +293,13 @@ class FeatureSet:
                 f"(missing in {int(empty.sum()):,} of {counted(len(empty), 'source')}): add references, or, "
                 "to rank translations, choose features that need none, such as consensus"
             )
+
+
+def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
+    """Data set that the columns of the candidates are computed on, and the rows of these candidates there."""
+    if dataset.context is dataset or not extractor.needs.other_candidates:
+        return dataset, slice(None)
+    return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:

@@ -34,17 +34,17 @@ from ranker.corpora.own_references import only_references
 from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes
+from ranker.extractors.composed.direction import judgements_note
 from ranker.extractors.composed.external_scores import ExternalScores, with_given_scores
 from ranker.extractors.target_language import other_language
 from ranker.ranking.by_score import rank_by
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence, probability
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import UNREFERENCED, default_model, locate, standard_features
-from ranker.ranking.inputs import usable
 from ranker.ranking.reference_candidates import ReferenceCandidates
 from ranker.ranking.settings import AUTO, DEFAULTS, STANDARD, Loss, PairCounting, Settings, Training
 from ranker.ranking.training import ParentModel, TrainingTable, learn_weights, read_weights, standardiser
-from ranker.ranking.weight_sets import LARGEST, WeightSets
+from ranker.ranking.weight_sets import LARGEST, WeightSets, usable
 from ranker.signature import make_signature
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, content_digest, read_model, write_model
@@ -168,9 +168,10 @@ class Ranker:
         Raises
         ------
         DataError
-            If there are no judgements of the kind, or they order no two candidates of one source.
+            If there are no judgements of the kind, they order no two candidates of one source, or they seem to be read
+            in the wrong direction and `kind` does not state it.
         """
-        self.fit_table(drop_sole_references(candidate_rows(candidates).dataset))
+        self.fit_table(training_data(candidates, self.settings.kind))
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
@@ -630,3 +631,11 @@ class Ranker:
         if self.training is None:
             raise ModelError("the ranker is not trained; call fit or load")
         return self.training
+
+
+def training_data(candidates: Candidates, kind: str) -> Dataset:
+    """Candidates to learn from; judgements that are opposed to chrF are noted, or refused as by `judgements_note`."""
+    dataset = drop_sole_references(candidate_rows(candidates).dataset)
+    if note := judgements_note(dataset, kind):
+        log_note(note)
+    return dataset

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, Judged
 from ranker.corpora.own_references import with_references_as_candidates
@@ -34,7 +34,7 @@ class ReferenceCandidates:
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
-        whole = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+        whole = dataset.select_candidates(~dataset.is_reference)
         outputs = Judged.of(whole, kind).dataset
         has_outputs = np.diff(outputs.candidate_offsets) > 0
         references, fewest = np.diff(outputs.reference_offsets), 2 if exclude_self else 1
@@ -61,22 +61,17 @@ class ReferenceCandidates:
         """The judged outputs."""
         return self.judged.dataset
 
-    @property
-    def is_reference(self) -> BoolArray:
-        """True for candidates of `together` that are references."""
-        return self.together.candidates["is_reference"].to_numpy(bool)
-
     def merge(self, outputs: FloatArray, references: FloatArray) -> FloatArray:
         """Return rows of `outputs` and of references in the order of the candidates of `together`."""
         merged = np.empty((len(self.together), *outputs.shape[1:]))
-        merged[self.is_reference], merged[~self.is_reference] = references, outputs
+        merged[self.together.is_reference], merged[~self.together.is_reference] = references, outputs
         return merged
 
     @property
     def human(self) -> FloatArray:
         """Human scores of the candidates of `together`: of every reference one score above all outputs."""
         outputs = self.judged.human
-        return self.merge(outputs, np.full(int(self.is_reference.sum()), outputs.max() + 1))
+        return self.merge(outputs, np.full(int(self.together.is_reference.sum()), outputs.max() + 1))
 
 
 @view

@@ -25,9 +25,8 @@ from ranker.extractors.base import Metric, checked, fitted_on, join_notes, mean_
 from ranker.extractors.composed.combine import with_files as metric_with_files
 from ranker.extractors.composed.external_scores import ExternalScores
 from ranker.extractors.registry import make_metric
-from ranker.ranking.feature_set import FeatureSet
+from ranker.ranking.feature_set import FeatureSet, context_for
 from ranker.ranking.included import names
-from ranker.ranking.inputs import context_for
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.reference_candidates import leave_one_out
 from ranker.ranking.weight_sets import short_names
@@ -233,8 +232,8 @@ def systems_scorer(scorer: Scorer) -> Scorer:
 def _no_evidence(what: str) -> OptionError:
     return OptionError(
         f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
-        "document: use a metric or model that compares with references, such as chrf or full; for segments, use ranker "
-        "rank, or ranker score --level segment"
+        "document: use a metric or model that compares with references, such as chrf or full; this one can rank the "
+        "candidates of a source, and score segments"
     )
 
 

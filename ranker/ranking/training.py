@@ -27,10 +27,9 @@ from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, counted
 from ranker.ranking.feature_set import FeatureSet
 from ranker.ranking.included import fewer_features
-from ranker.ranking.inputs import usable
 from ranker.ranking.reference_candidates import ReferenceCandidates
 from ranker.ranking.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
-from ranker.ranking.weight_sets import WeightSets
+from ranker.ranking.weight_sets import WeightSets, usable
 from ranker.ranks import merge_ties
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class TrainingTable:
     @property
     def references(self) -> int | None:
         """Number of references among the candidates."""
-        return int(self.added.is_reference.sum()) if self.added else None
+        return int(self.dataset.is_reference.sum()) if self.added else None
 
     @property
     def pair_weight(self) -> float:

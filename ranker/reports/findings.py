@@ -17,7 +17,6 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
-from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.explanations.pairs import explain_pair
 from ranker.evaluation.explanations.spans import candidate_spans
 from ranker.evaluation.metrics.evaluation import agreement, main_scope, named_scopes
@@ -25,6 +24,7 @@ from ranker.evaluation.metrics.result import Cell, Comparison, Scope
 from ranker.evaluation.reliability import Reliability
 from ranker.evaluation.systems.result import SystemsResult
 from ranker.evaluation.systems.run import compare_systems
+from ranker.extractors.composed.direction import judgements_note
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import RankerScorer, trained_on
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show

@@ -10,13 +10,19 @@ from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.corpora.schema import table
 from ranker.errors import DataError
-from ranker.evaluation.direction import direction_note, judgements_note
 from ranker.evaluation.metrics.cross_validation import train
-from ranker.extractors.composed.direction import opposed_to_chrf
+from ranker.extractors.composed.direction import direction_note, judgements_note, opposed_to_chrf
 from ranker.ranking.ranker import Ranker
 from ranker.reports.findings import examine
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "looked", "at", "me"]
+
+
+def note_on(ranker: Ranker, dataset: Dataset) -> str | None:
+    """Train a ranker, and return the note on its direction."""
+    learnt = ranker.fit_table(dataset)
+    scores = (ranker.weight_sets.of_candidates(learnt.dataset) * learnt.columns).sum(axis=1)
+    return direction_note(learnt.dataset, scores, learnt.kind)
 
 
 def made(kind: str, sign: int, sources: int = 30, references: int = 1) -> Dataset:
@@ -41,7 +47,7 @@ def made(kind: str, sign: int, sources: int = 30, references: int = 1) -> Datase
 def test_a_ranker_upside_down_is_noted(kind: str, sign: int, asked: str, advice: str) -> None:
     dataset = made(kind, sign)
     ranker = Ranker("bleu[order=1]", kind=asked)
-    note = direction_note(ranker, ranker.fit_table(dataset))
+    note = note_on(ranker, dataset)
     assert note == f"the model prefers candidates with lower chrF in 100% of the training sources; {advice}"
 
 
@@ -69,8 +75,13 @@ def test_training_and_reports_refuse_a_direction_in_doubt_until_it_is_stated(cap
     dataset, doubt = made("quality", -1), "so the direction is in doubt; state it: --kind quality:lower"
     with pytest.raises(DataError, match=doubt):
         train(dataset, Ranker("chrf", C=0.01), folds=0)
+    with pytest.raises(DataError, match=doubt):
+        Ranker("chrf", C=0.01).fit(dataset)
     trained = train(dataset, Ranker("chrf", kind="quality:higher", C=0.01), folds=0).ranker
     assert "people prefer candidates with lower chrF" in caplog.text
+    caplog.clear()
+    Ranker("chrf", kind="quality:higher", C=0.01).fit(dataset)
+    assert caplog.text.count("people prefer candidates with lower chrF") == 1
     (stated,) = examine(trained, [dataset], examples=0, resamples=0).measured
     assert [note for note in stated.notes if note.startswith("people prefer candidates with lower chrF")]
     other = Ranker("chrf", C=0.01).fit(made("adequacy", 1))
@@ -91,11 +102,11 @@ def test_errors_are_read_the_right_way_up_negated_or_not(name: str) -> None:
 def test_the_right_way_up_and_without_references_nothing_is_said() -> None:
     dataset = made("x", 1)
     ranker = Ranker("bleu[order=1]")
-    assert direction_note(ranker, ranker.fit_table(dataset)) is None
+    assert note_on(ranker, dataset) is None
     assert judgements_note(dataset, "x") is None
     assert judgements_note(made("x", -1, references=0), "x") is None
     ranker = Ranker("consensus")
-    assert direction_note(ranker, ranker.fit_table(made("x", -1, references=0))) is None
+    assert note_on(ranker, made("x", -1, references=0)) is None
 
 
 def test_preferences_upside_down_are_noted() -> None:

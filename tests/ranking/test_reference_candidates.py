@@ -79,7 +79,7 @@ def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(capl
     assert caplog.messages == ["ranker: note: small: sources with fewer than 2 references, skipped: 1 of 3"]
     human = added.human
     assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
-    assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
+    assert added.together.is_reference.tolist() == [False, False, True, True, True, False, True, True]
     assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]
     with pytest.raises(DataError, match=r"small: no judged source has two references.*remove --exclude-self"):
         ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank", exclude_self=True)
@@ -95,7 +95,7 @@ def test_a_reference_matches_itself_as_published_and_a_note_says_where_it_is_alo
     added = ReferenceCandidates.of(small(), "rank")
     what = "sources with one reference, which as a candidate is compared with itself alone"
     assert caplog.messages == [f"ranker: note: small: {what}: 1 of 3"]
-    assert added.is_reference.tolist() == [*[False] * 2, *[True] * 3, *[False] * 2, True, False, True, True]
+    assert added.together.is_reference.tolist() == [*[False] * 2, *[True] * 3, *[False] * 2, True, False, True, True]
     np.testing.assert_allclose(FeatureSet.parse("chrf,bleu").transform_references(added.outputs), 1)
 
 

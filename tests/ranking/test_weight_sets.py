@@ -14,8 +14,7 @@ from ranker.errors import DataError
 from ranker.extractors.consensus.features import Consensus
 from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranking.feature_set import FeatureSet
-from ranker.ranking.inputs import usable, usable_sets
-from ranker.ranking.weight_sets import WeightSets
+from ranker.ranking.weight_sets import WeightSets, usable, usable_sets
 from tests.datasets import dataset_of
 
 REFERENCE = "the cat sat on the mat"

@@ -170,7 +170,7 @@ def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPa
     """Return every language pair with three or more judged systems, scored on judged sources without references."""
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)
-    outputs = ~dataset.candidates["is_reference"].to_numpy(bool)
+    outputs = ~dataset.is_reference
     seen = np.zeros(len(dataset.sources), dtype=bool)
     seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
     judged_pairs = []

@@ -162,7 +162,7 @@ def language_pairs(dataset: Dataset, settings: Settings, *, align: bool) -> list
 
 def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePairPart]:
     """Split a corpus into the parts from which `language_pairs` makes its pairs."""
-    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    outputs = dataset.select_candidates(~dataset.is_reference)
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
     first = split(complete, settings.seed)

@@ -79,7 +79,7 @@ class Prepared:
     @property
     def is_reference(self) -> BoolArray:
         """True for candidates that are references, shape (candidates,)."""
-        return self.dataset.candidates["is_reference"].to_numpy(bool)
+        return self.dataset.is_reference
 
     @property
     def human_of_outputs(self) -> FloatArray:
@@ -134,7 +134,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     together = with_references_as_candidates(outputs)
     matrix = np.empty((len(together), len(_USED.columns)))
     human = human_scores(together, kind)
-    is_reference = together.candidates["is_reference"].to_numpy(bool)
+    is_reference = together.is_reference
     matrix[~is_reference] = _USED.transform(outputs)
     matrix[is_reference] = _USED.transform_references(outputs, exclude_self=settings.exclude_self)
     human[is_reference] = np.nanmax(human) + 1

@@ -49,7 +49,7 @@ class Selection:
 def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Selection:
     """Make the n-best list of a corpus: its sources with outputs, in order, without references among the candidates."""
     options = options or FeatureOptions()
-    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    outputs = dataset.select_candidates(~dataset.is_reference)
     source = np.unique(outputs.candidate_source)
     if not len(source):
         raise DataError("contains no system outputs", file=dataset.name)
@@ -67,7 +67,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
         dataset.references["text"][keep].tolist(),
         dataset.name,
     )
-    candidate = np.flatnonzero(~dataset.candidates["is_reference"].to_numpy(bool))
+    candidate = np.flatnonzero(~dataset.is_reference)
     return Selection(nbest, references, candidate, source, maker.left_out)
 
 

@@ -21,8 +21,8 @@ from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
 from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import FeatureFamily
-from ranker.ranking.inputs import usable
 from ranker.ranking.ranker import Ranker
+from ranker.ranking.weight_sets import usable
 from ranker.ranks import TIE
 
 if TYPE_CHECKING:

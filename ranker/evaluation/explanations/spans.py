@@ -216,7 +216,7 @@ def candidate_words(
         return
     best, by_reference = _best(ranker, dataset, contributions, np.isin(range(len(dataset.sources)), source[rows]))
     scale = np.abs(ranker.weight_sets.of_candidates(dataset)).sum(axis=1)
-    voting = ~outranked(dataset) & ~dataset.candidates["is_reference"].to_numpy(bool)
+    voting = ~outranked(dataset) & ~dataset.is_reference
     texts, originals = dataset.candidates["text"].tolist(), dataset.sources["text"].tolist()
     languages, faults = written_languages(dataset), _fault_places(dataset)
     for row, evidence in zip(rows.tolist(), word_evidence(dataset, rows, voting), strict=True):

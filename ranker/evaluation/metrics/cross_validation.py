@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references
+from ranker.corpora.catalogue.candidate_rows import Candidates
 from ranker.corpora.dataset import source_language_pairs
 from ranker.corpora.judgements import Judged
 from ranker.corpora.source_keys import same_source
 from ranker.errors import DataError, ModelError, OptionError, RankerError, counted, log_note
-from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison
 from ranker.evaluation.metrics.run import compare
@@ -34,7 +33,7 @@ from ranker.evaluation.table_result import TableResult
 from ranker.extractors.base import Metric
 from ranker.ranking.confidence import Confidence, JudgedPairs, fit_confidence
 from ranker.ranking.included import default_model
-from ranker.ranking.ranker import Ranker
+from ranker.ranking.ranker import Ranker, training_data
 from ranker.ranking.scorers import Scorer, candidate_scores, learnt_from, make_scorer
 from ranker.ranking.settings import AUTO, FOLDS, Loss
 from ranker.ranking.training import TrainingTable, standardiser, stratified_folds
@@ -123,10 +122,7 @@ def train(
     ['this model', 'chrf', 'full']
     """
     ranker, rivals = Ranker(ranker) if isinstance(ranker, str) else ranker, scorers_by_name(compare)
-    dataset = drop_sole_references(candidate_rows(candidates).dataset)
-    if note := judgements_note(dataset, ranker.settings.kind):
-        log_note(note)
-    table = ranker.fit_table(dataset)
+    table = ranker.fit_table(training_data(candidates, ranker.settings.kind))
     if not folds or len(table.blocks) < 2:
         return TrainingResult(ranker, None)
     return TrainingResult(ranker, cross_validate(ranker, table, rivals=rivals, included=True, folds=folds, seed=seed))

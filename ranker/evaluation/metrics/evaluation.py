@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,17 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.catalogue.candidate_rows import CandidateRows, Candidates, candidate_rows
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, judged, resolve_kind
+from ranker.corpora.judgements import AUTO, Judged
 from ranker.corpora.own_references import only_references
 from ranker.errors import DataError, counted, log_note
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
-from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.metrics.candidates import CandidateScores
 from ranker.evaluation.metrics.result import Comparison, Scope
 from ranker.evaluation.metrics.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.metrics.statistics import TAUS
 from ranker.evaluation.systems.run import scorers_by_name
 from ranker.extractors.base import Metric
+from ranker.extractors.composed.direction import judgements_note
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import Scorer, candidate_scores, learnt_kinds, scorer_of
 
@@ -106,42 +106,37 @@ def evaluate(
     ['chrf', 'ter']
     """
     rows = candidate_rows(candidates)
-    several = scores if isinstance(scores, Mapping) else None
-    if isinstance(scores, list | tuple) and scores and all(isinstance(each, _AnyScorer) for each in scores):
-        several = scorers_by_name(scores)
-    elif several is None and levels is not None:
-        several = scorers_by_name([scores]) if isinstance(scores, _AnyScorer) else {"scores": scores}
+    several = isinstance(scores, list | tuple) and scores and all(isinstance(each, _AnyScorer) for each in scores)
+    named: Mapping[str, Any] = {"scores": scores}
+    if isinstance(scores, Mapping):
+        named = {name: scorer_of(each) if isinstance(each, _AnyScorer) else each for name, each in scores.items()}
+    elif several or isinstance(scores, _AnyScorer):
+        named = scorers_by_name(cast("_AnyScorer | Sequence[_AnyScorer]", scores))
+    given = {name: each if isinstance(each, Scorer) else _in_order(each, rows, name) for name, each in named.items()}
+    by_people = None if human is None else _in_order(human, rows, "human")
     # nothing scores a candidate that is the only reference of its source
     alone = only_references(rows.dataset)
-    dataset = rows.dataset.select_candidates(~alone) if alone.any() else rows.dataset
-    if several is None:
-        scorer = scorer_of(scores) if isinstance(scores, _AnyScorer) else None
-        if scorer is None:
-            values = _in_order(scores, rows, "scores")
-        else:
-            values = np.full(len(rows.dataset), np.nan)
+    dataset, learnt = rows.dataset.select_candidates(~alone), _learnt(given)
+    if human is None and (note := judgements_note(dataset, kind, learnt)):
+        log_note(note)
+    if levels is None and not (several or isinstance(scores, Mapping)):
+        ((name, values),) = given.items()
+        if isinstance(values, Scorer):
+            scorer, values = values, np.full(len(rows.dataset), np.nan)
             values[~alone] = candidate_scores(scorer, dataset)
-        if human is None:
-            _check_direction(dataset, kind, learnt_kinds(scorer) if scorer else ())
         scored = ~(alone & np.isnan(values))
         return agreement(
-            rows.dataset if scored.all() else rows.dataset.select_candidates(scored),
+            rows.dataset.select_candidates(scored),
             values[scored],
-            name=scorer.name if scorer else "scores",
+            name=name,
             kind=kind,
-            human=None if human is None else _in_order(human, rows, "human")[scored],
+            human=None if by_people is None else by_people[scored],
             resamples=resamples,
             seed=seed,
-            learnt=learnt_kinds(scorer) if scorer else (),
+            learnt=learnt,
         )
-    compared = {
-        name: scorer_of(each) if isinstance(each, _AnyScorer) else _in_order(each, rows, name)[~alone]
-        for name, each in several.items()
-    }
-    learnt = _learnt(compared)
-    if human is None:
-        _check_direction(dataset, kind, learnt)
     levels = LEVELS if levels is None else levels
+    compared = {name: each if isinstance(each, Scorer) else each[~alone] for name, each in given.items()}
     data = scored_by(dataset, compared, kind=None if human is not None else kind, levels=levels)
     for each in data[1]:
         for note in each.notes:
@@ -155,7 +150,7 @@ def evaluate(
         test=test,
         correction=correction,
         learnt=learnt,
-        human=[None if human is None else _in_order(human, rows, "human")[~alone]],
+        human=[None if by_people is None else by_people[~alone]],
     )
 
 
@@ -187,10 +182,10 @@ def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
     """Score candidates for a comparison: for segments alone those with a judgement of `kind`, else all."""
-    rows = np.ones(len(dataset), dtype=bool)
+    outputs = dataset
     if [*levels] == ["segment"] and kind is not None:
-        rows = judged(dataset, resolve_kind(dataset, kind, learnt=_learnt(scorers)))
-    outputs = dataset.in_context(rows)
+        outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
+    rows = outputs.context_rows[dataset.context_rows]
     scored = [
         CandidateScores.of(each, outputs, name=name, levels=levels)
         if isinstance(each, Scorer)
@@ -202,12 +197,6 @@ def scored_by(
 
 def _learnt(scorers: Mapping[str, Any]) -> list[str]:
     return [kind for scorer in scorers.values() if isinstance(scorer, Scorer) for kind in learnt_kinds(scorer)]
-
-
-def _check_direction(dataset: Dataset, kind: str, learnt: Sequence[str]) -> None:
-    """Log a note on judgements that are opposed to chrF, or refuse them."""
-    if note := judgements_note(dataset, kind, learnt):
-        log_note(note)
 
 
 def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:

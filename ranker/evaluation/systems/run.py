@@ -24,7 +24,6 @@ from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.choices import Correction, Parity, ResamplingLevel, SystemTest, check_resampling
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
 from ranker.evaluation.correlation.pearson import pearson_rows
-from ranker.evaluation.direction import judgements_note
 from ranker.evaluation.resampling.bootstrap import LEVEL, Estimate, estimate, stream
 from ranker.evaluation.resampling.significance import (
     centred,
@@ -49,6 +48,7 @@ from ranker.evaluation.systems.result import (
     SystemsSettings,
 )
 from ranker.extractors.base import Metric
+from ranker.extractors.composed.direction import judgements_note
 from ranker.ranking.ranker import Ranker
 from ranker.ranking.scorers import (
     Scorer,

@@ -6,17 +6,21 @@ clearly more than half of the sources are more likely to be read in the wrong di
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, PREFERENCES, Kind, human_scores, resolve_kind
+from ranker.errors import DataError
 from ranker.extractors.ngram.chrf import Chrf
 from ranker.ranks import group_spearman, merge_ties
 
 MOST_SOURCES = 500
 """Sources that are looked at: enough to see the wrong direction of every corpus at hand."""
+_SCORE = "score"
 LEVEL = 0.001
 """Two-sided p-value of a sign test over sources below which scores count as opposed to chrF."""
 
@@ -25,7 +29,7 @@ def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
     """Share of sources in which scores are opposed to chrF, if it is clearly more than half of them, else None."""
-    compared = ~dataset.candidates["is_reference"].to_numpy(bool)
+    compared = ~dataset.is_reference
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
     if not len(usable):
@@ -45,3 +49,45 @@ def opposed_to_chrf(
     from scipy import stats  # takes .4 s to import
 
     return opposed / decided if stats.binomtest(opposed, decided, 0.5).pvalue < LEVEL else None
+
+
+def direction_note(
+    dataset: Dataset, scores: FloatArray, kind: str, *, exclude_self: bool = False, seed: int = 0
+) -> str | None:
+    """Note on a ranker whose `scores` of its training data are opposed to chrF, or None."""
+    scored = replace(dataset, candidates=dataset.candidates.assign(**{_SCORE: scores}))
+    share = opposed_to_chrf(scored, lambda part, rows: part.candidates[_SCORE].to_numpy()[rows], seed=seed)
+    if share is None:
+        return None
+    what = f"the model prefers candidates with lower chrF in {share:.0%} of the training sources"
+    if exclude_self:
+        return f"{what}; references match each other less than outputs match them; train without --exclude-self"
+    return f"{what}; {_advice(Kind.parse(kind).directed())}"
+
+
+def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
+    """Note on judgements of `kind` that are opposed to chrF although their direction was stated, or None.
+
+    Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
+    that are read upside down are wrong.
+    """
+    used = resolve_kind(dataset, kind, learnt=learnt)
+    share = opposed_to_chrf(dataset, lambda part, rows: human_scores(part.select_candidates(rows), used))
+    if share is None:
+        return None
+    read = Kind.parse(used).directed()
+    what = f"people prefer candidates with lower chrF in {share:.0%} of the sources"
+    stated = any(each.name == read.name and each.lower is not None for each in map(Kind.parse, (kind, *learnt)))
+    if stated or read.name == PREFERENCES:
+        return f"{dataset.name}: {what}; {_advice(read)}"
+    better, opposite = ("lower", "higher") if read.lower else ("higher", "lower")
+    options = f"--kind {read.name}:{opposite} or --kind {read.name}:{better}"
+    doubt = f"if {better} values of {read.name!r} are better, {what}, so the direction is in doubt; state it: {options}"
+    raise DataError(doubt, file=dataset.name)
+
+
+def _advice(kind: Kind) -> str:
+    if kind.name == PREFERENCES:
+        return "check the direction of the preferences"
+    opposite = "higher" if kind.lower else "lower"
+    return f"if {opposite} values of {kind.name!r} are better, use --kind {kind.name}:{opposite}"

@@ -219,7 +219,7 @@ class Consensus(FittedExtractor):
     def _relations(self, dataset: Dataset) -> SystemRelations:
         pairs = source_language_pairs(dataset)[dataset.candidate_source]
         systems = dataset.candidates["system"].to_numpy(object)
-        voting = ~dataset.candidates["is_reference"].to_numpy(bool)
+        voting = ~dataset.is_reference
         names = sorted(set(zip(pairs[voting].tolist(), systems[voting].tolist(), strict=True)))
         by_pair: dict[str, list[tuple[str, str]]] = {}
         for key in names:
@@ -257,7 +257,7 @@ class Consensus(FittedExtractor):
         if self.trust == "data" and self.learnt is None:
             raise unfitted(self)
         result = np.zeros((len(dataset), len(COLUMNS)))
-        voting = ~dataset.candidates["is_reference"].to_numpy(bool)
+        voting = ~dataset.is_reference
         text = source_texts(dataset).row
         codes = None if self.learnt is None else self.learnt.codes(dataset)
         known = np.array(

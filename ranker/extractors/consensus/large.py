@@ -30,7 +30,7 @@ def large_source(
     alone = dataset.select_sources(np.arange(len(dataset.sources)) == source)
     different = source_texts(alone)
     texts, number = different.texts, len(different.texts)
-    voting = ~dataset.candidates["is_reference"].to_numpy(bool)[rows]
+    voting = ~dataset.is_reference[rows]
     count = np.bincount(different.row, voting, minlength=number).astype(np.float64)
     # sorted, so that the choice does not depend on the order of the candidates
     order = np.argsort(texts.candidates["text"].to_numpy(object), kind="stable")

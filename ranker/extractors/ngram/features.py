@@ -204,7 +204,7 @@ class LengthRatio(FittedExtractor):
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
     """Mean length of the other candidates of the source, without candidates that are references."""
     lengths = batch.candidate_lengths.astype(np.float64)
-    counted = ~dataset.candidates["is_reference"].to_numpy(bool)
+    counted = ~dataset.is_reference
     number, total = (
         np.bincount(dataset.candidate_source, values, minlength=len(dataset.sources))[dataset.candidate_source]
         for values in (counted, np.where(counted, lengths, 0.0))
