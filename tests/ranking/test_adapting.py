@@ -48,7 +48,7 @@ def base(sample, tmp_path_factory):
 
 
 def adapted(base, dataset, **options):
-    return Ranker(base=base, **{"kind": "adequacy", **options}).fit(dataset)
+    return Ranker(base=base, **{"kind": "adequacy:higher", **options}).fit(dataset)
 
 
 def test_features_means_and_scales_are_those_of_the_base(base, turned):
@@ -166,7 +166,7 @@ def test_a_loaded_adapted_ranker_is_the_same_and_adapts_again_without_the_file_o
     ranker = adapted(base, turned, C=0.001)
     ranker.save(tmp_path / "x.model")
     loaded = Ranker.load(tmp_path / "x.model")
-    assert loaded.settings == ranker.settings == Settings(kind="adequacy", C=0.001, base="base.model")
+    assert loaded.settings == ranker.settings == Settings(kind="adequacy:higher", C=0.001, base="base.model")
     assert (loaded.digest, loaded.signature(), loaded.card()) == (ranker.digest, ranker.signature(), ranker.card())
     np.testing.assert_array_equal(loaded.score(turned), ranker.score(turned))
     assert loaded.fit(turned).digest == ranker.digest
