@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import Dataset, block_offsets, has_texts, view
 from ranker.corpora.schema import ALIGNMENT, table
-from ranker.errors import DataError, counted
+from ranker.errors import DataError, counted, log_note
 
 FEWEST_TEXTS = 10
 """Different texts that a system must share with one reference throughout to be taken for it."""
@@ -121,6 +121,15 @@ def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
         notes.append(f"{_described(dataset, apart)} {what}")
     note = f"{dataset.name}: {'; '.join(notes)}" if notes else None
     return dataset.select_candidates(~alone) if alone.any() else dataset, note
+
+
+def drop_sole_references(dataset: Dataset) -> Dataset:
+    """Drop candidates that are the only reference of their source, and log a note."""
+    check_texts(dataset)
+    dataset, note = without_only_references(dataset)
+    if note:
+        log_note(note)
+    return dataset
 
 
 def _described(dataset: Dataset, rows: BoolArray) -> str:

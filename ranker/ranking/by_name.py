@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, drop_sole_references, labelled
-from ranker.corpora.own_references import only_references
+from ranker.corpora.catalogue.candidate_rows import Candidates, candidate_rows, labelled
+from ranker.corpora.own_references import drop_sole_references, only_references
 from ranker.errors import log_note
 from ranker.extractors.base import Metric
 from ranker.ranking.included import default_model

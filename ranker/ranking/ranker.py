@@ -24,13 +24,12 @@ from ranker.corpora.catalogue.candidate_rows import (
     CandidateRows,
     Candidates,
     candidate_rows,
-    drop_sole_references,
     labelled,
 )
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import Judged
 from ranker.corpora.languages import ENGLISH
-from ranker.corpora.own_references import only_references
+from ranker.corpora.own_references import drop_sole_references, only_references
 from ranker.corpora.source_keys import UInt32Array, among, short_keys
 from ranker.errors import DataError, ModelError, OptionError, counted, log_note
 from ranker.extractors.base import join_notes

@@ -15,8 +15,7 @@ from ranker.arrays import Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.in_memory import dataset_and_rows, from_records, is_frame
-from ranker.corpora.own_references import check_texts, without_only_references
-from ranker.errors import DataError, log_note
+from ranker.errors import DataError
 
 Candidates = Dataset | pd.DataFrame | Iterable[Mapping[str, Any]] | str | Path
 """Candidate translations: a data set, a frame or records as `ranker.from_frame` and `ranker.from_records` take them,
@@ -70,15 +69,6 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
             raise DataError(what, file="candidates")
         dataset = from_records(records)
     return CandidateRows(dataset, pd.RangeIndex(len(dataset), name="candidate"))
-
-
-def drop_sole_references(dataset: Dataset) -> Dataset:
-    """Drop candidates that are the only reference of their source, and log a note."""
-    check_texts(dataset)
-    dataset, note = without_only_references(dataset)
-    if note:
-        log_note(note)
-    return dataset
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
