@@ -23,7 +23,7 @@ from bench.common import SHARED, run_main, say, table
 from ranker import Ranker, from_records
 from ranker.arrays import BoolArray, FloatArray
 from ranker.checks.faults import without_votes
-from ranker.corpora.marked_errors import WEIGHTS
+from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import MissingError
 from ranker.evaluation.explanations.spans import CandidateWords, candidate_words
 from ranker.evaluation.explanations.word_evidence import COLUMNS, FORM, OTHERS, REFERENCE, WordEvidence

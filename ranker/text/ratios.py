@@ -1,4 +1,4 @@
-"""Ratios that several metrics are made of: parts of a whole, F scores, the brevity penalty."""
+"""Ratios that several metrics are made of: parts of a whole, F scores."""
 
 from __future__ import annotations
 
@@ -27,10 +27,3 @@ def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
 def measured(measure: Measure, precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Return precision, recall or F score, as `measure` names."""
     return {"f": f_score(precision, recall), "precision": precision, "recall": recall}[measure]
-
-
-def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:
-    """Return ``exp(min(0, 1 - r / c))`` elementwise, 0 of length 0 (Papineni et al. 2002, section 2.2)."""
-    own_lengths, target_lengths = (np.asarray(values, dtype=np.float64) for values in (lengths, reference_lengths))
-    ratio = np.divide(target_lengths, own_lengths, out=np.full(own_lengths.shape, np.inf), where=own_lengths > 0)
-    return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))

@@ -13,8 +13,9 @@ from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tables import PLAIN
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
-from ranker.corpora.marked_errors import MarkedError, error_columns, penalties
+from ranker.corpora.marked_errors import MarkedError, error_columns
 from ranker.corpora.schema import table
+from ranker.corpora.severity_weights import penalties
 from ranker.errors import DataError
 from ranker.files import printable
 

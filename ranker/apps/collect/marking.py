@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.apps.collect.settings import CampaignSettings
 from ranker.apps.collect.tasks import KINDS, SEVERITIES, TaskKind
-from ranker.corpora.marked_errors import (
-    NO_ERROR,
-    SIDES,
-    WEIGHTS,
-    MarkedError,
-    errors_by_candidate,
-    plain_category,
-    weight_of,
-)
+from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError, errors_by_candidate
+from ranker.corpora.severity_weights import WEIGHTS, plain_category, weight_of
 from ranker.errors import DataError, MissingError, OptionError, counted
 from ranker.files import printable, read_lines
 

@@ -26,8 +26,9 @@ import msgspec
 from ranker.corpora.column_names import canonical
 from ranker.corpora.formats.error_spans import Place, note_lost_places, place_of_units, units_of
 from ranker.corpora.formats.tables import Columns
-from ranker.corpora.marked_errors import SIDES, WEIGHTS
+from ranker.corpora.marked_errors import SIDES
 from ranker.corpora.records import number_in
+from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import DataError
 from ranker.storage.plain_data import typed
 

@@ -7,7 +7,7 @@ around an error are taken out of the texts and become its place; an error withou
 
 Penalties are those of Freitag et al. (2021), section 3: major 5, minor 1, but 0.1 for minor punctuation, 25 for
 non-translation, else 0; critical counts as major; summed over a rater's errors of an output and averaged over its
-raters (`ranker.corpora.marked_errors.penalties`). Other weights of severities, and of categories, can be given.
+raters (`ranker.corpora.severity_weights.penalties`). Other weights of severities, and of categories, can be given.
 Ratings: ``mqm_total``, the parts ``mqm_accuracy``, ``mqm_fluency``, ``mqm_style``, ``mqm_terminology`` and
 ``mqm_other`` (non-translation among them), ``mqm_fluency_style``, and the number of raters ``mqm_n``.
 """
@@ -24,18 +24,10 @@ import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.tables import table_rows
-from ranker.corpora.marked_errors import (
-    HEAVIEST,
-    NO_ERROR,
-    SIDES,
-    MarkedError,
-    all_weights,
-    checked_weight,
-    penalties,
-    plain_severity,
-)
+from ranker.corpora.marked_errors import NO_ERROR, SIDES, MarkedError
 from ranker.corpora.records import Candidate, Record, first_repeated, number_in, shown
 from ranker.corpora.schema import table
+from ranker.corpora.severity_weights import HEAVIEST, all_weights, checked_weight, penalties, plain_severity
 from ranker.errors import DataError, OptionError, counted, log_note
 
 _REQUIRED = ("system", "rater", "source", "target", "category", "severity")

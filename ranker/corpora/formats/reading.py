@@ -14,8 +14,8 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.corpora.formats.nbest_reading import is_fairseq, parse_fairseq
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.formats.system_names import system_files
-from ranker.corpora.marked_errors import WEIGHTS, all_weights
 from ranker.corpora.records import assemble, build_dataset, shown, side_by_side
+from ranker.corpora.severity_weights import WEIGHTS, all_weights
 from ranker.errors import DataError, OptionError, log_note
 from ranker.files import STDIN, display_name, note_line_ends, read_lines, read_text, with_line_feeds
 

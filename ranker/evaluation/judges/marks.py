@@ -20,7 +20,8 @@ import pandas as pd
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of, pairs_in_blocks, take_rows
 from ranker.corpora.dataset import Dataset, source_language_pairs
-from ranker.corpora.marked_errors import NO_ERROR, SIDES, WEIGHTS
+from ranker.corpora.marked_errors import NO_ERROR, SIDES
+from ranker.corpora.severity_weights import WEIGHTS
 from ranker.errors import DataError
 from ranker.evaluation.judges.agreement import JudgesAgreement
 from ranker.evaluation.judges.coefficients import cohen_kappa_of, krippendorff_alpha_of

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
+from ranker.text.brevity_penalty import brevity_penalty
 from ranker.text.ngrams import closest_reference_lengths
-from ranker.text.ratios import brevity_penalty
 from ranker.text.tokens import Tokenizer, token_batch
 
 

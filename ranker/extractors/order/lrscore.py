@@ -22,8 +22,8 @@ from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, word_permutations
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
+from ranker.text.brevity_penalty import brevity_penalty
 from ranker.text.ngrams import closest_reference_lengths
-from ranker.text.ratios import brevity_penalty
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.tokens import Tokenizer, token_batch
 

@@ -19,9 +19,9 @@ from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
+from ranker.text.brevity_penalty import brevity_penalty
 from ranker.text.lexical.wordnet import optional_wordnet
 from ranker.text.ngrams import closest_reference_lengths, ngram_matches
-from ranker.text.ratios import brevity_penalty
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.repeated_words import align_contexts
 from ranker.text.tokens import Tokenizer, token_batch

@@ -14,7 +14,8 @@ from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
 from ranker.ranks import group_spearman, sort_counting
 from ranker.storage.kernels import kernel
-from ranker.text.ratios import brevity_penalty, ratio
+from ranker.text.brevity_penalty import brevity_penalty
+from ranker.text.ratios import ratio
 from ranker.text.reference_pairs import reference_pairs
 from ranker.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.text.tokens import Tokenizer, token_batch

@@ -18,7 +18,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError
 from ranker.learning.svm.judgements import Judgements
 from ranker.learning.svm.newton import LossName, Solution, minimise
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_loss import PairSet
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
 from ranker.learning.svm.signed import minimise_signed
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
-from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.pair_loss import PairSet
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 
 

@@ -44,7 +44,7 @@ from threadpoolctl import ThreadpoolController
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
-from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals
+from ranker.learning.svm.pair_loss import PairLoss, PairSet, Totals
 from ranker.learning.svm.polish import exact_product, polish, rounded
 
 LossName = Literal["hinge", "squared_hinge"]

@@ -20,7 +20,7 @@ import numpy as np
 
 from ranker import arrays
 from ranker.arrays import FloatArray
-from ranker.learning.svm.pair_sums import PairLoss, PairSet
+from ranker.learning.svm.pair_loss import PairLoss, PairSet
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
 """Tolerances of slack, tried in turn, within which an approximate minimiser has a pair on the margin."""

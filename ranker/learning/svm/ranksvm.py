@@ -9,7 +9,7 @@ An origin ``o`` other than 0 turns ``1/2 |w|^2`` into ``1/2 |w - o|^2``: the wei
 as far as the pairs allow it. C = 0 leaves them at ``o``; a large C forgets it where the pairs say something.
 
 Which rows are pairs is said in `ranker.learning.svm.judgements`, how to sum over them in
-`ranker.learning.svm.pair_sums`, and how to minimise such a sum in `ranker.learning.svm.newton`.
+`ranker.learning.svm.pair_loss`, and how to minimise such a sum in `ranker.learning.svm.newton`.
 """
 
 from __future__ import annotations

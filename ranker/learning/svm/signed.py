@@ -16,7 +16,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.learning.svm.newton import Solution, minimise
-from ranker.learning.svm.pair_sums import PairLoss, PairSet
+from ranker.learning.svm.pair_loss import PairLoss, PairSet
 from ranker.learning.svm.polish import exact_product
 
 NOISE = 1e-10

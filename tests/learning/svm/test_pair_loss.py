@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import DataError
-from ranker.learning.svm import pair_sums
-from ranker.learning.svm.pair_sums import PairLoss, PairSet
+from ranker.learning.svm import pair_loss
+from ranker.learning.svm.pair_loss import PairLoss, PairSet
 from tests.effort import examples
 
 LOSSES = [
@@ -119,7 +119,7 @@ def test_the_sums_of_a_narrow_zone_are_exact_to_its_width():
 
 
 def test_more_pairs_than_fit_in_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(pair_sums, "MOST_PAIRS", 9)
+    monkeypatch.setattr(pair_loss, "MOST_PAIRS", 9)
     expected = (
         r"groups of up to 5 rows have 10 pairs, expected at most 9: compare rows in smaller groups, or give pairs"
     )
