@@ -1,4 +1,4 @@
-"""Outputs that are their source, wholly or in part, where a translation was expected."""
+"""Checks for outputs that copy their source, wholly or in part, where a translation was expected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RUN, _SHARE = 3, 0.15
 
 
 def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
-    """Yield the outputs that are their source, if that is text that a translation would change."""
+    """Yield the outputs that equal their source, if a translation would change that text."""
     suspects = texts.copies & texts.translated
     for row, source, _, references in texts.beside(suspects):
         same = source.strip().lower() in (text.strip().lower() for text in references)
@@ -33,7 +33,7 @@ def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
 
 
 def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]]:
-    """Yield outputs of which at least a share is from their source, if that is text that a translation would change."""
+    """Yield the outputs of which one run, at least the share `least`, is copied although a translation would change it."""
     starts, lengths, rows = texts.copied_runs
     size = np.diff(texts.words[1])
     long = (
@@ -57,7 +57,7 @@ def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]
 
 
 def _unquoted(words: str, source: str) -> str:
-    """Remove addresses, and titles and sayings in quotation marks, which may be kept, from words of a source."""
+    """Remove from words of a source the text that a translation may keep: addresses, and quoted titles and sayings."""
     for quoted in dict.fromkeys((*_QUOTED.findall(source), *filter(_ADDRESS.search, source.split()))):
         kept = " ".join(re.findall(r"[^\W_]+", quoted))
         words = "" if words.lower() in kept.lower() else re.sub(re.escape(kept), "", words, flags=re.IGNORECASE)
@@ -65,7 +65,7 @@ def _unquoted(words: str, source: str) -> str:
 
 
 def taken_over(texts: PairedTexts, row: int) -> bool:
-    """True if at least two thirds of an output are from its source, and a translation would keep this part."""
+    """True if at least two thirds of an output are copied from its source, in parts that a translation would keep."""
     source, output = texts.sources[texts.source[row]].as_py(), texts.own[row].as_py()
     words, of_source = _WORDS.findall(output), {*_WORDS.findall(source.lower())}
     shared = [word for word in words if word.lower() in of_source]
@@ -125,7 +125,7 @@ def _script(letter: str) -> str:
 
 @cache
 def _scripts(language: str) -> frozenset[str]:
-    """Return the scripts of a language, and Latin, which is used for names in any language."""
+    """Return the scripts of a language, with Latin added, since names in any language may use it."""
     listed = tables()["language"]["scripts"].items()
     named = next((names for names, codes in listed if language in codes.split()), "")
     return frozenset(["LATIN", *named.upper().split()])
@@ -138,7 +138,7 @@ def _particles() -> frozenset[str]:
 
 @cache
 def _frequent(source: str, target: str) -> frozenset[str]:
-    """Return the frequent words of a language, of any if it is unknown, that are not frequent in another."""
+    """Return the frequent words of `source` (of any language if "") that are not frequent in `target`."""
     listed = tables()["language"]["words"]
     own = [listed[source]] if source in listed else [] if source else [*listed.values()]
     return frozenset(word for words in own for word in words.split()) - {*listed.get(target, "").split()} - _particles()

@@ -1,4 +1,4 @@
-"""Candidates that are surely no translations, which are ranked last and do not vote."""
+"""Candidates that are certainly not translations; they are ranked last and have no influence on other candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEWEST = 3
 
 @view
 def faults(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the name of the first check of `SURE` that every candidate fails, or "", shape (candidates,)."""
+    """Return the name of the first check in `SURE` that each candidate fails, or "" if none, shape (candidates,)."""
     texts, found = PairedTexts(dataset), np.full(len(dataset), "", dtype=object)
     for name in [*SURE][::-1]:
         found[[row for row, _ in SURE[name](texts)]] = name
@@ -44,7 +44,7 @@ def outranked(dataset: Dataset) -> BoolArray:
 
 
 def fault_note(dataset: Dataset) -> str | None:
-    """Note on the number of candidates that are ranked last, with their faults, or None."""
+    """Return a note with the number of candidates that are ranked last and their faults, or None if there are none."""
     rows = outranked(dataset)
     if not rows.any():
         return None
@@ -57,9 +57,9 @@ def fault_note(dataset: Dataset) -> str | None:
 def without_votes(
     dataset: Dataset, extractors: Iterable[Extractor], compute: Callable[[Dataset], FloatArray]
 ) -> FloatArray:
-    """Compute values of all candidates, without votes of outranked candidates for the values of sound candidates.
+    """Compute values of all candidates; outranked candidates do not influence the values of the other candidates.
 
-    Sound candidates of a source that are too few to be compared, and have no reference, get 0.
+    The other candidates of a source get 0 if they are too few to be compared and the source has no reference.
     """
     values, out, extractors = compute(dataset), outranked(dataset), [*extractors]
     if not out.any() or not any(extractor.needs.other_candidates for extractor in extractors):

@@ -1,4 +1,4 @@
-"""Numbers in two texts of the same meaning, in any languages."""
+"""Numbers in two texts that mean the same, in any two languages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(text: str) -> Counter[str]:
 def unmatched(
     source: str, own: str, wanted: Counter[str], given: Counter[str], languages: tuple[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return the numbers of a source that are not in an output, however they are written, and the reverse."""
+    """Return the numbers of a source that its output lacks in any notation, and those that only the output has."""
     if not wanted - given:
         return [], []
     scaled, clock = (_has(name, source, own) for name in ("scale", "clock"))
@@ -53,7 +53,7 @@ def unmatched(
 
 
 def certain(missing: list[str], extra: list[str], language: str) -> bool:
-    """True if numbers are surely wrong: replaced by other numbers, or missing in digits and in words."""
+    """True if numbers are certainly wrong: replaced by other numbers, or missing both in digits and in words."""
     readable = language in tables()["number_words"] or language in ("zh", "ja")
     long = any(len(number.strip("0.").replace(".", "")) > 2 for number in missing)
     return long or bool(missing and extra) or (readable and any(float(number) >= _SMALLEST for number in missing))
@@ -87,7 +87,7 @@ def _han_value(numeral: str) -> int:
 
 @functools.cache
 def _word_patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the small numbers with a pattern of their words, from 21 to 99 that of the tens."""
+    """Return pairs of a number from 1 to 100 and a pattern of its word, which for 21 to 99 is that of the tens."""
     words = tables()["number_words"].get(language, "").split()
     named = dict(zip([*range(1, 21), *range(30, 101, 10)], words, strict=False))
     patterns = {value: re.compile(rf"(?i)(?<!\w)(?:{word})") for value, word in named.items()}

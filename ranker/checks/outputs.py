@@ -1,6 +1,6 @@
 """Checks single outputs against their sources: wrong language, preambles, lost numbers and so on.
 
-An output fails a check only if what is wrong can be seen in its text and that of its source, and no reference of the
+An output fails a check only if the fault is visible in its text and its source's text, and no reference of the
 source has it too. The patterns are in ``tables.toml``. What fails depends on no other output.
 """
 
@@ -38,7 +38,7 @@ Failures = Iterator[tuple[int, str]]
 
 
 def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFrame:
-    """Check outputs for faults that no metric is needed for: another language, lost numbers, markup, preambles.
+    """Check outputs for faults that are visible without a metric: wrong language, lost numbers, markup, preambles.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ def check_outputs(candidates: Candidates, *, spans: bool = False) -> pd.DataFram
 
 
 def failures(dataset: Dataset) -> Int64Array:
-    """Return the number of checks that every candidate fails, shape (candidates,)."""
+    """Return the number of checks that each candidate fails, shape (candidates,)."""
     return np.bincount(failed_checks(dataset)["candidate"], minlength=len(dataset)).astype(np.int64)
 
 
 def system_counts(dataset: Dataset) -> list[dict[str, Any]]:
-    """Number of outputs of every system, of outputs that fail a check, and of outputs that fail each check."""
+    """Return each system's number of outputs, of outputs that fail any check, and of outputs that fail each check."""
     failed = failed_checks(dataset)
     pairs, systems = source_language_pairs(dataset)[dataset.candidate_source], dataset.candidates["system"]
     frame = pd.DataFrame({"lp": pairs, "system": systems, "outputs": 1, "failed": failures(dataset) > 0})
@@ -112,7 +112,7 @@ def failed_checks(dataset: Dataset) -> pd.DataFrame:
 
 @view
 def placed_checks(dataset: Dataset) -> pd.DataFrame:
-    """Return the table of `check_outputs` with the places of faults."""
+    """Return the table of `check_outputs` with the character positions of each fault."""
     failed = failed_checks(dataset)
     sources = dataset.sources["text"].iloc[dataset.candidate_source[failed["candidate"]]]
     return with_places(failed, sources.tolist())
@@ -144,7 +144,7 @@ def _language(texts: PairedTexts) -> Failures:
 
 
 def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArray:
-    """True for texts of a column in `rows` that have ten letters, most of them of other scripts than `script`."""
+    """True for texts in `rows` that have at least ten letters, most of them in scripts other than `script`."""
     chosen = without_urls(column.take(pa.array(rows)))
     others = _letters(chosen, rf"[\P{{L}}{script}]+", rf"[^\p{{Han}}\p{{Hangul}}]+|[{script}]+")
     foreign = np.zeros(len(column), dtype=bool)
@@ -153,12 +153,12 @@ def _foreign(column: pa.ChunkedArray, rows: Int64Array, script: str) -> BoolArra
 
 
 def _letters(texts: pa.ChunkedArray, ignored: str, ignored_syllables: str) -> Int64Array:
-    """Return the numbers of letters of texts; characters that are words or syllables are worth three."""
+    """Return the number of letters in each text; a character that stands for a word or a syllable counts as three."""
     return length_without(texts, ignored) + 2 * length_without(texts, ignored_syllables)
 
 
 def _other_words(texts: PairedTexts, code: str, rows: Int64Array) -> Failures:
-    """Yield the outputs with many frequent words of another language, and few frequent words of their own."""
+    """Yield the outputs that have many frequent words of another language and few of the language expected."""
     looked_at = np.zeros(len(texts.words[1]) - 1, dtype=bool)
     of_references = len(texts.own) + len(texts.sources) + np.arange(len(texts.references))
     looked_at[rows] = looked_at[of_references] = True
@@ -186,7 +186,7 @@ def _preamble(texts: PairedTexts) -> Failures:
 
 
 def _is_added(note: str, text: str, source: str) -> bool:
-    """True if a note at the end of an output is not in its source, which has fewer colons or fewer sentences."""
+    """True if a note at an output's end was added: its source is empty or has fewer colons or fewer sentences."""
     parts = "[:：]" if note.endswith((":", "：")) else r"[.!?。！？।](?:\W|$)"
     return not source or len(re.findall(parts, text)) > len(re.findall(parts, source))
 
@@ -205,7 +205,7 @@ def _refusal(texts: PairedTexts) -> Failures:
 
 
 def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
-    """Yield the outputs of which at least a share is words that repeat one after another."""
+    """Yield the outputs in which at least the share `least` is immediately repeated words."""
     codes, offsets, vocabulary = texts.words[0], texts.words[1], [*texts.words[2]]
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     shown: dict[int, str] = {}
@@ -227,7 +227,7 @@ def repetition(texts: PairedTexts, least: float = 0.0) -> Failures:
 
 
 def _sizes(texts: pa.ChunkedArray) -> FloatArray:
-    """Return the lengths of texts in letters of alphabets: a Chinese character is worth four, kana and Hangul two."""
+    """Return the lengths of texts in alphabetic letters: a Chinese character counts as four, kana and Hangul as two."""
     han, syllables = (
         length_without(texts, rf"[^{script}]+") for script in (r"\p{Han}", r"\p{Hiragana}\p{Katakana}\p{Hangul}")
     )
@@ -249,7 +249,7 @@ def _truncation(texts: PairedTexts) -> Failures:
 
 
 def _exchanged(texts: PairedTexts, table: str) -> Failures:
-    """Yield the outputs with another name of a group, such as months, than their source."""
+    """Yield the outputs that replace a name of a group, such as the months, by another name of the group."""
     for group, patterns in tables()[table].items():
 
         def named(column: pa.ChunkedArray, patterns: dict[str, str] = patterns) -> BoolArray:
@@ -278,7 +278,7 @@ def _compared(
     differ: Callable[..., tuple[list[str], list[str]]],
     fails: Callable[..., bool] = lambda *_: True,
 ) -> Failures:
-    """Yield the outputs that lack items of their source and references, or have items that are in neither."""
+    """Yield the outputs that lack items of their source and references, or have items that neither of these has."""
     found = lru_cache(maxsize=100_000)(find)
     for row, source, own, references in texts.beside(suspect):
         languages = texts.pair(row)

@@ -1,4 +1,4 @@
-"""Languages of sources and outputs, and expectation of a translation, also for data without language pairs."""
+"""Languages of sources and outputs, and whether translations are expected, also for data without language pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHARED = 0.34
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Per source: its language, its outputs' language ("" if unknown), and True if these should be translations."""
+    """For each source: its language, its outputs' language ("" if unknown), and True if translations are expected."""
 
     source: npt.NDArray[np.object_]
     target: npt.NDArray[np.object_]
@@ -30,16 +30,16 @@ class Pairs:
 
 
 class PairedTexts(Texts):
-    """The texts of a data set, with the languages that they should be in."""
+    """The texts of a data set, with the languages in which they are expected."""
 
     @cached_property
     def expected(self) -> Pairs:
-        """The languages, and where translations are expected."""
+        """Languages of each source and its outputs, and True where translations are expected."""
         return expected_pairs(self)
 
     @property
     def translated(self) -> BoolArray:
-        """True for candidates that should be a translation."""
+        """True for candidates that are expected to be translations."""
         return self.expected.translated[self.source]
 
     def pair(self, row: int) -> tuple[str, str]:
@@ -49,10 +49,10 @@ class PairedTexts(Texts):
 
 
 def expected_pairs(texts: Texts) -> Pairs:
-    """Take the languages from the names of pairs, and for unnamed pairs from the texts.
+    """Take each source's languages from the name of its language pair or, without a name, from the texts.
 
     Outputs, and references, in another language or script than their source show that a translation is expected. If no
-    language can be told, it is expected unless outputs have many words of their sources.
+    language can be recognised, a translation is expected unless outputs have many words of their sources.
     """
     sides = {pair: [side.partition("_")[0] for side in language_pair(pair).split("-", 1)] for pair in set(texts.pairs)}
     source = np.array([sides[pair][0] if len(sides[pair]) > 1 else "" for pair in texts.pairs], dtype=object)
@@ -72,7 +72,7 @@ def _tell(
     translated: BoolArray,
     unknown: BoolArray,
 ) -> None:
-    """Fill in languages and expected translations from the texts of `unknown` sources."""
+    """Fill in the languages of `unknown` sources, and whether translations are expected, from their texts."""
     size, own = len(texts.sources), len(texts.own)
     owner = np.concatenate([texts.source, np.arange(size), np.repeat(np.arange(size), np.diff(texts.slots))])
     is_source = np.zeros(len(owner), dtype=bool)
@@ -110,7 +110,7 @@ def _all_texts(texts: Texts) -> pa.ChunkedArray:
 
 
 def _languages(texts: Texts, looked_at: BoolArray) -> npt.NDArray[np.object_]:
-    """Return the language of each of all texts by its script and its frequent words, "" where neither tells."""
+    """Guess the language of each text from its script and frequent words; "" if undecided or not looked at."""
     codes = np.full(len(looked_at), "", dtype=object)
     rows = np.flatnonzero(looked_at)
     chosen = _all_texts(texts).take(pa.array(rows))

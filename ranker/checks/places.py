@@ -1,4 +1,4 @@
-"""Places of the faults that checks find, in the output or, of what is missing there, in the source."""
+"""Positions of the faults that checks find: in the output or, if something is missing there, in the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABSENT = "nothing"
 
 
 class FaultPlace(NamedTuple):
-    """Characters [start, end) of one side that a check is about, None for no place."""
+    """Characters [start, end) of a fault in the text of one side; None if the fault has no position."""
 
     side: str
     start: int | None
@@ -25,10 +25,10 @@ class FaultPlace(NamedTuple):
 
 
 def with_places(failed: pd.DataFrame, sources: Sequence[str]) -> pd.DataFrame:
-    """Failed checks with a row for each place, and with the columns of marked errors; `sources` are those of the rows.
+    """Return failed checks, one row per position, with the columns of marked errors; `sources` has each row's source.
 
     ``side`` is ``target``, or ``source`` where an output lacks something; ``start`` and ``end`` count characters, and
-    are missing where a fault has no place, as in an empty output.
+    are missing where a fault has no position, as in an empty output.
     """
     rows: list[int] = []
     places: list[FaultPlace] = []
@@ -67,12 +67,12 @@ def _places(check: str, found: str, texts: dict[str, str]) -> Iterator[FaultPlac
 
 
 def _spaced(words: str) -> str:
-    """Pattern of words between whose characters a text may have spaces and punctuation, which checks leave out."""
+    """Return a regex for the characters of `words` with any white space or punctuation between them."""
     return r"[\W_]*".join(map(re.escape, "".join(words.split())))
 
 
 def _pattern(check: str, item: str) -> str:
-    """Pattern of an item of a check, as it may be written in a text."""
+    """Return a regex for the ways in which a text may write an item that a check found."""
     if check == "numbers":
         whole, _, decimals = item.partition(".")
         digits = r"[.,'’\u00a0\u202f ]?".join(whole)

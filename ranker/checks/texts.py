@@ -34,17 +34,17 @@ def matches(texts: pa.ChunkedArray, pattern: str) -> BoolArray:
 
 
 def length_without(texts: pa.ChunkedArray, pattern: str) -> Int64Array:
-    """Return the lengths of texts in characters without the matches of a pattern."""
+    """Return the number of characters in each text outside the matches of a pattern."""
     return np.asarray(pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy(), dtype=np.int64)
 
 
 def without_urls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return texts with a space for each URL."""
+    """Replace each URL in texts by a space."""
     return pc.replace_substring_regex(texts, tables()["kept"]["urls"], " ")
 
 
 def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
-    """Return the words of texts, without punctuation and URLs; a character where no spaces are written is a word."""
+    """Return each text's words without punctuation and URLs; in scripts without spaces each character is a word."""
     bare = without_urls(texts)
     apart = pc.replace_substring_regex(pc.utf8_lower(bare) if lower else bare, _UNSPACED, r" \1 ")
     clean = pc.utf8_trim_whitespace(pc.replace_substring_regex(apart, r"[^\p{L}\p{M}\p{N}]+", " "))
@@ -52,7 +52,7 @@ def clean_words(texts: pa.ChunkedArray, *, lower: bool = True) -> pa.ListArray:
 
 
 class Texts:
-    """The candidates of a data set, `own`, with their sources and references; "" where there is no text."""
+    """The candidates of a data set (`own`), their sources and their references; "" for a missing text."""
 
     def __init__(self, dataset: Dataset) -> None:
         tables = dataset.candidates, dataset.sources, dataset.references
@@ -62,12 +62,12 @@ class Texts:
         self.outputs = ~dataset.is_reference
 
     def of_references(self, flags: BoolArray) -> BoolArray:
-        """Return the flags that any reference of a source has, shape (sources, ...)."""
+        """Combine flags of references by source: True where any reference of the source is True, shape (sources, ...)."""
         sums = np.concatenate([np.zeros((1, *flags.shape[1:]), np.int64), np.cumsum(flags, axis=0)])[self.slots]
         return np.asarray(np.diff(sums, axis=0) > 0)
 
     def beside(self, flagged: BoolArray) -> Iterator[tuple[int, str, str, list[str]]]:
-        """Yield row, source, text and references of the flagged outputs that have a source."""
+        """Yield the row, source, text and references of each flagged output that has a source."""
         rows = np.flatnonzero(flagged & self.outputs)
         own, sources = self.own.take(pa.array(rows)).to_pylist(), self.sources.take(pa.array(self.source[rows]))
         references = self.references.to_pylist() if len(rows) else []
@@ -89,13 +89,13 @@ class Texts:
 
     @functools.cached_property
     def digits(self) -> list[npt.NDArray[np.object_]]:
-        """Digits of candidates and of sources, other characters replaced by one space."""
+        """Digits of each candidate and of each source, with every run of other characters replaced by a space."""
         spaced = (pc.replace_substring_regex(column, r"\P{Nd}+", " ") for column in (self.own, self.sources))
         return [pc.utf8_trim_whitespace(column).to_numpy() for column in spaced]
 
     @functools.cached_property
     def words(self) -> tuple[Int64Array, Int64Array, dict[str, int]]:
-        """The words of candidates, sources and references as numbers, the offsets of texts, and the number of words."""
+        """Words of candidates, sources and references as numbers; the offset of each text; the number of each word."""
         chunks = [chunk for column in (self.own, self.sources, self.references) for chunk in column.chunks]
         lists = clean_words(pa.chunked_array(chunks, pa.large_string()))
         words, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()
@@ -104,7 +104,7 @@ class Texts:
 
     @functools.cached_property
     def shared_words(self) -> FloatArray:
-        """Share of the words of every candidate that its source has too."""
+        """Share of each candidate's words that its source has too, shape (candidates,)."""
         codes, offsets, numbers = self.words
         of_source, own, owner = self._source_words
         key = owner[own] * len(numbers) + codes[: len(own)]
@@ -114,7 +114,7 @@ class Texts:
 
     @functools.cached_property
     def copied_runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Runs of words of candidates that are in their source: place of the first in `words`, length, candidate."""
+        """Runs that candidates copy from their source: index of the first word in `words`, number of words, candidate."""
         codes = self.words[0].astype(np.uint64)
         of_source, own, owner = self._source_words
         between = slice(len(own), len(own) + len(of_source))
@@ -134,16 +134,17 @@ class Texts:
 
     @property
     def _source_words(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """The source of every word of sources, the candidate of every word of candidates, and their sources."""
+        """Source index of each source word, candidate index of each candidate word, source index of each candidate."""
         sizes = np.diff(self.words[1])
         own, sources = len(self.own), len(self.sources)
         of_source = np.repeat(np.arange(sources), sizes[own : own + sources])
         return of_source, np.repeat(np.arange(own), sizes[:own]), self.source
 
     def frequent_words(self, language: str, of: BoolArray, without: str = "") -> FloatArray:
-        """Return the share of the words of some texts that are frequent in a language.
+        """Return, for each text flagged in `of`, the share of its words that are frequent in a language, else 0.
 
-        `without` a language only words of two or more letters count that are not frequent there, if there are three.
+        `without` is another language: only words of two or more letters that are not frequent in it count, and the share
+        of a text with fewer than three such words is 0.
         """
         codes, offsets, numbers = self.words
         listed, lengths = tables()["language"]["words"], np.diff(offsets)[of]

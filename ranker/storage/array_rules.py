@@ -1,4 +1,4 @@
-"""Rules for the arrays of a file: declared with the code that writes them, checked before anything reads them.
+"""Rules for the arrays in a file, declared next to the code that writes them and checked before the arrays are used.
 
 A schema names every array with its type, its shape and the range of its values. Sizes are names that stand for the same
 number wherever they occur, so arrays that belong together are checked against each other::
@@ -65,7 +65,7 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
 
 
 def _values_problem(array: npt.NDArray[Any], rule: ArrayRule, sizes: Mapping[str, int]) -> str:
-    """Description of invalid values of an array, or an empty string."""
+    """Return a description of an array's invalid values, or an empty string if all are valid."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return "contains a value that is not finite"
     if rule.offsets_into is not None:

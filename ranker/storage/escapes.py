@@ -31,13 +31,13 @@ _MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=])\(")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """Return `value` as JSON."""
+    """Write a value as JSON text."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows, the first of which is the header, as CSV; None is an empty cell."""
+    """Write rows, the first of which is the header, as CSV text; None becomes an empty cell."""
     table = [[*row] for row in rows]
     if os.environ.get("RANKER_CSV_FORMULAS") == "1":
         import pyarrow as pa
@@ -55,12 +55,12 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 
 def csv_cell(value: object) -> object:
-    """Cell of CSV for a value: text that no spreadsheet reads as a formula, and numbers unchanged."""
+    """Return the CSV cell for a value: text escaped so that no spreadsheet runs it as a formula, or a number."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def looks_escaped(columns: Iterable[pa.Array | pa.ChunkedArray]) -> bool:
-    """True if texts look escaped by `csv_cell`: some formulas begin with an apostrophe, and none without it."""
+    """True if texts look escaped by `csv_cell`: some formulas follow an apostrophe, and no text begins as a formula."""
     import pyarrow.compute as pc
 
     escaped = False
@@ -72,7 +72,7 @@ def looks_escaped(columns: Iterable[pa.Array | pa.ChunkedArray]) -> bool:
 
 
 def csv_unescaped(columns: Iterable[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
-    """Return the texts of the columns of a CSV file as they were before `csv_cell`."""
+    """Undo the escaping of `csv_cell` in the columns of a CSV file."""
     import pyarrow.compute as pc
 
     texts = [*columns]
@@ -82,12 +82,12 @@ def csv_unescaped(columns: Iterable[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
 
 
 def markdown_text(text: str) -> str:
-    """Return `text` on one line, as text of a paragraph or of a cell."""
+    """Escape `text` for Markdown, on one line, for a paragraph or a table cell."""
     return _MARKDOWN.sub(r"\\\g<0>", printable(text))
 
 
 def to_json_value(value: Any) -> Any:
-    """Convert a value for JSON: records to objects, arrays to lists, and NaN to null."""
+    """Convert a value to one that JSON can hold: records become objects, arrays lists, and NaN null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):

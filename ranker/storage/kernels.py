@@ -1,4 +1,4 @@
-"""Numba kernels that are compiled only where there is enough to do.
+"""Numba kernels that are compiled only when there is enough work for it to pay.
 
 Compiling takes seconds per kernel and happens once; what is compiled is kept on disk. Until then a call on a few
 sentences runs the same function as plain Python, which takes milliseconds. Both give the same bits, so that what is
@@ -59,13 +59,13 @@ _seen: Counter[int] = Counter()
 
 
 def source_of(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Python function that a kernel is compiled from, for other types of arguments."""
+    """Return the Python function that a kernel is compiled from, to call it with other types of arguments."""
     function: Callable[..., Any] = cast(Any, kernel).py_func
     return function
 
 
 class _State(threading.local):
-    """True in `plain` while this thread runs the inside of a plain kernel."""
+    """State of a thread: `plain` is True while the thread runs a kernel as plain Python."""
 
     plain = False
 
@@ -101,7 +101,7 @@ class Kernel(CPUDispatcher):
             _state.plain = False
 
     def _in_parts(self, arguments: tuple[Any, ...]) -> Any:
-        """Call the compiled function, in threads for parts of the rows if there is enough to do."""
+        """Call the compiled function; if there is enough work, split the rows among threads."""
         count, parts = self._count_rows(arguments), 1
         if count > 1 and (threads := jobs()) > 1:
             worthwhile = _WORTHWHILE * self._size(arguments) // (self.elements or ELEMENTS)
@@ -137,13 +137,13 @@ class Kernel(CPUDispatcher):
 
     @functools.cached_property
     def _without_kernels(self) -> Any:
-        """The plain version, which calls the plain versions of other kernels, because that is faster."""
+        """Plain Python version, which calls the plain versions of other kernels because that is faster."""
         copied = _with_names(self.plain, _plain_names(self.plain))
         copied.py_func = copied if self.plain is self.py_func else _with_names(self.py_func, _plain_names(self.py_func))
         return copied
 
     def compile(self, signature: Any) -> Any:
-        """Compile for arguments of the types of `signature`, unless that is on disk."""
+        """Compile for the argument types in `signature`, or load the compiled code if it is on disk."""
         global _compiled
         # of several threads that ask for the same, the first compiles
         with global_compiler_lock:
@@ -177,7 +177,7 @@ class Kernel(CPUDispatcher):
 
     @functools.cached_property
     def _file(self) -> Any:
-        """The index in numba's cache, named by a digest of the compiled code; None if nothing can be cached."""
+        """Index of the kernel in numba's cache, named by a digest of the code; None if nothing can be cached."""
         if getattr(self._cache, "_cache_file", None) is None:
             return None
         digest = hashlib.sha256()
@@ -189,12 +189,12 @@ class Kernel(CPUDispatcher):
 
     @property
     def _stem(self) -> tuple[str, str]:
-        """Beginning of the names of the kernel's files, and their rest after the digest, with Python's version."""
+        """Parts of the kernel's file names before and after the digest; the second includes Python's version."""
         name, _, rest = self._cache._impl.filename_base.rpartition("-")
         return f"{name}-", f".{rest.partition('.')[2]}."
 
     def _remove_former_files(self) -> None:
-        """Remove compiled code from before a change of the function or of something that it uses."""
+        """Remove compiled code that is outdated because the function or something that it uses has changed."""
         if self._file is None:
             return
         kept = self._file._index_name.removesuffix("nbi")
@@ -206,7 +206,7 @@ class Kernel(CPUDispatcher):
 
 
 def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
-    """Add to a digest everything that numba compiles for a function: its code and the values of its names."""
+    """Update a digest with everything that numba compiles for a function: its code and the values of its names."""
     python = getattr(function, "py_func", function)
     if id(python) in seen:
         return
@@ -228,7 +228,7 @@ def _add_function(digest: Any, function: Any, seen: set[int]) -> None:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code of a function and of the functions and comprehensions inside it."""
+    """Yield the code objects of a function and of the functions and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -236,7 +236,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the values of global names, and of names in modules that numba compiles."""
+    """Yield the values of global names and of attributes of modules, as far as numba compiles them."""
     for name in names:
         value = known.get(name)
         if not isinstance(value, ModuleType):
@@ -246,7 +246,7 @@ def _values(names: Sequence[str], known: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _with_names(function: Any, names: dict[str, Any]) -> Any:
-    """Return a function with other globals."""
+    """Copy a function and give the copy other globals."""
     copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copied.__kwdefaults__ = function.__kwdefaults__
     return copied
@@ -317,13 +317,13 @@ def kernel(
 
 
 def compiled() -> int:
-    """Number of kernels that this process has compiled instead of loading from disk."""
+    """Return the number of kernels that this process has compiled instead of loading from disk."""
     return _compiled
 
 
 @contextmanager
 def using(mode: Mode) -> Iterator[None]:
-    """Run all kernels inside the block in `mode`, with new counts of their elements."""
+    """Run all kernels inside the ``with`` block in `mode`, counting the elements that they process from 0 there."""
     global _mode, _seen
     before, (_mode, _seen) = (_mode, _seen), (mode, Counter())
     try:

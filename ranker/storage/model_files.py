@@ -1,11 +1,11 @@
 """Model files: a zip (or a directory of the same files) of JSON and npz; reading a model can never run code.
 
 ``model.json``
-    The model, with the digest of all that the file says; everything a person may want to read.
+    The model, with a digest of the file's whole content; everything a person may want to read.
 ``*.npz``
-    Arrays that extractors learnt, if any, each with its digest in ``model.json``.
+    Arrays that extractors learnt, if any; the digest of each is in ``model.json``.
 ``CARD.md``
-    What the model is, for people.
+    Description of the model for people.
 
 The digest of an array is that of its name, type, shape and values, so it does not depend on how the array was
 compressed or in which byte order. Equal models give equal bytes.
@@ -59,7 +59,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """Content of a model file."""
+    """Contents of a model file."""
 
     model: Mapping[str, Any]
     arrays: Mapping[str, Arrays]
@@ -87,7 +87,7 @@ def content_digest(body: Mapping[str, Any]) -> str:
 
 
 def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
-    """Write a model file, replacing one that is there."""
+    """Write a model file, replacing an existing one."""
     path = Path(path)
     check_target(path)
     files = {f"{name}.npz": _npz(group) for name, group in stored.arrays.items()}
@@ -101,7 +101,7 @@ def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Refuse to write a model where it would replace something else, or cannot be written."""
+    """Refuse a path to which a model cannot be written, or where it would replace something other than a model."""
     try:
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected the name of a model file")
@@ -116,7 +116,7 @@ def check_target(path: Path) -> None:
 
 
 def models_in(folder: Path) -> Iterator[str]:
-    """Yield the names of the model files ``*.model`` in a folder, sorted; of each only the first bytes are read."""
+    """Yield the sorted names of the model files ``*.model`` in a folder; only the first bytes of each file are read."""
     with suppress(OSError):
         for path in sorted(folder.glob("*.model")):
             # a pipe would wait for ever
@@ -190,7 +190,7 @@ def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Return a compressed entry of a zip that has the same bytes whenever it is written."""
+    """Make a compressed zip entry whose bytes do not depend on the time of writing."""
     entry = zipfile.ZipInfo(name, _EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o644 << 16
@@ -198,7 +198,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _npz(arrays: Arrays) -> bytes:
-    """Return an npz file; unlike with `numpy.savez`, an array may have any name, and no array is added."""
+    """Return the bytes of an npz file; unlike with `numpy.savez`, an array may have any name, and no array is added."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(arrays):
@@ -209,7 +209,7 @@ def _npz(arrays: Arrays) -> bytes:
 
 
 def _arrays(path: Path, name: str, raw: bytes, room: _SizeBudget) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an npz file; no array is allocated before all of its bytes are there."""
+    """Return the arrays of an npz file; memory for an array is allocated only once all of its bytes have been read."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             return {
@@ -235,7 +235,7 @@ _BAD_HEADS = (
 
 
 def array_of(raw: bytes) -> npt.NDArray[Any]:
-    """Return the array of an npy file."""
+    """Return the array in the bytes of an npy file."""
     stream = io.BytesIO(raw)
     read_head = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -269,7 +269,7 @@ class _SizeBudget:
         self.left = self.most
 
     def take(self, stream: IO[bytes], most: int = _LARGEST) -> bytes:
-        """Read a stream to its end, however much its head announces; `most` bytes at the most."""
+        """Read a stream to its end, whatever size its header states; refuse more than `most` bytes."""
         content = stream.read(min(self.left, most) + 1)
         self.left -= len(content)
         if self.left < 0 or len(content) > most:
@@ -297,7 +297,7 @@ class _Files:
         self.path, self.room = path, _SizeBudget(path)
 
     def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
-        """Return the content of files by their names, at most `most` bytes each; missing files are left out."""
+        """Return the contents of files by name, leaving out missing files; refuse files of more than `most` bytes."""
         path = self.path
         try:
             if path.is_dir():

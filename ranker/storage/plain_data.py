@@ -29,7 +29,7 @@ _MOST_DIGITS = 308
 
 
 class RefusedError(Exception):
-    """JSON that Python accepts but this project refuses; the message contains the expectation."""
+    """Error for JSON that Python accepts but this project refuses; the message says what is expected."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -66,7 +66,7 @@ _FINITE = json.JSONDecoder(
 
 
 def reason_of(error: ValueError | RecursionError | RefusedError) -> str:
-    """Reason why `DECODER` refused JSON, without the place."""
+    """Return the reason why `DECODER` refused a JSON text, without line and column."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg[0].lower() + error.msg[1:].removesuffix(" at").rstrip(": ")
     if isinstance(error, RefusedError):
@@ -113,7 +113,7 @@ def record(kind: type[T], fields: Mapping[str, Any]) -> T:
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """Convert a value of JSON to the type of an annotation; a TypeError names the place of a difference."""
+    """Convert a JSON value to an annotated type; a TypeError names the place where the value does not fit."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, OverflowError, UnicodeEncodeError) as error:
@@ -121,7 +121,7 @@ def typed(value: Any, kind: Any) -> Any:
 
 
 def with_nan(value: Any) -> Any:
-    """Return a value of JSON with NaN for every null, in formats that write it so."""
+    """Replace every null in a JSON value by NaN, for formats that write NaN as null."""
     if isinstance(value, dict):
         return {key: with_nan(item) for key, item in value.items()}
     if isinstance(value, list):

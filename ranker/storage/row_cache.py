@@ -2,7 +2,7 @@
 
 One SQLite file in ``$RANKER_CACHE`` or the platform's user cache directory; it can be deleted at any time. A cache
 never costs more than time and never changes a result: every row has a checksum, a damaged file is made anew, and where
-a file cannot be read or written the computation goes on without it. Each of these is said in one line.
+a file cannot be read or written the computation goes on without it. Each of these is reported in one line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class RowCache:
-    """Rows of bytes by name; a context manager."""
+    """Cache on disk of rows of bytes, each under a name; a context manager."""
 
     def __init__(self, subject: str, name: str) -> None:
         self.subject = subject
@@ -47,7 +47,7 @@ class RowCache:
             self._say(f"has {self._damaged_rows:,} damaged rows, which are recomputed")
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the rows that are there, by name; a row whose checksum is wrong is not."""
+        """Return the cached rows among `names`, by name, without rows whose checksum is wrong."""
         cached: dict[bytes, bytes] = {}
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
@@ -60,7 +60,7 @@ class RowCache:
         return cached
 
     def keep(self, rows: Mapping[bytes, bytes]) -> None:
-        """Write rows, replacing existing ones; they are safe when this returns, unless there is no room."""
+        """Write rows, replacing existing ones; unless the disk is full they are on disk when this returns."""
         packed = [(name, _check(name, row) + row) for name, row in rows.items()]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -90,7 +90,7 @@ class RowCache:
             self._connection = None
 
     def _try(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Result of `work`, or None if the file fails."""
+        """Return the result of `work`, or None if the file cannot be used."""
         if self._connection is None:
             return None
         try:
