@@ -33,7 +33,7 @@ def copies(texts: PairedTexts) -> Iterator[tuple[int, str]]:
 
 
 def mixed(texts: PairedTexts, least: float = _SHARE) -> Iterator[tuple[int, str]]:
-    """Yield the outputs of which one run, at least the share `least`, is copied although a translation would change it."""
+    """Yield the outputs of which one run, at least the share `least`, is copied but would change in a translation."""
     starts, lengths, rows = texts.copied_runs
     size = np.diff(texts.words[1])
     long = (

@@ -27,7 +27,7 @@ _LONGEST_LINE = 1 << 26
 
 
 def line_batches(path: str | Path) -> Iterator[list[str]]:
-    """Yield the lines of a plain or gzip file of any size, or of standard input for ``-``, about a megabyte at a time."""
+    """Yield the lines of a plain or gzip file of any size, or of standard input for ``-``, a megabyte at a time."""
     name = display_name(path)
     rest, done, noted = b"", 0, False
     for part in _parts(path, name):

@@ -1,4 +1,4 @@
-"""Words of single candidates that their references have, as stretches of text for people to read."""
+"""Words that single candidates share with their references, as stretches of text for people to read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ranker.text.tokens import TokenBatch, missing_tokenizer, token_batch
 
 
 def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
-    """Return the words of `dataset`, split as suits the language as far as that is installed."""
+    """Return the token batch of `dataset` by its language's tokenizer or, if that is not installed, by ``any``."""
     return token_batch(dataset, "any" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
 
 
 def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
-    """Count the words of one candidate that its references have, each at most as often as one reference has it."""
+    """Count the words that a candidate shares with its references, each at most as often as in a single reference."""
     known: Counter[str] = Counter()
     for reference in batch.references_of(candidate):
         known |= Counter(batch.segments.words(reference))
@@ -23,7 +23,7 @@ def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:
 
 
 def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the stretches of two candidates of one source that match a reference where the other lacks the words."""
+    """Return, for each of two candidates of a source, the stretches that match a reference and that the other lacks."""
     matches = matched_words(batch, first), matched_words(batch, second)
     return (
         stretches_of(batch, first, matches[0] - matches[1]),
@@ -32,7 +32,7 @@ def words_matched_by_one(batch: TokenBatch, first: int, second: int) -> tuple[tu
 
 
 def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[str, ...]:
-    """Return the stretches of the first reference whose words neither of two candidates of its source has."""
+    """Return the stretches of the first reference whose words both of two candidates lack."""
     references = batch.references_of(first)
     if not references:
         return ()
@@ -42,14 +42,14 @@ def words_missed_by_both(batch: TokenBatch, first: int, second: int) -> tuple[st
 
 
 def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tuple[str, ...]:
-    """Return the stretches of one candidate that are made of the words `wanted`, each used as often as it counts."""
+    """Return the stretches of a candidate that consist of `wanted` words, each used at most as often as its count."""
     sentence = int(batch.candidate[candidate])
     words = batch.segments.words(sentence)
     return stretches(batch.texts[sentence], words, flags(words, wanted))
 
 
 def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
-    """True for the first occurrences of `words` in `wanted`, from the left, up to their counts there."""
+    """True for words that are in `wanted`; of each word only the first occurrences, up to its count in `wanted`."""
     left = Counter(wanted)
     values = []
     for word in words:
@@ -59,7 +59,7 @@ def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
 
 
 def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple[str, ...]:
-    """Return the stretches of lower-cased `text` between flagged neighbours; changed words are joined by spaces."""
+    """Return the stretches of lower-cased `text` covered by adjacent flagged words; spaces join changed words."""
     lower = text.lower()
     texts: list[str] = []
     start = end = at = 0

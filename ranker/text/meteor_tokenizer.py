@@ -1,4 +1,4 @@
-"""Tokenisation and normalisation of METEOR, with and without punctuation.
+"""Tokenisation and normalisation as in METEOR, with and without punctuation.
 
 What Meteor 1.5 calls ``-norm``: typographic quotes and dashes become ASCII, sentences are split as Moses' tokeniser
 does it for English (Koehn et al. 2007), hyphens inside words are dropped, everything is lower-cased. Character entities
@@ -80,9 +80,9 @@ def _normalized(sentences: Sequence[str]) -> list[str]:
 
 
 def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the tokens of blank-separated strings, and the last word of strings whose final full stop is split off.
+    """Return each string's tokens, and the last word of each string whose final full stop is split off.
 
-    Whether that stop belongs to the word after all depends on the next string: see `_keeps_stop`.
+    The next string decides whether that stop belongs to the word after all: see `_keeps_stop`.
     """
     ordered = sorted(strings)
     text = "\n".join(f" {string} " for string in ordered)
@@ -112,7 +112,7 @@ def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str
 
 
 def _keeps_stop(word: str, following: str) -> bool:
-    """True if `word` keeps its full stop before `following`, another word or nothing."""
+    """True if `word` keeps its full stop when `following` (a word, or nothing at the end) comes next."""
     if word in _ABBREVIATIONS or (len(word) == 1 and "A" <= word <= "Z"):
         return True
     return following[:1].islower() or (word in _BEFORE_NUMBERS and following[:1].isdigit())

@@ -1,4 +1,4 @@
-"""Clipped n-gram matches of candidates against their references: exact, interned source by source.
+"""Clipped n-gram matches of candidates with their references: exact, with n-grams numbered per source.
 
 An n-gram of the references of one source is numbered by the pair (number of its first n-1 words, number of its last
 word) in a small hash table that compares whole keys, so nothing is approximate. Candidates only look up: an n-gram
@@ -19,7 +19,7 @@ _SHIFT = np.uint64(32)
 
 @kernel(inline="always")
 def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
-    """Return the slot of `key`, or the empty slot for it."""
+    """Return the slot of `key` in a hash table, or the empty slot where it belongs."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
     while keys[slot] != -1 and keys[slot] != key:
@@ -36,7 +36,7 @@ def _count_source(
     order: int,
     matches: Int64Array,
 ) -> None:
-    """Fill `matches` (candidates, order) for the candidates of one source."""
+    """Write the clipped matches of one source's candidates into `matches`, shape (candidates, order)."""
     size = 0
     for segment in references:
         size += offsets[segment + 1] - offsets[segment]
@@ -110,7 +110,7 @@ def _count_source(
 
 
 def words_left(offsets: Int64Array) -> Int64Array:
-    """Number of words from every word to the end of its sentence, itself included."""
+    """Return the number of words from each word to the end of its sentence, the word itself included."""
     return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
@@ -123,9 +123,9 @@ def clipped_counts(
     candidate_offsets: Int64Array,
     reference_offsets: Int64Array,
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the n-grams of every candidate, their clipped counts, and the offset of each candidate's n-grams.
+    """Return the distinct n-grams of each candidate, their clipped counts, and the offset of each candidate's n-grams.
 
-    `sentence` and `gram` are those of every n-gram there is.
+    `sentence` and `gram` are the sentence and the number of each n-gram occurrence.
     """
     # how often every sentence has each of its n-grams, the rows of a sentence together
     keys, counts = np.unique((sentence << 32) | gram, return_counts=True)
@@ -154,7 +154,7 @@ def matches_of_tables(
     reference_offsets: Int64Array,
     order: int,
 ) -> Int64Array:
-    """Matches as of `_matches`, by sorting the n-grams of all sentences."""
+    """Return the same matches as `_matches`, found by sorting the n-grams of all sentences."""
     result = np.zeros((len(candidate), order), dtype=np.int64)
     sentences = len(offsets) - 1
     left, sentence = words_left(offsets), np.repeat(np.arange(sentences), np.diff(offsets))
@@ -221,7 +221,7 @@ def _closest(
 
 
 def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
-    """Count the n-grams of every candidate in its references, clipped (Papineni et al. 2002, section 2.1)."""
+    """Count each candidate's clipped n-gram matches with its references (Papineni et al. 2002, section 2.1)."""
     return _matches(
         batch.segments.values,
         batch.segments.offsets,
@@ -234,10 +234,10 @@ def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
 
 
 def ngram_totals(batch: TokenBatch, order: int) -> Int64Array:
-    """Count the n-grams of every candidate, shape (candidates, order)."""
+    """Return the number of n-grams of each candidate for each order, shape (candidates, order)."""
     return np.asarray(np.maximum(batch.candidate_lengths[:, np.newaxis] - np.arange(order), 0))
 
 
 def closest_reference_lengths(batch: TokenBatch) -> Int64Array:
-    """Return the length of the reference closest in length to each candidate, of equally close the shorter."""
+    """Return the length of the reference closest in length to each candidate; the shorter if two are equally close."""
     return _closest(batch.candidate_lengths, batch.candidate_source, batch.reference_lengths, batch.reference_offsets)

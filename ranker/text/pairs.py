@@ -1,4 +1,4 @@
-"""Pairs of candidates of a source, compared with each other."""
+"""Comparison of pairs of candidates of the same source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ranker.text.tokens import TokenBatch
 
 @dataclass(frozen=True, eq=False)
 class TextPairs:
-    """Candidates of a data set, each against one other of its source as its only reference."""
+    """Pairs of candidates of the same source; the second of each pair serves as the only reference of the first."""
 
     texts: Dataset
     candidate: Int64Array
@@ -29,7 +29,7 @@ class TextPairs:
         return len(self.candidate)
 
     def dataset(self) -> Dataset:
-        """Return the pairs as a data set: every text of `reference` is the only reference of a separate source."""
+        """Return the pairs as a data set, with a separate source for each text that serves as a reference."""
         rows, source = np.unique(self.reference, return_inverse=True)
         texts = self.texts.candidates
         within = np.arange(len(self)) - np.searchsorted(source, source)
@@ -48,7 +48,7 @@ class TextPairs:
 
 
 def references_alone(texts: Dataset, rows: Int64Array) -> Dataset:
-    """Return a data set without candidates, in which each of `rows`, candidates of `texts`, is the only reference."""
+    """Return a data set without candidates, with a source per row of `rows`: that candidate is its only reference."""
     numbers = np.arange(len(rows))
     sources = texts.sources.iloc[texts.candidate_source[rows]].reset_index(drop=True)
     references = table("references", {"source": numbers})
@@ -70,7 +70,7 @@ def _take(column: pd.Series, rows: Int64Array) -> pd.Series:
 
 
 def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64Array:
-    """Count the n-grams shared by the two texts of every pair, as `ngram_matches` does, reading every text once."""
+    """Count the n-grams shared by the two texts of each pair, as `ngram_matches` does, but reading each text once."""
     source = batch.candidate_source[pairs.reference]
     sources = np.unique(source)
     bounds = np.append(np.searchsorted(source, sources), len(source))
@@ -89,7 +89,7 @@ def pair_ngram_matches(batch: TokenBatch, pairs: TextPairs, order: int) -> Int64
 
 @kernel
 def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int64) -> tuple[np.int64, np.int64]:
-    """Return the number of `key`, the next free number if it is new, and the number of keys then."""
+    """Return the number of `key`, giving it the next free number if it is new, and the resulting number of keys."""
     slot = hash_slot(keys, key)
     if keys[slot] == -1:
         keys[slot] = key
@@ -110,7 +110,7 @@ def _ngram_numbers(
     word: Int64Array,
     gram: Int64Array,
 ) -> np.int64:
-    """Replace the numbers in `gram` of n-grams of n words by those of n + 1 words; return the number of n-grams."""
+    """Replace the numbers of n-grams of n words in `gram` by those of n + 1 words; return how many differ."""
     keys[:] = -1
     known = np.int64(0)
     for text in range(len(sentences)):
@@ -151,7 +151,7 @@ def _source_pairs(
     order: int,
     matches: Int64Array,
 ) -> None:
-    """Fill `matches` (pairs, order) for the pairs of one source, whose first text is row `base`."""
+    """Write one source's matches into `matches`, shape (pairs, order); row `base` is the source's first text."""
     starts = _starts(offsets, sentences)
     size = starts[-1]
     capacity = _capacity(size)

@@ -16,7 +16,7 @@ from ranker.text.tokens import TokenBatch
 
 @dataclass(frozen=True, eq=False)
 class ReferencePairs:
-    """Every candidate with every reference of its source, in the order of the references."""
+    """Pairs of each candidate with each reference of its source, in the order of the references."""
 
     candidate: Int64Array
     reference: Int64Array
@@ -24,7 +24,7 @@ class ReferencePairs:
     candidates: int
 
     def expand(self, batch: TokenBatch) -> TokenBatch:
-        """Return `batch` with a separate source for every reference; its candidates are the candidates of the pairs."""
+        """Return `batch` with a separate source for each reference; its candidates are those of the pairs."""
         return dataclasses.replace(
             batch,
             candidate=batch.candidate[self.candidate],
@@ -34,7 +34,7 @@ class ReferencePairs:
         )
 
     def refuse_long(self, batch: TokenBatch, dataset: Dataset, metric: str, most: int) -> None:
-        """Refuse texts that `metric`, whose time grows faster than their length, would not end with."""
+        """Refuse texts that are too long for `metric`, whose running time grows faster than their length."""
         candidate_lengths = batch.candidate_lengths[self.candidate]
         reference_lengths = batch.reference_lengths[self.reference]
         long = np.flatnonzero(candidate_lengths * reference_lengths > most**2)
@@ -49,10 +49,10 @@ class ReferencePairs:
             )
 
     def best(self, scores: npt.ArrayLike, rows: FloatArray | None = None) -> Int64Array:
-        """Return the best scored pair of every candidate, -1 without any.
+        """Return the index of each candidate's pair with the best score, -1 if it has no pair.
 
-        Of equal ones it is the pair with the highest `rows` (pairs, width), compared from the first column on, so that
-        the order of the references changes nothing; without `rows` the first reference.
+        Ties go to the pair with the highest `rows`, shape (pairs, width), compared from the first column on, so that
+        the order of the references changes nothing; without `rows` they go to the first reference.
         """
         single = np.bincount(self.candidate).max(initial=0) < 2
         ties = () if rows is None or single else -rows.T[::-1]
@@ -64,7 +64,7 @@ class ReferencePairs:
         return result
 
     def highest(self, scores: npt.ArrayLike) -> FloatArray:
-        """Return the highest of the `scores` (pairs,) of every candidate, shape (candidates,); 0 without any."""
+        """Return the highest of each candidate's `scores`, (pairs,) to (candidates,); 0 if it has no pair."""
         best = np.full(self.candidates, -np.inf)
         np.maximum.at(best, self.candidate, np.asarray(scores, dtype=np.float64))
         return np.where(np.isneginf(best), 0.0, best)
@@ -72,7 +72,7 @@ class ReferencePairs:
 
 @view
 def reference_pairs(dataset: Dataset) -> ReferencePairs:
-    """Return the pairs of `dataset`."""
+    """Return the pairs of candidates and references of `dataset`."""
     outputs = np.diff(dataset.candidate_offsets)
     references = np.diff(dataset.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)

@@ -1,15 +1,15 @@
-"""Words of a candidate aligned with words of a reference by exact match, repeated words by their contexts.
+"""Alignment of equal words of a candidate and a reference; repeated words are aligned by their contexts.
 
-A word that both sentences hold once is aligned. A word that stands more often is aligned through an n-gram that starts
-or ends with it, if both sentences hold that n-gram once:
+A word that both sentences contain once is aligned. A repeated word is aligned through an n-gram that starts
+or ends with it, if both sentences contain that n-gram once:
 
 ``isozaki``
     bigrams only, first the one with the next word, then the one with the previous word (Isozaki et al. 2010, figure 1);
 ``ribes``
     n-grams of growing length, of each length first the one that ends with the word (as RIBES 1.03.1 does).
 
-Other words stay without partner. The reference positions of the aligned words, in the order of the candidate, are the
-*word order* of the candidate; two words can be led to the same position by different contexts.
+Other words are not aligned. The reference positions of the aligned words, in the order of the candidate, are the
+*word order* of the candidate; different contexts can align two words with the same position.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Contexts = Literal["isozaki", "ribes"]
 
 @dataclass(frozen=True, eq=False)
 class WordOrders:
-    """Word orders of pairs of candidate and reference in CSR form."""
+    """Word orders of candidate-reference pairs in CSR form."""
 
     positions: Int32Array
     offsets: Int64Array
 
     @property
     def lengths(self) -> Int64Array:
-        """Number of aligned words of every pair, shape (pairs,)."""
+        """Number of aligned words of each pair, shape (pairs,)."""
         return np.diff(self.offsets)
 
     def permutations(self) -> Int32Array:
-        """Return the ranks, from 0, of the positions in every pair, ties in the candidate's order."""
+        """Return the ranks, from 0, of the reference positions within each pair; ties keep the candidate's order."""
         return ordinal_ranks(self.positions, self.offsets)
 
 
@@ -77,7 +77,7 @@ def align_contexts(
 
 @kernel
 def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: int) -> int:
-    """Number of words that agree from ``left[i]`` and ``right[j]`` in direction `step`, at most `most`."""
+    """Return the number of equal words from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
     length = 0
     while length < most and 0 <= i < len(left) and 0 <= j < len(right) and left[i] == right[j]:
         length += 1
@@ -98,10 +98,10 @@ def _shortest_unique(
     step: int,
     longest: int,
 ) -> tuple[int, int]:
-    """Length and reference position of the shortest n-gram from word `at` that occurs once in both sentences.
+    """Return length and reference position of the shortest n-gram from word `at` that occurs once in each sentence.
 
-    An n-gram is unique in the reference if it is longer than the second longest agreement there, and in the candidate
-    if it is longer than any agreement of another place with this one. The length is 0 if there is no such n-gram.
+    An n-gram is unique in the reference if it is longer than the second longest match there, and in the candidate
+    if it is longer than any match of another position with this one. The length is 0 if there is no such n-gram.
     """
     word = candidate[at]
     most = min(longest, at + 1 if step < 0 else len(candidate) - at)
@@ -160,7 +160,7 @@ def _align(
 
 @kernel
 def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
-    """Chain the places of every word: the first in `first` by word, the next one in `following` by place."""
+    """Link the positions of each word: `first` has its first position, `following` the next one after each position."""
     for at in range(len(words) - 1, -1, -1):
         following[at] = first[words[at]]
         first[words[at]] = at

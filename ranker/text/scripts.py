@@ -1,4 +1,4 @@
-"""Notes about references in scripts without spaces, and tokenizers that take them for one long word."""
+"""Notes on tokenizers that do not split references in scripts without spaces into words."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BETTER_FOR_OTHERS = "char or flores200"
 
 
 def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer, asian: Tokenizer | None = None) -> str | None:
-    """Return one line if `tokenizer` is chosen by the script of the references, or cannot split them into words.
+    """Return a note if the references' script decides the tokenizer, or `tokenizer` cannot split them; else None.
 
-    The line names a better one: for Chinese and Japanese `asian`, if the metric has one of its own.
+    The note names a better tokenizer: for Chinese and Japanese `asian`, if the metric has one of its own.
     """
     names, source_language = language_tokenizers(dataset)
     for pair, language in reference_scripts(dataset).items() if len(dataset.references) else ():

@@ -16,7 +16,7 @@ _EVERY, _ONE, _NONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1), np.uint64(0)
 
 
 def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
-    """Length as of `_lcs`, with one integer for all words of `left` (Hyyrö 2004)."""
+    """Return the same length as `_lcs`, with one bit per word of `left` in a single integer (Hyyrö 2004)."""
     places: dict[int, int] = {}
     for at, word in enumerate(left.tolist()):
         places[word] = places.get(word, 0) | (1 << at)
@@ -30,7 +30,7 @@ def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
 
 @kernel(plain=_lcs_of_integers)
 def _long_lcs(left: Int32Array, right: Int32Array) -> np.int64:
-    """Length as of `_lcs`, in blocks of 64 words of `left`."""
+    """Return the same length as `_lcs`, computed in blocks of 64 words of `left`."""
     words, numbers = np.unique(left), np.zeros(len(right), dtype=np.int64)
     found = np.searchsorted(words, right)
     for at in range(len(right)):
@@ -73,7 +73,7 @@ def _lcs(left: Int32Array, right: Int32Array) -> np.int64:
 
 @kernel(elements=40_000, rows=("first", "second"))
 def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
-    """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
+    """Return the length of each pair's longest common subsequence, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
@@ -103,7 +103,7 @@ def _weighted_lengths_on_lists(left: Int32Array, right: Int32Array, weight: floa
 
 @kernel(plain=_weighted_lengths_on_lists)
 def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> FloatArray:
-    """Return Lin's (2004, section 4) weighted length of every two beginnings, shape (right + 1, left + 1)."""
+    """Return the weighted LCS length of each two prefixes (Lin 2004, section 4), shape (right + 1, left + 1)."""
     best = np.zeros((len(right) + 1, len(left) + 1))
     runs = np.zeros((len(right) + 1, len(left) + 1), dtype=np.int64)
     for i in range(len(right)):
@@ -119,7 +119,7 @@ def _weighted_lengths(left: Int32Array, right: Int32Array, weight: float) -> Flo
 
 @kernel
 def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
-    """Weigh the runs of words of `right` on the best path, k consecutive words by k^weight."""
+    """Return the sum over runs of words of `right` on the best path of k^weight, k being the run's length."""
     best = _weighted_lengths(left, right, weight)
     total = 0.0
     i, j, length, last = len(right), len(left), 0, -1
@@ -143,10 +143,10 @@ def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
 def weighted_lcs(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, weight: float
 ) -> FloatArray:
-    """Return the weighted longest common subsequence of every pair, shape (pairs,).
+    """Return the weight of each pair's weighted longest common subsequence, shape (pairs,).
 
-    As in ROUGE-1.5.5: Lin's (2004) recursion finds the path, and then runs count that are consecutive in the second
-    sentence, whether or not they are in the first.
+    As in ROUGE-1.5.5: Lin's (2004) recursion finds the path, and then runs that are consecutive in the second
+    sentence count, whether or not they are consecutive in the first.
     """
     result = np.empty(len(first))
     for pair in range(len(first)):
@@ -192,7 +192,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
-    """Count skip-bigrams with at most `distance` words between, any number if negative (Lin 2004, section 5)."""
+    """Count shared skip-bigrams with at most `distance` words between, any number if negative (Lin 2004, section 5)."""
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
@@ -205,7 +205,7 @@ def skip_bigram_counts(
 def common_words(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
 ) -> Int64Array:
-    """Count the words, each as often as both sentences have it, without the last `dropped` tokens of each."""
+    """Count the words that two sentences share, repetitions included, ignoring the last `dropped` tokens of each."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         start, stop = offsets[first[pair]], offsets[first[pair] + 1]
@@ -217,7 +217,7 @@ def common_words(
 
 @kernel
 def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
-    """Take the longest common run of unmatched words again and again; sum the runs' lengths to a power."""
+    """Match the longest common run of unmatched words until none is left; return the sum of length ** exponent."""
     free_left = np.ones(len(left), dtype=np.bool_)
     free_right = np.ones(len(right), dtype=np.bool_)
     run = np.zeros((2, len(right) + 1), dtype=np.int64)
@@ -245,7 +245,7 @@ def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
 def run_sums(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, exponent: float
 ) -> FloatArray:
-    """Return the sum over greedily matched runs of their lengths to the power `exponent`, for every pair."""
+    """Return, for each pair, the sum of length ** exponent over greedily matched common runs."""
     result = np.empty(len(first))
     for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]

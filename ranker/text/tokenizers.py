@@ -1,7 +1,7 @@
 """Tokenizers over batches of sentences.
 
-Most split by the kinds of neighbouring characters alone. One kernel does this for all of them and numbers the words in
-the same pass over the code points (`split`); what they differ in is a table of the kind of every character. The others
+Most split by the kinds of adjacent characters alone. One kernel does this for all of them and numbers the words in
+the same pass over the code points (`split`); they differ only in a table of each character's kind. The others
 take sentences and return the tokens of each (`TOKENIZERS`).
 """
 
@@ -47,7 +47,7 @@ _LINE_BREAK = 10
 
 @functools.cache
 def _kinds(tokenizer: str) -> UInt8Array:
-    """Return the kind of every character of Unicode for one of `SPLITTING`.
+    """Return the kind of each Unicode character for one of the tokenizers in `SPLITTING`.
 
     ``none`` splits at white space, nothing else. ``13a`` splits as NIST's ``mteval-v13a``: every symbol is a token of
     its own, full stops and commas only beside a non-digit, dashes only after a digit. ``zh``, as in sacreBLEU, adds
@@ -100,7 +100,7 @@ def _code_points(text: str) -> UInt32Array:
 def _split_at_boundaries(
     points: UInt32Array, kinds: UInt8Array, sentences: int
 ) -> tuple[Int32Array, Int64Array, UInt32Array]:
-    """Tokens as of `_split`, from all boundaries of tokens."""
+    """Do what `_split` does without compiled code: find all token boundaries, then cut the text there."""
     kind = kinds[points]
     is_space = np.append(kind <= _TAB, True)
     before, after = kind[:-1], kind[1:]
@@ -127,7 +127,7 @@ def _split_at_boundaries(
 
 @kernel(elements=400_000, tables=("kinds",), plain=_split_at_boundaries)
 def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
-    """Return the words of lines as ids, the offsets of the lines, and every word followed by a line break."""
+    """Return the words of lines as ids, the offset of each line, and the distinct words, each with a line break."""
     values = np.empty(len(points), dtype=np.int32)
     offsets = np.zeros(sentences + 1, dtype=np.int64)
     words = np.empty(2 * len(points), dtype=np.uint32)
@@ -217,7 +217,7 @@ def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
 
 @kernel
 def _keeps_stop(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
-    """True if the digit after a full stop or comma keeps it, as in 1.5.
+    """True if a full stop or comma stays joined to the digit after it, as in 1.5.
 
     mteval-v13a takes a run of them two by two, the first with the character before unless that is a digit, so that one
     may be left over, the comma of ``a.,5`` too.
@@ -234,7 +234,7 @@ def _stripped(sentence: str) -> str:
 
 
 def _unmarked(sentence: str) -> str:
-    """Take the line breaks, mark-up and entities out of a sentence as ``mteval-v13a`` does."""
+    """Remove line breaks and mark-up from a sentence and resolve its entities, as ``mteval-v13a`` does."""
     sentence = sentence.rstrip()
     if "<skipped>" in sentence:
         sentence = sentence.replace("<skipped>", "")
@@ -262,7 +262,7 @@ def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
 
 
 def tokenize_chrf_words(sentences: Sequence[str]) -> list[list[str]]:
-    """Split at white space, and one ASCII punctuation mark off a word's end, else off its beginning, as chrF++ does."""
+    """Split at white space, and one ASCII punctuation mark off each word's end or else its beginning, as in chrF++."""
     return [[part for word in sentence.split() for part in _without_mark(word)] for sentence in sentences]
 
 

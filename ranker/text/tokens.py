@@ -1,4 +1,4 @@
-"""Token batches: every distinct sentence of a data set, tokenised once, words interned to integers.
+"""Token batches: each distinct sentence of a data set, tokenised once, with words as integers.
 
 All lexical features read these arrays; none tokenises again, none loops over Python strings.
 """
@@ -45,7 +45,7 @@ Tokenizer = Literal[
 
 
 def checked_tokenizer(name: str) -> Tokenizer:
-    """Return `name` if it is that of a tokenizer."""
+    """Return `name`, or raise an error if no tokenizer has this name."""
     known = get_args(Tokenizer)
     if name not in known:
         raise OptionError(f"--tokenizer {name}: unknown tokenizer{nearest(name, known)}; available: {', '.join(known)}")
@@ -65,16 +65,16 @@ class TokenisedTexts:
 
     @property
     def lengths(self) -> Int64Array:
-        """Number of tokens of every sentence, shape (sentences,)."""
+        """Number of tokens of each sentence, shape (sentences,)."""
         return np.diff(self.offsets)
 
     def take(self, sentences: npt.ArrayLike) -> tuple[Int32Array, Int64Array]:
-        """Return values and offsets of `sentences`, in that order, repeated where they repeat."""
+        """Return the values and offsets of `sentences`, in that order; repeated sentences are repeated."""
         positions, offsets = take_rows(self.offsets, np.asarray(sentences, dtype=np.int64))
         return self.values[positions], offsets
 
     def by_code_points(self) -> TokenisedTexts:
-        """Return the same sentences with words numbered in the order of their code points."""
+        """Return the same sentences with words numbered in code point order."""
         order = sorted(range(len(self.vocabulary)), key=self.vocabulary.__getitem__)
         number = np.argsort(order).astype(np.int32)
         return TokenisedTexts(number[self.values], self.offsets, [self.vocabulary[word] for word in order])
@@ -128,7 +128,7 @@ def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Seq
 
 
 def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> TokenisedTexts:
-    """Give every character of `sentences` a number; unless `spaced`, white space is left out."""
+    """Number the characters of `sentences`; white space is left out unless `spaced`."""
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     texts = texts if spaced else ["".join(text.split()) for text in texts]
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -144,7 +144,7 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> T
 
 
 def _joined(parts: Sequence[TokenisedTexts]) -> TokenisedTexts:
-    """Concatenate sentences, with one vocabulary."""
+    """Concatenate tokenised sentences and give them one vocabulary."""
     if len(parts) == 1:
         return parts[0]
     numbers: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _joined(parts: Sequence[TokenisedTexts]) -> TokenisedTexts:
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Candidates and references of a data set as `TokenisedTexts`, with the sources that they belong to."""
+    """Tokenised candidates and references of a data set, with the source of each."""
 
     segments: TokenisedTexts
     candidate: Int64Array
@@ -170,16 +170,16 @@ class TokenBatch:
 
     @functools.cached_property
     def candidate_lengths(self) -> Int64Array:
-        """Number of tokens of every candidate, shape (candidates,)."""
+        """Number of tokens of each candidate, shape (candidates,)."""
         return self.segments.lengths[self.candidate]
 
     @functools.cached_property
     def reference_lengths(self) -> Int64Array:
-        """Number of tokens of every reference, shape (references,)."""
+        """Number of tokens of each reference, shape (references,)."""
         return self.segments.lengths[self.reference]
 
     def references_of(self, candidate: int) -> list[int]:
-        """Return the sentences that are references of one candidate."""
+        """Return the sentence numbers of a candidate's references."""
         source = self.candidate_source[candidate]
         references: list[int] = self.reference[slice(*self.reference_offsets[source : source + 2])].tolist()
         return references
@@ -187,7 +187,7 @@ class TokenBatch:
 
 @dataclass(frozen=True, eq=False)
 class DistinctSentences:
-    """The different sentences among the candidates and references of a data set."""
+    """The distinct sentences among the candidates and references of a data set."""
 
     texts: list[str]
     candidate: Int64Array
@@ -205,7 +205,7 @@ def distinct_sentences(dataset: Dataset) -> DistinctSentences:
 
 @view
 def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenBatch:
-    """Return the tokenised candidates and references of `dataset`; ``auto`` suits each source's target language."""
+    """Tokenise the candidates and references of `dataset`; ``auto`` chooses by each source's target language."""
     distinct = distinct_sentences(dataset)
     if tokenizer == "auto":
         names, source_language = language_tokenizers(dataset)
@@ -233,7 +233,7 @@ def _by_language(
     *,
     lowercase: bool,
 ) -> tuple[DistinctSentences, TokenisedTexts]:
-    """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
+    """Tokenise each source's sentences by its target language's tokenizer; a text in two languages is two sentences."""
     reference_source = np.repeat(np.arange(len(source_language)), np.diff(dataset.reference_offsets))
     candidate, reference = np.zeros_like(distinct.candidate), np.zeros_like(distinct.reference)
     texts: list[str] = []
@@ -254,7 +254,7 @@ def _by_language(
 
 @view
 def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenisedTexts:
-    """Return the source sentences of `dataset`, tokenised, with a vocabulary of their own."""
+    """Tokenise the source sentences of `dataset`, with a vocabulary of their own."""
     return tokenise(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
 
 
@@ -266,7 +266,7 @@ def check_sources(dataset: Dataset) -> None:
 
 @view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
-    """Tokenizers of ``auto`` for the target languages of `dataset`, and the index of every source's tokenizer."""
+    """Return the tokenizers that ``auto`` chooses for the target languages, and the index of each source's."""
     codes, languages = pd.factorize(written_languages(dataset))
     chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
     names = sorted(set(chosen))
@@ -275,7 +275,7 @@ def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64A
 
 
 def missing_tokenizer(dataset: Dataset) -> str | None:
-    """Name of the tokenizer of ``auto`` for `dataset` that is not installed, in a few words, or None."""
+    """Return a few words about the first tokenizer that ``auto`` needs for `dataset` but is not installed, or None."""
     for name in language_tokenizers(dataset)[0]:
         try:
             tokenise(["a"], name)

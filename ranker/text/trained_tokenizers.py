@@ -36,7 +36,7 @@ def tokenize_pieces(name: str, sentences: Sequence[str]) -> list[list[str]]:
 
 
 def mecab_signature(name: str) -> str:
-    """Version and dictionary of the tokeniser in sacreBLEU's signature."""
+    """Return the version and dictionary of a MeCab tokeniser as written in sacreBLEU's signature."""
     return str(_mecab(name).signature())
 
 

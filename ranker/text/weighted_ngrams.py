@@ -1,6 +1,6 @@
-"""N-grams of all references, numbered, and clipped matches that each weigh something.
+"""Numbered n-grams of all references, and clipped matches weighted by n-gram.
 
-Where `ranker.text.ngrams` counts, this sums weights, such as the information of NIST.
+`ranker.text.ngrams` counts matches; this module sums their weights, such as the information of NIST.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts
 
 @dataclass(frozen=True, eq=False)
 class ReferenceNgrams:
-    """All n-grams of the references of a data set, numbered exactly, with their counts."""
+    """All distinct n-grams of a data set's references, numbered exactly, with their counts."""
 
     vocabulary: list[str]
     keys: tuple[Int64Array, ...]
@@ -24,7 +24,7 @@ class ReferenceNgrams:
 
     @classmethod
     def of(cls, batch: TokenBatch, order: int) -> ReferenceNgrams:
-        """Give the n-grams of the references of `batch` numbers, up to `order` words."""
+        """Number the n-grams of up to `order` words in the references of `batch`."""
         uses = np.bincount(batch.reference, minlength=len(batch.segments.lengths))
         sentences = np.flatnonzero(uses)
         values, offsets = batch.segments.take(sentences)
@@ -42,7 +42,7 @@ class ReferenceNgrams:
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
 
     def find(self, segments: TokenisedTexts) -> list[Int64Array]:
-        """Return the numbers of the n-grams of all sentences."""
+        """Return the numbers of each sentence's n-grams, an array for each order."""
         words = segments.values.astype(np.int64)
         if segments.vocabulary is not self.vocabulary:
             number = {word: number for number, word in enumerate(self.vocabulary)}
@@ -63,7 +63,7 @@ class ReferenceNgrams:
 
 
 def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: FloatArray) -> FloatArray:
-    """Sum the weights of the clipped n-gram matches of every candidate."""
+    """Sum the weights of each candidate's clipped n-gram matches."""
     lengths = batch.segments.lengths
     known = ids >= 0
     gram, clipped, ends = clipped_counts(

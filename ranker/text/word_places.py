@@ -1,4 +1,4 @@
-"""Words of a text as it is written, with their places, for marks in it."""
+"""Character positions of the words of a text as it is written, for marking them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SPACE, _WORD, _ALONE, _JOINED = range(4)
 
 
 def word_places(text: str) -> list[tuple[int, int]]:
-    """Places [start, end) of words and symbols, in characters of `text`.
+    """Return the positions [start, end) of words and symbols, in characters of `text`.
 
     Letters, marks and digits in a row are a word; a letter of a script without spaces and any other symbol is one by
-    itself. No place divides a letter from its marks or a joined emoji.
+    itself. No position separates a letter from its marks or splits a joined emoji.
     """
     places: list[tuple[int, int]] = []
     before = _SPACE

@@ -1,4 +1,4 @@
-"""Function words: words of grammar, as opposed to words of content.
+"""Function words: grammatical words, as opposed to content words.
 
 The lists for Czech, English, French, German and Spanish are made for this project from the closed classes of their
 grammars: articles, pronouns, prepositions, conjunctions, auxiliaries, particles, the pieces that contractions and
@@ -122,7 +122,7 @@ LISTS = {"english": ENGLISH, **{name: frozenset(f"{words} {_PUNCTUATION}".split(
 
 @functools.cache
 def function_words(name: str) -> tuple[frozenset[str], str]:
-    """Return function words, lower-cased, and their name in a signature."""
+    """Return the function words of an included list or a file, lower-cased, and the list's name in signatures."""
     if name in LISTS:
         return LISTS[name], name
     if name == "none":
@@ -135,5 +135,5 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
 
 
 def is_among(vocabulary: Sequence[str], words: Container[str]) -> BoolArray:
-    """True for words of `vocabulary` that are, lower-cased, among `words`, shape (words,)."""
+    """True for words of `vocabulary` that are among `words` once lower-cased, shape (vocabulary,)."""
     return np.fromiter((word.lower() in words for word in vocabulary), dtype=np.bool_, count=len(vocabulary))

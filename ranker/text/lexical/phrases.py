@@ -1,4 +1,4 @@
-"""Where phrases of a paraphrase table occur in sentences."""
+"""Occurrences in sentences of the phrases of a paraphrase table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Phrase = tuple[int, ...]
 def find_occurrences(
     phrases: Iterable[Phrase], segments: TokenisedTexts, sentences: Int64Array
 ) -> tuple[Int64Array, Int32Array, dict[Phrase, int]]:
-    """Find `phrases` in sentences."""
+    """Find all occurrences of `phrases` in sentences."""
     known = frozenset(phrases)
     longest: dict[int, int] = {}
     for phrase in known:
@@ -39,5 +39,5 @@ def find_occurrences(
 
 @functools.cache
 def table_digest(path: str) -> str:
-    """Return twelve hexadecimal digits that tell one table from another."""
+    """Return the first twelve hexadecimal digits of the SHA-256 of a table's file."""
     return sha256(read_bytes(path))[:12]

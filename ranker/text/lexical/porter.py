@@ -1,6 +1,6 @@
 """Porter's stemmer for English (Porter 1980), with its author's two later changes: ``bli`` and ``logi`` in step 2.
 
-This is the stemmer that TERp matches words by. Words of one or two letters stay as they are; whatever is no vowel is a
+TERp matches words by this stemmer. Words of one or two letters stay unchanged; any character but a vowel is a
 consonant.
 """
 
@@ -33,7 +33,7 @@ def _is_consonant(word: str, at: int) -> bool:
 
 
 def _measure(word: str) -> int:
-    """Count the vowel sequences that a consonant follows, the m of the paper."""
+    """Return the number of vowel sequences followed by a consonant, called m in the paper."""
     kinds = [_is_consonant(word, at) for at in range(len(word))]
     return sum(consonant and not before for before, consonant in pairwise(kinds))
 
@@ -47,7 +47,7 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """True if a word ends with consonant, vowel, consonant, the last one not w, x or y; ``*o`` of the paper."""
+    """True if a word ends with consonant, vowel, consonant, the last not w, x or y: condition ``*o`` of the paper."""
     end = len(word) - 1
     return (
         end >= 2
@@ -59,7 +59,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _step_1(word: str) -> str:
-    """Take off plurals, -ed and -ing, and write a final y as i."""
+    """Remove plural endings, -ed and -ing, and turn a final y into i."""
     if word.endswith(("sses", "ies")):
         word = word[:-2]
     elif word.endswith("s") and not word.endswith("ss"):
@@ -76,7 +76,7 @@ def _step_1(word: str) -> str:
 
 
 def _mend(stem: str) -> str:
-    """Give a stem that has lost -ed or -ing the end of a word."""
+    """Repair the end of a stem after -ed or -ing was removed."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     if _ends_double(stem):
@@ -85,7 +85,7 @@ def _mend(stem: str) -> str:
 
 
 def _replace(word: str, rules: tuple[tuple[str, str], ...]) -> str:
-    """Apply the rule with the first suffix that fits, if a vowel and a consonant go before it."""
+    """Apply the first rule whose suffix fits, if a vowel and a consonant precede the suffix."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
             stem = word[: -len(suffix)]

@@ -1,4 +1,4 @@
-"""Stemmers of languages, by Snowball (Porter 2001)."""
+"""Snowball stemmers for many languages (Porter 2001)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranker.errors import OptionError, nearest
 
 
 def stemmers() -> list[str]:
-    """Return the languages that have a Snowball stemmer, sorted."""
+    """Return the sorted names of the languages that have a Snowball stemmer."""
     package = importlib.import_module("snowballstemmer")
     known: list[str] = sorted(set(package.algorithms()) - {"porter"})
     return known
@@ -18,7 +18,7 @@ def stemmers() -> list[str]:
 
 @functools.cache
 def stemmer_of(language: str) -> Callable[[str], str]:
-    """Return the function that stems words of `language`, as ``german``."""
+    """Return the function that stems words of a language, named as in ``german``."""
     known = stemmers()
     if language not in known:
         listed = ", ".join(known)

@@ -1,4 +1,4 @@
-"""Token batches with words of one class only, or with stems for words."""
+"""Token batches reduced to words of one class, or to stems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
 
 def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> BoolArray:
-    """True for words of a class."""
+    """True for words of `vocabulary` that belong to the class `words`."""
     if words == "all":
         return np.ones(len(vocabulary), dtype=bool)
     if words == "numbers":
@@ -42,7 +42,7 @@ def class_batch(
     tokenizer: Tokenizer = "13a",
     lowercase: bool = True,
 ) -> TokenBatch:
-    """Return the token batch of `dataset` without the words that are not of a class."""
+    """Return the token batch of `dataset`, keeping only the words of a class."""
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     segments = batch.segments
     if words != "all":

@@ -39,7 +39,7 @@ _NOTED: set[str] = set()
 
 @dataclass(frozen=True, eq=False)
 class WordNet:
-    """Synsets of words."""
+    """Synsets and base forms of English words."""
 
     lemmas: Mapping[str, tuple[int, ...]]
     exceptions: Mapping[str, tuple[tuple[str, int], ...]]
@@ -49,7 +49,7 @@ class WordNet:
     def synsets(self, word: str) -> frozenset[int]:
         """Return the synsets of `word`, lower-cased.
 
-        They are its own and those of its base form: what the exceptions say or else the first regular base form that is
+        They include those of its base form: the one in the exception lists, or else the first regular base form that is
         a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
         """
         synset_ids = set(self.lemmas.get(word, ()))
@@ -58,9 +58,9 @@ class WordNet:
         return frozenset(synset_ids)
 
     def synsets_of_any_form(self, word: str) -> set[int]:
-        """Return the synsets of a word, and those of its base forms that have the part of speech of its ending.
+        """Return the synsets of a word and of its possible base forms, each in the part of speech of its inflection.
 
-        Exceptions and all endings are tried whether or not the word is a lemma itself, as the library does that TERp
+        Exceptions and all endings are tried whether or not the word is a lemma itself, as in the library by which TERp
         looks words up with. So "might", a form of the verb "may", is no synonym of the month.
         """
         word = word.lower()
@@ -102,7 +102,7 @@ def find_wordnet(place: str = "auto") -> WordNet:
 
 
 def optional_wordnet(place: str, name: str) -> WordNet | None:
-    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and WordNet is not installed."""
+    """Return WordNet from `place`; if `place` is ``auto`` and WordNet is not installed, warn once and return None."""
     try:
         return find_wordnet(place)
     except MissingError as error:
@@ -115,7 +115,7 @@ def optional_wordnet(place: str, name: str) -> WordNet | None:
 
 
 def installed_places() -> Iterator[Path]:
-    """Yield the files and directories in which `find_wordnet` looks, first things first."""
+    """Yield the files and directories in which `find_wordnet` looks, in that order."""
     if "WNSEARCHDIR" in os.environ:
         yield Path(os.environ["WNSEARCHDIR"])
     if "WNHOME" in os.environ:
@@ -151,7 +151,7 @@ def _read(path: Path) -> WordNet:
 
 
 def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
-    """Parse the index and exception files; `text_of` returns the text of one."""
+    """Parse WordNet's index and exception files; `text_of` returns the text of a file by its name."""
     lemmas: dict[str, tuple[int, ...]] = {}
     exceptions: dict[str, tuple[tuple[str, int], ...]] = {}
     content = []

@@ -12,7 +12,7 @@ from ranker.storage.kernels import kernel
 
 
 class WordTables(NamedTuple):
-    """Stems and synsets of the words of a vocabulary."""
+    """Stem and synsets of each word of a vocabulary."""
 
     stems: Int32Array
     synset_offsets: Int64Array
@@ -25,7 +25,7 @@ def word_tables(
     stem: Callable[[str], str] | None,
     synsets: Callable[[str], Iterable[int]] | None,
 ) -> WordTables:
-    """Look up every word of `vocabulary` once; `stem` and `synsets` are None if stems or synonyms do not match."""
+    """Tabulate each word's stem and synsets; None for `stem` or `synsets` turns the matches by them off."""
     sorted_synsets = [sorted(synsets(word)) if synsets else [] for word in vocabulary]
     offsets = offsets_of([len(synsets_of_word) for synsets_of_word in sorted_synsets])
     values = np.fromiter((synset for row in sorted_synsets for synset in row), dtype=np.int32, count=int(offsets[-1]))
@@ -37,7 +37,7 @@ def word_tables(
 
 
 def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32Array:
-    """Return the number of the stem of every word, from 0 in order of first occurrence, shape (words,)."""
+    """Return a number for each word's stem, counted from 0 in order of first occurrence, shape (vocabulary,)."""
     numbers: dict[str, int] = {}
     return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
 
@@ -45,7 +45,7 @@ def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32
 # inlined: a call would count references to all of the tables for every pair of words
 @kernel(inline="always")
 def share_stem(tables: WordTables, first: int, second: int) -> bool:
-    """True if two words have the same stem and stems match."""
+    """True if two words have the same stem and matching by stems is on."""
     return len(tables.stems) > 0 and tables.stems[first] == tables.stems[second]
 
 
