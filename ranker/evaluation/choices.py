@@ -1,4 +1,4 @@
-"""Choices of levels, tests, corrections and methods, and the range of resamples and seeds.
+"""Allowed values of evaluation options: levels, tests, corrections, methods, and ranges of resamples and seeds.
 
 Nothing heavy is imported, because the command line takes its choices from here.
 """

@@ -16,7 +16,7 @@ _BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Predicted and observed preferences of judged pairs, in ten bins of as many pairs by predicted probability."""
+    """Predicted and observed preferences of judged pairs, in ten bins of equal size by predicted probability."""
 
     predicted: tuple[float, ...]
     """Mean predicted probability that people prefer the candidate with the higher score, of every bin."""
@@ -32,7 +32,7 @@ class Reliability:
 
     @classmethod
     def of(cls, scorer: Scorer, people: Judged, scores: FloatArray) -> Reliability | None:
-        """Compare the scores of candidates with judgements; None without a confidence."""
+        """Compare a scorer's confidence with judgements; None if it has no confidence."""
         pairs, dataset = JudgedPairs.of(people), people.dataset
         margin, source = scores[pairs.first] - scores[pairs.second], dataset.candidate_source[pairs.first]
         right = np.where(margin > 0, pairs.outcome, 1.0 - pairs.outcome)

@@ -13,7 +13,7 @@ _ROWS = 20
 
 
 class TableResult(ABC):
-    """A result that is a table; a dataclass derived from it leaves ``repr`` to it."""
+    """Base class of results that are tables; dataclasses derived from it inherit its ``repr``."""
 
     @property
     @abstractmethod
@@ -22,7 +22,7 @@ class TableResult(ABC):
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
-        """Return its figures."""
+        """Return the figures of the result as a data frame."""
 
     def _brief(self) -> pd.DataFrame:
         """Part of `to_frame` to display."""

@@ -39,7 +39,7 @@ def statistics(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
 
 
 def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
-    """Return the headline figures: Spearman's rho, and taus (wmt14) over preferences."""
+    """Return a scope's headline figures: Spearman's rho, and taus (wmt14) over preferences."""
     evaluation = agreement.evaluation
     taus = {name: TAUS[name]["wmt14"] for name in ("primary", "official") if evaluation.main_scope.pairs.get(name)}
     chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
@@ -156,7 +156,7 @@ def distribution(rho: FloatArray) -> Plot:
 
 
 def weights(findings: RankerFindings) -> Plot:
-    """Draw the largest weights."""
+    """Draw the largest weights of the ranker."""
     values = findings.ranker.weights
     names = findings.ranker.feature_set.columns
     chosen = np.argsort(-np.abs(values), kind="stable")[:WEIGHTS]
@@ -192,7 +192,7 @@ def shares(findings: RankerFindings) -> Plot:
 
 
 def _read_out(labels: list[str], series: list[Series]) -> str:
-    """Write the values of the first ten rows in words."""
+    """Write out the values of the first ten rows."""
     lines = []
     for row, label in enumerate(labels[:10]):
         values = ", ".join(f"{line.name} {line.estimates[row].value:.3f}" for line in series)

@@ -12,7 +12,7 @@ _EXAMPLES = 3
 
 
 def checked(datasets: Sequence[Dataset]) -> list[Section]:
-    """Section on failed checks per system, with examples; empty if no output fails."""
+    """Return a section on failed checks per system, with examples; empty if no output fails."""
     counts = [{"data": dataset.name, **row} for dataset in datasets for row in system_counts(dataset)]
     failed = [failed_checks(dataset) for dataset in datasets]
     examples = {

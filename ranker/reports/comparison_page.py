@@ -1,4 +1,4 @@
-"""The report on a comparison: its sections and their plots."""
+"""Report on a comparison of metrics: its sections and their plots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEADING = 3
 
 
 def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a comparison; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
+    """Write the report on a comparison of metrics; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
     require()
     main = comparison.main_scope
     names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)
@@ -67,7 +67,7 @@ def _statistic(comparison: Comparison, statistic: Statistic, number: int) -> Sec
 
 
 def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number: int) -> Plot:
-    """Draw the values of all metrics with their intervals, best first."""
+    """Draw the values of one statistic for all metrics with their intervals, best first."""
     labels, estimates, listed = [], [], []
     for name in comparison.in_order(statistic.id, scope.id):
         cell = comparison.cell(statistic.id, scope.id, name)

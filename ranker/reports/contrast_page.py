@@ -36,7 +36,7 @@ class ShownSegment:
 
 
 def contrast_report(contrast: SystemContrast, signature: str) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a contrast; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
+    """Write the report on a contrast; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
     require()
     subjects: dict[Subject, list[Breakdown]] = {}
     for breakdown in contrast.breakdowns:
@@ -144,7 +144,7 @@ def _segments(contrast: SystemContrast, side: str, name: str, segments: Sequence
 
 
 def _shown(contrast: SystemContrast, segments: Sequence[SegmentContrast]) -> list[ShownSegment]:
-    """Mark the words of segments that the references share, and the words in which the systems differ."""
+    """Mark the words of segments that occur in the references, and the words in which the systems differ."""
     dataset = assemble(
         [
             Record(

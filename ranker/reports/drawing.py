@@ -113,7 +113,7 @@ def shortened(label: str, length: int = _LABEL) -> str:
 
 
 def require() -> None:
-    """Check that reports can be written."""
+    """Raise an error unless the packages that reports need are installed."""
     _matplotlib()
     try:
         import jinja2  # noqa: F401
@@ -135,14 +135,14 @@ def _missing(package: str) -> MissingError:
 
 
 def _attributes(match: re.Match[str]) -> str:
-    """Write the declarations of a ``style`` attribute as attributes of their own."""
+    """Rewrite the declarations of a ``style`` attribute as separate attributes."""
     declared = (declaration.partition(":") for declaration in html.unescape(match[1]).split(";") if declaration.strip())
     pairs = [(name.strip(), value.strip()) for name, _, value in declared]
     return "".join(f' {name}="{html.escape(value)}"' for name, value in pairs if name not in _DROPPED)
 
 
 def _compact(text: str) -> str:
-    """Drop the white space and the comments that a drawing does not need."""
+    """Remove white space and comments that a drawing does not need."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r" xmlns(?::\w+)?=\"[^\"]+\"", "", text)
     return re.sub(r">\s+<", "><", text).strip()

@@ -83,7 +83,7 @@ def show(
     why: PairExplanation | None = None,
     spans: Mapping[int, CandidateSpans] | None = None,
 ) -> ShownSource:
-    """Mark matches in one source, including matches of the extractors, and the `spans` of candidates by row."""
+    """Mark matches of words and of the extractors in one source, and the `spans` of its candidates, given by row."""
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -155,7 +155,7 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRu
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Masks of the words of either side in a longest common subsequence, chosen as by the script of the page."""
+    """Return masks of each side's words in the longest common subsequence that the page's script finds too."""
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
@@ -176,7 +176,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], li
 
 
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
-    """True for `words` among the lower-cased `known` words, each at most as often as there."""
+    """True for each of `words` among the lower-case `known` words, up to its count there."""
     return flags([word.lower() for word in words], known)
 
 
@@ -196,7 +196,7 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
 
 
 def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -> list[TextRun]:
-    """Return the text as runs, one for neighbouring words of the same kind."""
+    """Split the text into runs, one for neighbouring words of the same kind."""
     text, spans = _spans(text, words)
     runs: list[TextRun] = []
     end = 0
@@ -214,7 +214,7 @@ def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -
 
 
 def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
-    """Return the runs of the start of a text that is long."""
+    """Cut the runs of a long text after its visible start."""
     left = len(start_of("".join(run.text for run in runs)))
     cut = []
     for run in runs:
@@ -225,7 +225,7 @@ def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Find the words in the text, in order; if they are not all there, return them joined by spaces instead."""
+    """Return the text and the place of each word in it; if one is not found, the text is the words joined by spaces."""
     for attempt in (text, " ".join(words)):
         spans: list[tuple[int, int]] = []
         at = 0

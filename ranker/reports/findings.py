@@ -33,7 +33,7 @@ from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement of a ranker with people: rho of every source, NaN where undefined, and its number of judged pairs."""
+    """Agreement of a ranker with people: each source's rho, NaN where undefined, and number of judged pairs."""
 
     kind: str
     evaluation: Comparison
@@ -48,16 +48,16 @@ class Agreement:
 
     @property
     def scopes(self) -> dict[str, Scope]:
-        """The language pairs, then the means."""
+        """Scopes by name: the language pairs, then the means."""
         return named_scopes(self.evaluation)
 
     @property
     def language_pairs(self) -> tuple[Scope, ...]:
-        """The single language pairs."""
+        """Scopes of the single language pairs."""
         return tuple(scope for scope in self.evaluation.scopes if scope.lp)
 
     def spearman(self, scope: Scope) -> Cell:
-        """Return Spearman's rho in a scope."""
+        """Return the cell of Spearman's rho in a scope."""
         cell = self.evaluation.cell("segment.spearman", scope.id, self.evaluation.metrics[0].name)
         assert cell is not None
         return cell
@@ -165,12 +165,12 @@ class RankerFindings:
 
     @property
     def judged(self) -> tuple[tuple[Dataset, Agreement], ...]:
-        """The data sets with human judgements."""
+        """The data sets with human judgements, and the ranker's agreement with these."""
         return tuple((findings.dataset, findings.agreement) for findings in self.measured if findings.agreement)
 
     @property
     def rho(self) -> FloatArray:
-        """Correlations of all sources of all data sets, without the undefined ones."""
+        """Spearman's correlations of all sources of all data sets, without undefined ones."""
         values = np.concatenate([findings.rho for findings in self.measured])
         return np.asarray(values[~np.isnan(values)])
 
@@ -239,7 +239,7 @@ def examine(
 
 
 def _compared(ranker: Ranker, dataset: Dataset, kind: str, resamples: int, seed: int) -> SystemsResult | None:
-    """Compare systems; None without resamples, for systems with different sources, or if they cannot be scored."""
+    """Compare systems; None without resamples, or if systems have different sources or cannot be scored."""
     if not resamples:
         return None
     scorer = RankerScorer(ranker)
@@ -256,7 +256,7 @@ def _examples(
     count: int,
     seed: int,
 ) -> dict[str, tuple[ShownSource, ...]]:
-    """Choose sources, and mark the matches in them."""
+    """Choose example sources of each type, and mark the matches in them."""
     if any(findings.agreement for findings in measured):
         rho, ordered = (
             np.concatenate([getattr(findings, name) for findings in measured]) for name in ("rho", "ordered")
@@ -288,7 +288,7 @@ def _examples(
 
 
 def extractor_columns(ranker: Ranker) -> Int64Array:
-    """Return the place of the extractor that makes each column, shape (columns,)."""
+    """Index of the extractor that computes each feature column, shape (columns,)."""
     return np.repeat(
         np.arange(len(ranker.feature_set.extractors)),
         [len(extractor.columns) for extractor in ranker.feature_set.extractors],
@@ -296,7 +296,7 @@ def extractor_columns(ranker: Ranker) -> Int64Array:
 
 
 def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
-    """Divide the variance of scores within sources: ``sum(contribution * score) / sum(score^2)`` of centred values."""
+    """Extractors' shares of score variance within sources: ``sum(contribution * score) / sum(score^2)``, centred."""
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):
         centred = within_sources(matrix, source)
@@ -306,7 +306,7 @@ def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], o
 
 
 def within_sources(values: FloatArray, source: Int64Array) -> FloatArray:
-    """Return `values` (candidates, k) minus their mean over the candidates of the same source."""
+    """Subtract from `values` (candidates, k) their means over the candidates of each source."""
     counts = np.maximum(np.bincount(source), 1)
     means = np.stack([np.bincount(source, weights=column) for column in values.T], axis=1) / counts[:, np.newaxis]
     return np.asarray(values - means[source])

@@ -1,4 +1,4 @@
-"""Assembles sections into a page: one self-contained HTML file, with its plots as files."""
+"""Assembly of sections into a page: one self-contained HTML file, and its plots as files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def section(
 
 
 def fragment(template: str, **values: Any) -> Markup:
-    """Render a template with `values`."""
+    """Render a template with `values` as variables."""
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(**values))
@@ -89,7 +89,7 @@ def _source(environment: Environment, name: str) -> Markup:
 
 
 def _policy_hash(text: str) -> str:
-    """Return the hash by which a content security policy allows an element with just this text."""
+    """Return the hash by which a content security policy allows an element with exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -109,7 +109,7 @@ def check_targets(page: Path, plots: Path | None) -> None:
 
 
 def _create(plots: Path) -> None:
-    """Create the directory for plots, unless there is one."""
+    """Create the directory for plots if it does not exist."""
     try:
         plots.mkdir(exist_ok=True)
     except OSError as error:
@@ -156,21 +156,21 @@ def _environment() -> Environment:
 
 
 def _finalize(value: object) -> object:
-    """Return a value for a page: plain texts lose their control characters, markup is unchanged."""
+    """Prepare a value for a page: make control characters in plain text visible, leave markup unchanged."""
     from markupsafe import Markup
 
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _isolated(text: object) -> Markup:
-    """Keep the direction of a name or text to itself."""
+    """Isolate the writing direction of a name or text from its surroundings."""
     from markupsafe import Markup, escape
 
     return Markup(f"<bdi>{escape(visible(str(text)))}</bdi>")
 
 
 def _address(key: str) -> str:
-    """Return the link to the source of that key."""
+    """Return the link to the source with this key."""
     return f"#s={quote(key, safe='/')}"
 
 
@@ -183,7 +183,7 @@ def _percent(value: float) -> str:
 
 
 def _breakable(name: object) -> Markup:
-    """Allow a name or a signature to go on in the next line after a comma, a bracket or a bar."""
+    """Allow line breaks in a name or signature after commas, opening square brackets and bars."""
     from markupsafe import Markup, escape
 
     broken = re.sub(r"([,|\[])", r"\1<wbr>", str(escape(visible(str(name)))))
@@ -206,6 +206,6 @@ def _largest(values: Sequence[float]) -> float:
 
 
 def _tint(value: float, largest: float) -> str:
-    """Return the class of a number: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, empty near 0."""
+    """Return the CSS class of a number: ``up1`` to ``up4`` above 0, ``down1`` to ``down4`` below, empty near 0."""
     shade = round(TINTS * abs(value) / largest) if largest > 0 and math.isfinite(value) else 0
     return f"{'up' if value > 0 else 'down'}{shade}" if shade else ""

@@ -92,7 +92,7 @@ def _heads(result: SystemsResult, lp: LanguagePair, percent: bool) -> Iterator[t
 def _rows(
     result: SystemsResult, lp: LanguagePair, percent: bool
 ) -> Iterator[tuple[bool, str, str, list[tuple[str, bool, str, str]], list[str]]]:
-    """Yield new cluster, ranks, name, (value, is best, mark, interval) of scores, and human score of every system."""
+    """Yield for each system: new cluster, ranks, name, scores (value, is best, mark, interval), and human score."""
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     cluster = 1
     for each in comparisons[0].systems:
@@ -153,7 +153,7 @@ def _tex(text: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Return LaTeX of a signature, with line breaks allowed after its separators."""
+    """Convert a signature to LaTeX, with line breaks allowed after its separators."""
     words = re.split(r"(?<=[|,])", printable(text))
     return r"\allowbreak ".join(
         "".join("|" if character == "|" else _LATEX.get(character, character) for character in word) for word in words

@@ -39,7 +39,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
 
 
 def agreement(findings: RankerFindings) -> Section:
-    """Return the agreement on every judged data set and its language pairs."""
+    """Section on the agreement with people, per judged data set and language pair."""
     return section(
         "agreement.html",
         "agreement",
@@ -54,12 +54,12 @@ def agreement(findings: RankerFindings) -> Section:
 
 
 def training(findings: RankerFindings) -> Section:
-    """Return the training data and settings of the ranker."""
+    """Section on the training data and settings of the ranker."""
     return section("training.html", "training", "Training", findings=findings, training=findings.ranker.training)
 
 
 def by_source(findings: RankerFindings) -> Section:
-    """Return the distribution of the correlation over sources."""
+    """Section on the distribution of the correlation over sources."""
     return section(
         "by_source.html",
         "sources",
@@ -79,7 +79,7 @@ def confidence(findings: RankerFindings) -> Section:
 
 
 def compared_systems(findings: RankerFindings) -> list[Section]:
-    """Return the systems of every language pair by their mean scores, with intervals and clusters."""
+    """Sections on the systems of each language pair by mean score, with intervals and clusters."""
     pairs = [
         (measured.systems, each)
         for measured in findings.measured
@@ -95,7 +95,7 @@ def compared_systems(findings: RankerFindings) -> list[Section]:
 
 
 def weights(findings: RankerFindings) -> Section:
-    """Return the weights, by extractor."""
+    """Section on the weights, by extractor."""
     ranker = findings.ranker
     groups: list[tuple[str, range]] = []
     single: list[int] = []
@@ -120,7 +120,7 @@ def weights(findings: RankerFindings) -> Section:
 
 
 def extractors(findings: RankerFindings) -> Section:
-    """Return the contribution of every extractor."""
+    """Section on the contribution of each extractor."""
     return section(
         "extractors.html",
         "extractors",
@@ -132,7 +132,7 @@ def extractors(findings: RankerFindings) -> Section:
 
 
 def examples(findings: RankerFindings, sort: str) -> Section:
-    """Return example sources of one type with their matches."""
+    """Section with example sources of one type, with their matches marked."""
     return section(
         "examples.html",
         sort,
@@ -145,7 +145,7 @@ def examples(findings: RankerFindings, sort: str) -> Section:
 
 
 def sources(findings: RankerFindings) -> Section:
-    """Return all sources, for the script to search and display."""
+    """Section with all sources, for the script to search and display."""
     return section(
         "sources.html",
         "all-sources",

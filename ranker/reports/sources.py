@@ -52,17 +52,17 @@ class SourceOutputs:
 
     @property
     def name(self) -> str:
-        """Language pair and segment."""
+        """Display name: language pair and segment."""
         return " ".join(filter(None, (self.language_pair, self.segment)))
 
     @property
     def group(self) -> str:
-        """Data set and language pair."""
+        """Display name of the data: data set and language pair."""
         return " ".join(filter(None, (self.data, self.language_pair)))
 
 
 def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
-    """Return a distinct key of every source: ``LP/SEGMENT``, with the data set before or ``~2`` after it if needed."""
+    """Return a unique key of each source: ``LP/SEGMENT``, with the data set before or ``~2`` after it if needed."""
     short = []
     for dataset in datasets:
         pairs = dataset.sources["lp"].fillna("").tolist()
@@ -143,7 +143,7 @@ def packed(
     title: str = "Contributions to the score",
     signed: bool = True,
 ) -> str:
-    """Return all sources as packed in the page: JSON, compressed with gzip, in base64.
+    """Pack all sources for the page: JSON, compressed with gzip, in base64.
 
     The JSON is an object of ``parts``, their names, ``title`` of the table of parts, ``signed``, whether scores and
     parts are shown with their sign, and ``sources``: lists of key, data set and language pair, segment,
@@ -196,7 +196,7 @@ def _rounded(value: float) -> float | None:
 
 
 def _shown(value: object) -> object:
-    """Return nested lists with their texts made visible."""
+    """Make control characters visible in the texts of nested lists."""
     if isinstance(value, str):
         return visible(value)
     return [_shown(item) for item in value] if isinstance(value, list | tuple) else value

@@ -61,7 +61,7 @@ class SystemsFindings:
 
 
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a comparison of systems, as `ranker_report` does; `percent` shows scores from 0 to 1 so."""
+    """Write the report on a comparison of systems, as `ranker_report` does; `percent` shows fractions in per cent."""
     require()
     result = findings.result
     sections = [
@@ -87,7 +87,7 @@ def compared(
     link: str = "",
     percent: bool = False,
 ) -> Section:
-    """Return the section for one language pair and metric: all figures, plots, details and pairs."""
+    """Return the section on one language pair and metric: all figures, plots, details and pairs."""
     metric, people = result.metric(comparison.metric), result.people(comparison.lp)
     scale = metric.scale(percent=percent)
     digits = 2 if scale > 1 else 4
@@ -169,7 +169,7 @@ def _wins(result: SystemsResult, comparison: SystemComparison, number: int) -> P
 
 
 def _sources(findings: SystemsFindings) -> Section:
-    """Return all sources, for the script to search and show."""
+    """Section with all sources, for the script to search and show."""
     metrics = [metric.name for metric in findings.result.metrics]
     return section(
         "sources.html",

@@ -1,4 +1,4 @@
-"""Counts of pairs of candidates by their order in two sets of scores, correlations from them, and tie calibration.
+"""Counts of candidate pairs by their order in two sets of scores, correlations from these counts, and tie calibration.
 
 Five counts say all that Kendall's tau in any of its forms needs; they add up over groups, so that every form can be
 resampled from sums.
@@ -41,7 +41,7 @@ def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: 
 
 @kernel(elements=0)
 def _tied(values: FloatArray) -> int:
-    """Return the number of equal pairs in sorted `values`."""
+    """Number of pairs of equal values in sorted `values`."""
     pairs = run = 0
     for place in range(1, len(values)):
         run = run + 1 if values[place] == values[place - 1] else 0
@@ -51,7 +51,7 @@ def _tied(values: FloatArray) -> int:
 
 @kernel(elements=0)
 def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> None:
-    """Knight's way (1966): discordant pairs are the inversions of one side when the rows are sorted by the other."""
+    """Count pairs by Knight's method (1966): discordant pairs are inversions of one side when sorted by the other."""
     size = len(human)
     order = stable_order(scores)
     order = order[stable_order(human[order])]
@@ -74,7 +74,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
 def _count_by_rows(
     human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int
 ) -> Int64Array:
-    """Counts as of `_count`, from all pairs of a row at a time."""
+    """Count pairs as `_count` does, comparing each row with all rows before it at once."""
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
     for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -108,14 +108,14 @@ def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: 
 def count_pairs(
     human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, *, epsilon: float = 0.0
 ) -> Int64Array:
-    """Count the pairs inside every group by their order in human and automatic scores."""
+    """Count the pairs of candidates within each group by their order in human and automatic scores."""
     target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     return _count(target, values, bounds, float(epsilon), _LARGE)
 
 
 def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
-    """Kendall's tau of counts of pairs as the WMT shared tasks define it."""
+    """Kendall's tau from pair counts, as the WMT shared tasks define it."""
     columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
     concordant, discordant, tied = columns[:3]
     total = concordant + discordant + (0.0 if variant == "wmt13" else tied)
@@ -131,7 +131,7 @@ def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
 
 
 def consistency_share(counts: npt.ArrayLike) -> FloatArray:
-    """Share of strict human preferences with which the scores agree (Birch and Osborne 2011), shape (...).
+    """Proportion of strict human preferences that the scores agree with (Birch and Osborne 2011), shape (...).
 
     `counts` are as in `tau`; a score tie agrees with nothing. In [0, 1], NaN where there is no pair.
     """
@@ -141,7 +141,7 @@ def consistency_share(counts: npt.ArrayLike) -> FloatArray:
 
 
 def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
-    """Share of pairs ordered, or tied, alike by scores and people (acc-eq; Deutsch et al. 2023, eq. 8).
+    """Proportion of pairs that scores and people order or tie alike (acc-eq; Deutsch et al. 2023, eq. 8).
 
     `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
     """
@@ -151,7 +151,7 @@ def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_b(counts: npt.ArrayLike) -> FloatArray:
-    """Kendall's tau-b (1945) of counts of pairs, shape (..., 5) to (...); NaN where either side is constant."""
+    """Kendall's tau-b (1945) from pair counts, shape (..., 5) to (...); NaN where either side is constant."""
     values = np.asarray(counts, dtype=np.float64)
     total = values.sum(axis=-1)
     by_score = total - values[..., SCORE_TIED] - values[..., BOTH_TIED]
@@ -161,7 +161,7 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
 
 
 def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
-    """Stuart's tau-c (1953) of counts of pairs, shape (..., 5) to (...); NaN where either side is constant.
+    """Stuart's tau-c (1953) from pair counts, shape (..., 5) to (...); NaN where either side is constant.
 
     `size` is the number of values, `classes` that of different values on the side that has fewer, shape (...).
     """
@@ -174,14 +174,14 @@ def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) ->
 
 
 def distinct(values: npt.ArrayLike, group: npt.ArrayLike, groups: int) -> Int64Array:
-    """Return the number of different values in every group, shape (groups,)."""
+    """Number of different values in each group, shape (groups,)."""
     pairs = pd.DataFrame({"group": group, "value": values}).drop_duplicates()
     return np.bincount(pairs["group"].to_numpy(), minlength=groups).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The threshold that makes pairwise accuracy highest."""
+    """Threshold for ties that maximises pairwise accuracy."""
 
     epsilon: float
     accuracy: float
@@ -197,7 +197,7 @@ def _distances(
     distance: FloatArray,
     gain: FloatArray,
 ) -> FloatArray:
-    """Fill `distance` and `gain` of every pair: the difference of its scores, and the gain in mean accuracy by a tie.
+    """Fill in each pair's score difference (`distance`), and the `gain` in mean accuracy if the pair is tied.
 
     Return the share of pairs of every group on which people and scores agree if only equal scores tie.
     """

@@ -1,4 +1,4 @@
-"""Pearson's correlation: inside groups, along rows, and from sums that can be resampled."""
+"""Pearson's correlation: within groups, along rows, and from sums that can be resampled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranker.ranks import merge_ties
 
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return the judged cells of two tables row by row: human, scores, offsets of the rows; with ties merged."""
+    """Return human scores, scores and row offsets of the judged cells of two tables, with ties merged."""
     target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))
@@ -19,7 +19,7 @@ def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray
 
 
 def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.ArrayLike) -> FloatArray:
-    """Pearson's r inside every group."""
+    """Pearson's r within each group, shape (groups,)."""
     bounds = np.asarray(offsets, dtype=np.int64)
     size = len(bounds) - 1
     group = np.repeat(np.arange(size), np.diff(bounds))
@@ -49,7 +49,7 @@ def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
 
 
 def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
-    """Pearson's r of summed `moments`, shape (..., 6) to (...); NaN where either side is constant."""
+    """Pearson's r from summed `moments`, shape (..., 6) to (...); NaN where either side is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread_x, spread_y = xx - x * x / count, yy - y * y / count

@@ -14,7 +14,7 @@ from ranker.ranks import group_spearman
 def source_spearman(
     dataset: Dataset, scores: npt.ArrayLike, human: npt.ArrayLike, *, tie_corrected: bool = True, constant: bool = False
 ) -> FloatArray:
-    """Spearman's rho between scores and human scores among the judged candidates of every source."""
+    """Spearman's rho between the scores and human scores of each source's judged candidates."""
     target = np.asarray(human, dtype=np.float64)
     judged = ~np.isnan(target)
     counts = np.bincount(dataset.candidate_source[judged], minlength=len(dataset.sources))
@@ -24,7 +24,7 @@ def source_spearman(
 
 
 def tau_counts(scores: npt.ArrayLike, pairs: PreferencePairs, group: npt.ArrayLike, groups: int) -> Int64Array:
-    """Counts of strict human preferences that agree, disagree or tie with the scores, shape (groups, 3)."""
+    """Numbers of strict human preferences that the scores agree with, contradict or tie, shape (groups, 3)."""
     values = np.asarray(scores, dtype=np.float64)
     difference = values[pairs.better] - values[pairs.worse]
     outcome = np.where(difference == 0, 2, np.where(difference > 0, 0, 1))

@@ -1,1 +1,1 @@
-"""Why a ranker puts one candidate above another, in sums and words that a person understands."""
+"""Explanations of a ranker's scores and of its order of two candidates, for people to read."""

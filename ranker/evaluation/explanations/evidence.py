@@ -1,4 +1,4 @@
-"""Words that explain a difference between two candidates of one source."""
+"""Words that explain the difference between the scores of two candidates of one source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Words that explain a difference between two candidates."""
+    """Words that explain the difference between two candidates' scores: those of each candidate, and a description."""
 
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Evidence:
 def evidence_of(
     extractors: Sequence[Extractor], dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]
 ) -> Evidence:
-    """Evidence that only one of two candidates has, for the extractors of one name."""
+    """Return the evidence, from extractors of one name, that only one of two candidates has."""
     if not extractors:
         return Evidence()
     matches = [_matches(extractors, dataset, row) for row in rows]
@@ -63,7 +63,7 @@ def evidence_of(
 
 
 def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
-    """Count the matches of one candidate, each as often as in the reference where it matched most."""
+    """Count a candidate's matches; each is counted in the reference where it occurs most often."""
     matches: Counter[str] = Counter()
     for extractor in extractors:
         for notes in extractor.evidence(dataset, row).values():
@@ -72,7 +72,7 @@ def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Cou
 
 
 def as_match(evidence: str) -> str:
-    """Write a match of equal words as one word, without its similarity; evidence that is no match becomes empty."""
+    """Shorten a match of equal words to one word, without its similarity; return "" for evidence that is no match."""
     if evidence.startswith(("+ ", "- ")) or evidence.endswith("(substitution)"):
         return ""
     match = _SIMILARITY.sub("", evidence)
@@ -111,7 +111,7 @@ def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) ->
 
 
 def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return for each of two candidates the stretches of a reference whose words only it has in another order.
+    """Return, for each of two candidates, stretches of its closest reference that it alone puts out of order.
 
     Of several references the one counts that shares most words; words out of order are those outside a longest
     ascending sequence of reference positions.
@@ -159,7 +159,7 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
 
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return for each of two candidates the stretches whose pairs of words no reference of another source has."""
+    """Return, for each of two candidates, stretches whose word pairs only it and no other source's reference has."""
     batch = readable_batch(dataset)
     source = batch.candidate_source[rows[0]]
     own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
@@ -179,7 +179,7 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
 
 
 def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
-    """Return the pairs of neighbouring words of sentences, as numbers."""
+    """Return the pairs of neighbouring words in sentences, encoded as numbers."""
     values, offsets = batch.segments.take(sentences)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(offsets))
     words = values.astype(np.int64)
@@ -188,7 +188,7 @@ def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
 
 
 def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
-    """Counts of pairs of words in all references."""
+    """Number of occurrences of each word pair in all references."""
     known, counts = _reference_word_pairs(dataset)
     place = np.searchsorted(known, pairs)
     return np.where(np.append(known, -1)[place] == pairs, np.append(counts, 0)[place], 0)
@@ -196,7 +196,7 @@ def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
 
 @view
 def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of neighbouring words of all references, ascending, and their counts."""
+    """Return the pairs of neighbouring words in all references, ascending by code, and their counts."""
     batch = readable_batch(dataset)
     known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
     return known, counts.astype(np.int64)

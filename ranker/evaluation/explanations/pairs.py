@@ -1,4 +1,4 @@
-"""Explanation of a ranker's order of two candidates: contributions summed by family of features and by extractor.
+"""Explanation of a ranker's order of two candidates: contributions summed by feature family and by extractor.
 
 A ranker is linear, so the difference of two scores is the sum of what its features add to one and to the other. Many
 features measure nearly the same thing, and their weights differ in sign; their sum is what counts, so it is taken by
@@ -34,7 +34,7 @@ FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
 
 @dataclass(frozen=True)
 class ExtractorDifference:
-    """Contribution of all features of one extractor, with its variants and options, to the difference of two scores."""
+    """Contribution of an extractor, variants and options included, to the difference between two scores."""
 
     extractor: str
     """Name in the registry; for variants such as ``rouge_l`` and ``rouge_w`` their common part, ``rouge``."""
@@ -47,7 +47,7 @@ class ExtractorDifference:
 
 @dataclass(frozen=True, repr=False)
 class PairExplanation(TableResult):
-    """Why one candidate of a source scores higher than another."""
+    """Explanation of the score difference between two candidates of a source."""
 
     source: int
     """Row of the source."""
@@ -68,7 +68,7 @@ class PairExplanation(TableResult):
 
     @property
     def headline(self) -> str:
-        """The order of the two candidates, the difference of their scores, and the contribution of each family."""
+        """One-line summary: the order of the two candidates, their score difference, and each family's contribution."""
         return headline(self.first, self.second, self.difference, self.families)
 
     def to_frame(self) -> pd.DataFrame:
@@ -83,7 +83,7 @@ class PairExplanation(TableResult):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The strongest differences, in favour of the higher score above 0, each evidence once."""
+        """One line per strongest difference, positive in favour of the higher score; no evidence is repeated."""
         sign = -1.0 if self.difference < 0 else 1.0
         digits = decimals(self.difference)
         reported: set[str] = set()
@@ -101,7 +101,7 @@ class PairExplanation(TableResult):
 
 
 def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | None = None) -> Int64Array:
-    """Return the candidates of two systems for some sources, as `system_pair`, if there is something to compare."""
+    """Return the candidate rows of two different systems, as `system_pair`; fail if no source has both."""
     if first == second:
         raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
     rows = system_pair(dataset, first, second)
@@ -114,26 +114,26 @@ def check_pair(dataset: Dataset, first: str, second: str, sources: Int64Array | 
 def explain_pairs(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, rows: Int64Array
 ) -> Iterator[PairExplanation]:
-    """Explain the differences between two candidates, for every source that has both."""
+    """Yield an explanation of the score difference for every source that has both candidates."""
     explainer = _Explainer(ranker, dataset, contributions)
     for first, second in rows[(rows >= 0).all(axis=1)].tolist():
         yield explainer.explain((first, second), STRONGEST)
 
 
 def left_out(rows: Int64Array) -> int:
-    """Return the number of sources that have only one of two candidates."""
+    """Number of sources that have only one of two candidates."""
     return int((rows >= 0).any(axis=1).sum() - (rows >= 0).all(axis=1).sum())
 
 
 def mean_difference(explanations: Sequence[PairExplanation]) -> tuple[float, dict[str, float]]:
-    """Return the means over sources of the difference of two scores, and of the contribution of every family."""
+    """Return the mean score difference over sources, and the mean contribution of each feature family."""
     names = explanations[0].families
     means = {name: float(np.mean([each.families[name] for each in explanations])) for name in names}
     return float(np.mean([each.difference for each in explanations])), means
 
 
 def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:
-    """Add up contributions (..., columns) by family; families without a column are left out."""
+    """Sum contributions (..., columns) by feature family; families without columns are left out."""
     family = np.array(families, dtype=object)
     return {name: contributions[..., family == name].sum(axis=-1) for name in FAMILIES if name in families}
 
@@ -146,7 +146,7 @@ def explain_pair(
 
 
 class _Explainer:
-    """Explains pairs of candidates; the variants and options of an extractor are one figure."""
+    """Explains score differences of pairs of candidates; variants and options of an extractor count as one."""
 
     def __init__(self, ranker: Ranker, dataset: Dataset, contributions: FloatArray) -> None:
         self.features, self.dataset, self.contributions = ranker.feature_set, dataset, contributions
@@ -198,7 +198,7 @@ class _Explainer:
 
 
 def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:
-    """Write the order and difference of two candidates and the contribution of each family; they add up as written."""
+    """Write the order and score difference of two candidates, and family contributions rounded to add up to it."""
     if abs(difference) <= TIE:
         return f"{first} and {second} tie"
     if difference < 0:
@@ -212,7 +212,7 @@ def headline(first: str, second: str, difference: float, families: Mapping[str, 
 
 
 def decimals(difference: float) -> int:
-    """Number of decimals for a difference: two, and more for a difference below a tenth."""
+    """Number of decimals to show of a difference: two, or more if it is below 0.1."""
     if abs(difference) <= TIE:
         return 2
     return min(max(2, 1 - math.floor(math.log10(abs(difference)))), 12)

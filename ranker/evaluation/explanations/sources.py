@@ -1,4 +1,4 @@
-"""Explanations of the candidates of sources as JSON values."""
+"""Explanations of the candidates of sources, as JSON values."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ranker.ranking.ranker import Ranker
 
 
 def sources_of(dataset: Dataset, seg_id: str | None) -> Int64Array:
-    """Return the rows of the sources with a ``seg_id``, by default of all."""
+    """Return the rows of the sources with this ``seg_id``, or of all sources if it is None."""
     if seg_id is None:
         return np.arange(len(dataset.sources))
     return np.flatnonzero((dataset.sources["seg_id"] == seg_id).fillna(False).to_numpy(bool))
 
 
 def source_facts(dataset: Dataset, source: int) -> dict[str, Any]:
-    """Known facts of a source: ``lp``, ``doc``, ``seg_id``, and its text as ``source``."""
+    """Return the known properties of a source: ``lp``, ``doc``, ``seg_id``, and its text as ``source``."""
     row = dataset.sources.iloc[source]
     known = {key: row[key] for key in ("lp", "doc", "seg_id") if isinstance(row[key], str)}
     return {**known, "source": row["text"]}
 
 
 def explain_candidate(ranker: Ranker, dataset: Dataset, contributions: FloatArray, row: int) -> dict[str, Any]:
-    """Return a candidate with its `contributions` (columns,) to its score, and its matches."""
+    """Return a candidate as JSON values: its score, the `contributions` (columns,) to it, and its matches."""
     features = ranker.feature_set
     matches = {
         str(extractor): result for extractor in features.extractors if (result := extractor.evidence(dataset, row))

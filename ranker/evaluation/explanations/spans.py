@@ -1,4 +1,4 @@
-"""Places in candidates where a ranker's score is lost, as marked errors with a severity and a cost.
+"""Places in candidates that lower a ranker's score, as marked errors with a severity and a cost.
 
 What a candidate lacks is the distance of its score from that of the reference that the same ranker scores highest, or
 without references from the highest score of the source. The ranker is linear, so this distance is a sum over groups of
@@ -64,7 +64,7 @@ _PLAIN = ("wording", "other words")
 
 @dataclass(frozen=True)
 class Span:
-    """Characters [start, end) of a candidate that cost a part of its score; the rest has no place."""
+    """Characters [start, end) of a candidate that lower its score, or the part of the loss that has no place."""
 
     start: int | None
     end: int | None
@@ -79,7 +79,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class CandidateSpans:
-    """The spans of a candidate, in order, and the rest; their costs add up to `distance`."""
+    """The spans of a candidate, in order, and an entry for the rest; their costs add up to `distance`."""
 
     row: int
     distance: float
@@ -90,7 +90,7 @@ class CandidateSpans:
 
 @functools.cache
 def word_weights() -> dict[str, Any]:
-    """Return the weights of evidence with the cuts of probability, and the cut of cost."""
+    """Return the weights of evidence with probability thresholds, and the cost threshold for major errors."""
     return tomllib.loads(Path(__file__).with_name("word_weights.toml").read_text(encoding="utf-8"))
 
 
@@ -106,7 +106,7 @@ def likely_errors(evidence: WordEvidence) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class CandidateWords:
-    """The words of a candidate with what is known of each, to be merged to spans."""
+    """The words of a candidate with the evidence, kind and cost of each, to be merged into spans."""
 
     row: int
     distance: float
@@ -123,7 +123,7 @@ class CandidateWords:
     """Sum of the model's weights, the unit of the cost from which a span is major."""
 
     def spans(self, major: float | None = None) -> CandidateSpans:
-        """Merge marked words that follow each other; places of faults are spans of their own, and major.
+        """Merge adjacent marked words into spans; places of failed checks are separate spans, always major.
 
         Spans that cost at least `major` times the scale are major, by default as in ``word_weights.toml``.
         """
@@ -163,7 +163,7 @@ class CandidateWords:
 
 
 def explain_spans(candidates: Candidates, *, model: str | Path | None = None) -> pd.DataFrame:
-    """Mark the words of candidates that cost most, as spans with a severity and a cost.
+    """Mark the words that cost candidates most, as spans with a severity and a cost.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def explain_spans(candidates: Candidates, *, model: str | Path | None = None) ->
 def candidate_spans(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
 ) -> Iterator[CandidateSpans]:
-    """Yield the spans of all candidates that have a score, or of the `wanted` ones; `contributions` as for scores."""
+    """Yield the spans of each scored candidate, or of the `wanted` ones, from `contributions` (candidates, columns)."""
     for words in candidate_words(ranker, dataset, contributions, wanted):
         yield words.spans()
 
@@ -208,7 +208,7 @@ def candidate_spans(
 def candidate_words(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, wanted: BoolArray | None = None
 ) -> Iterator[CandidateWords]:
-    """Yield the words of candidates with what each of them costs, as for `candidate_spans`."""
+    """Yield the words of the same candidates as `candidate_spans`, with the cost of each word."""
     source = dataset.candidate_source
     scored = ~np.isnan(contributions).any(axis=1)
     rows = np.flatnonzero(scored if wanted is None else scored & wanted)
@@ -239,7 +239,7 @@ def candidate_words(
 
 
 def spans_frame(dataset: Dataset, explained: Sequence[CandidateSpans]) -> pd.DataFrame:
-    """Spans as marked errors of the rater ``ranker``, with their cost and text, one row per span."""
+    """Return spans as marked errors by the rater ``ranker``, with cost and text, one row per span."""
     rows = [(each.row, span) for each in explained for span in each.spans]
     places = [row for row, _ in rows]
     return pd.DataFrame(
@@ -260,7 +260,7 @@ def spans_frame(dataset: Dataset, explained: Sequence[CandidateSpans]) -> pd.Dat
 
 
 def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None, int | None]]]:
-    """Checks that candidates fail, with side and place, by row."""
+    """Return the checks that each candidate row fails, each check with its side and place."""
     placed = placed_checks(dataset)
     found: dict[int, list[tuple[str, str, int | None, int | None]]] = {}
     columns = (placed[name].astype(object) for name in ("candidate", "check", "side", "start", "end"))
@@ -273,7 +273,7 @@ def _fault_places(dataset: Dataset) -> dict[int, list[tuple[str, str, int | None
 def _best(
     ranker: Ranker, dataset: Dataset, contributions: FloatArray, sources: BoolArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Contributions of the best text of some sources, shape (sources, columns), and the mask of those of references.
+    """Return each source's best text: its contributions (sources, columns), and True if it is a reference.
 
     That is the reference with the highest score. The best candidate stands in where there is none, and where a model
     has scores of candidates from files.
@@ -302,7 +302,7 @@ def _best(
 
 
 def _differences(ranker: Ranker, dataset: Dataset, row: int, evidence: WordEvidence, text: str) -> list[str]:
-    """Kind of the difference in meaning that each word is part of, "" for the others, by ``mismatch``."""
+    """Return the kind of meaning difference that ``mismatch`` finds in each word, "" if none."""
     kinds = [""] * len(evidence.places)
     for extractor in ranker.feature_set.extractors:
         if extractor.family != "mismatch":
@@ -320,7 +320,7 @@ def _differences(ranker: Ranker, dataset: Dataset, row: int, evidence: WordEvide
 
 
 def _costs(behind: Mapping[str, FloatArray], evidence: WordEvidence, differences: Sequence[str]) -> FloatArray:
-    """Share the distance in every group of features among words; what has no word is left out, shape (words,)."""
+    """Distribute the distance in each feature group over words, shape (words,); parts without a word are left out."""
     cost = np.zeros(len(evidence.places))
     shares = {family: evidence.column(name) for family, name in _SHARED_BY.items()}
     shares["mismatch"] = np.array([float(bool(kind)) for kind in differences])
@@ -336,7 +336,7 @@ def _costs(behind: Mapping[str, FloatArray], evidence: WordEvidence, differences
 
 
 def _kinds(evidence: WordEvidence, text: str, source: str, language: str, differences: Sequence[str]) -> list[str]:
-    """Kind of the error that each word would be, such as ``number`` or ``wording``."""
+    """Return the kind of error of each word, if it is one, such as ``number`` or ``wording``."""
     unmatched, digit, capital = (evidence.column(name) > 0 for name in ("unmatched", "digit", "capital"))
     of_source = {source[start:end].lower() for start, end in word_places(source)}
     kinds = []
@@ -360,7 +360,7 @@ def _kinds(evidence: WordEvidence, text: str, source: str, language: str, differ
 
 
 def _instead(evidence: WordEvidence, words: Int64Array) -> str:
-    """Words of the nearest reference that those of a span are most like, where they are others."""
+    """Return the words of the nearest reference that the words of a span are most similar to."""
     if evidence.reference is None:
         return ""
     partners = np.unique(evidence.partner[words])

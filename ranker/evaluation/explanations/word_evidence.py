@@ -1,4 +1,4 @@
-"""Evidence against single words of candidates: words that references and other candidates lack, or say otherwise.
+"""Evidence that words of a candidate are wrong: references and other candidates lack them or differ.
 
 Words are compared by form, by stem and by the vectors of the included encoder of many languages, so that the same
 numbers mean the same in any of them.
@@ -43,7 +43,7 @@ _TOGETHER = 32
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
-    """Words of a candidate with the evidence against them; columns without reference or other candidates are 0."""
+    """Words of a candidate with the evidence against them; columns are 0 without references or other candidates."""
 
     places: Sequence[tuple[int, int]]
     columns: FloatArray
@@ -63,12 +63,12 @@ class WordEvidence:
 
     @property
     def lost_words(self) -> str:
-        """The words of the nearest reference that are lost, separated by spaces."""
+        """Words of the nearest reference that the candidate lacks, separated by spaces."""
         pairs = zip(self.reference_places, self.lost, strict=True)
         return " ".join(self.reference[slice(*place)] for place, lost in pairs if lost) if self.reference else ""
 
     def column(self, name: str) -> FloatArray:
-        """Return one column of `COLUMNS`, shape (words,)."""
+        """Return the column of `COLUMNS` with this name, shape (words,)."""
         return np.asarray(self.columns[:, COLUMNS.index(name)])
 
 
@@ -89,14 +89,14 @@ class _Text:
         self.word = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
 
     def by_word(self, values: FloatArray) -> FloatArray:
-        """Means of values of sub-words by word, the mean of all for words without any."""
+        """Mean of the values of each word's sub-words; the overall mean for words without sub-words."""
         counts = np.bincount(self.word, minlength=len(self.places))
         sums = np.bincount(self.word, values, len(self.places))
         return np.where(counts > 0, sums / np.maximum(counts, 1), values.mean() if len(values) else 1.0)
 
 
 class _Comparison:
-    """Distances of the words of one text from another, and the other way round."""
+    """Distances of the words of one text from those of another, in both directions."""
 
     def __init__(self, own: _Text, other: _Text) -> None:
         if not len(own.tokens) or not len(other.tokens):
@@ -117,7 +117,7 @@ class _Comparison:
 
 
 def word_evidence(dataset: Dataset, rows: Int64Array, voting: BoolArray) -> Iterator[WordEvidence]:
-    """Yield the evidence against the words of some candidates, in ascending order; `voting` ones are compared with."""
+    """Yield evidence against the words of candidates `rows`, ascending, from references and `voting` candidates."""
     encoder, languages, known = load(MULTILINGUAL), written_languages(dataset), stemmers()
     candidates, references = dataset.candidates["text"].tolist(), dataset.references["text"].tolist()
     source = dataset.candidate_source
@@ -210,7 +210,7 @@ def _evidence(own: _Text, references: Sequence[_Text], others: Sequence[_Text]) 
 
 
 def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
-    """1 for words that are not among the `known` stems, each used as often as it counts; 0 for punctuation."""
+    """Return 1 for words whose stem exceeds its count in `known`, 0 for other words and for punctuation."""
     left, found = Counter(known), []
     for stem in text.stems:
         found.append(left[stem] <= 0)
@@ -219,13 +219,13 @@ def _unmatched(text: _Text, known: Counter[str]) -> FloatArray:
 
 
 def _new_pairs(own: _Text, others: Sequence[_Text]) -> FloatArray:
-    """Mean share of the other texts that lack the pairs of a word with its neighbours."""
+    """Proportion of the other texts that lack a word's pairs with its neighbours, averaged over both pairs."""
     lack = np.array([[pair not in other.has_pair for pair in own.pairs] for other in others]).mean(axis=0)
     return np.asarray((lack[:-1] + lack[1:]) / 2)
 
 
 def _neighbours(values: FloatArray) -> FloatArray:
-    """Mean of the values before and after each; at the ends its own stands in."""
+    """Mean of each value's two neighbours; a missing neighbour is replaced by the value itself."""
     if not len(values):
         return values
     padded = np.concatenate([values[:1], values, values[-1:]])

@@ -1,1 +1,1 @@
-"""Judges: agreement coefficients, votes, quality of annotators."""
+"""Agreement between judges: coefficients, votes, and the quality of annotators."""

@@ -1,4 +1,4 @@
-"""Coefficients of agreement between judges, from counts that are sums over judged units.
+"""Agreement coefficients of judges, from counts summed over judged units.
 
 A *unit* is what several judges give one *category* each: a candidate on a scale, or a pair of candidates called better,
 worse or equal. Confusions (two judges) and coincidences (any number) are sums over units, so coefficients can be
@@ -20,14 +20,14 @@ DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")
 
 
 def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArray:
-    """Cohen's kappa (1960), or weighted kappa (1968), of confusions."""
+    """Cohen's kappa (1960), or weighted kappa (1968), of confusion matrices."""
     table = np.asarray(counts, dtype=np.float64)
     expected = table.sum(axis=-1)[..., :, np.newaxis] * table.sum(axis=-2)[..., np.newaxis, :]
     return _chance_corrected(table, expected, weights)
 
 
 def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
-    """Scott's pi (1955) of confusions, shape (..., categories, categories) to (...): chance from pooled categories."""
+    """Scott's pi (1955) of confusion matrices (..., categories, categories) to (...): chance from pooled categories."""
     table = np.asarray(counts, dtype=np.float64)
     pooled = (table.sum(axis=-1) + table.sum(axis=-2)) / 2
     return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :], "none")
@@ -67,7 +67,7 @@ def fleiss_kappa_of(sums: npt.ArrayLike) -> FloatArray:
 
 
 def randolph_kappa_of(sums: npt.ArrayLike) -> FloatArray:
-    """Randolph's free-marginal kappa (2005) of summed `agreement_sums`: by chance, all categories are as likely."""
+    """Randolph's free-marginal kappa (2005) of summed `agreement_sums`, with categories equally likely by chance."""
     values = np.asarray(sums, dtype=np.float64)
     chance = 1.0 / max(values.shape[-1] - 2, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -75,7 +75,7 @@ def randolph_kappa_of(sums: npt.ArrayLike) -> FloatArray:
 
 
 def coincidences(counts: npt.ArrayLike) -> FloatArray:
-    """Return every unit's part of Krippendorff's coincidence matrix."""
+    """Return each unit's contribution to Krippendorff's coincidence matrix."""
     table = np.asarray(counts, dtype=np.float64)
     judges = table.sum(axis=1)
     pairs = table[:, :, np.newaxis] * table[:, np.newaxis, :]
@@ -108,7 +108,7 @@ def krippendorff_alpha_of(
 
 
 def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
-    """Count sets of judges that agree about pairs of candidates (Ye, Zhou and Lin 2007, section 2.1)."""
+    """Count sets of judges: all, agreeing, and agreeing apart from ties (Ye, Zhou and Lin 2007, section 2.1)."""
     worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
 
     def sets(number: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Agreement of raters on the errors they marked: on characters, and on severities of spans that overlap.
+"""Agreement of raters on the errors they marked: on characters, and on the severities of overlapping spans.
 
 Raters are compared on equal outputs of one source, whichever system they are of. Every character of an output has a
 label, the highest severity that a rater marked it with, or none; errors without a place, and in sources, have none.
@@ -51,7 +51,7 @@ class RaterPair:
 
 
 def marks_agreement(dataset: Dataset, *, resamples: int = 1000, seed: int = 0) -> tuple[JudgesAgreement, ...]:
-    """Measure the agreement of raters on marked errors for every language pair, and for all together.
+    """Measure the agreement of raters on marked errors for each language pair, and for all of them together.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def marks_agreement(dataset: Dataset, *, resamples: int = 1000, seed: int = 0) -
 
 
 class _Marks:
-    """Ratings, each of one output by one rater, sorted by output, with the labels of their characters."""
+    """Ratings, each of one output by one rater, sorted by output, with a severity label for each character."""
 
     def __init__(self, dataset: Dataset) -> None:
         errors = dataset.errors[dataset.errors["rater"] != GOLD]
@@ -116,7 +116,7 @@ class _Marks:
         self.others = np.repeat(sizes, sizes)[np.searchsorted(kept, self.first)] - 1
 
     def _labels(self) -> Int64Array:
-        """Return the label of every character of every rating, 0 for none."""
+        """Return the severity label of each character of each rating, 0 if unmarked."""
         rating, start, end, level = self.spans
         labels = np.zeros(self.offsets[-1], dtype=np.int8)
         for value in range(1, self.size):
@@ -127,7 +127,7 @@ class _Marks:
         return labels
 
     def confusions(self, pairs: tuple[Int64Array, Int64Array], group: Int64Array, weights: FloatArray) -> FloatArray:
-        """Return the confusions of the labels of pairs of ratings, summed by `group`, shape (groups, labels^2)."""
+        """Return confusion matrices of the labels in pairs of ratings, summed by `group`, shape (groups, labels^2)."""
         groups, cells = int(group.max(initial=-1)) + 1, self.size**2
         total = np.zeros(groups * cells)
         first, second = pairs
@@ -142,7 +142,7 @@ class _Marks:
         return total.reshape(groups, cells)
 
     def overlaps(self, pairs: tuple[Int64Array, Int64Array], group: Int64Array) -> FloatArray:
-        """Return the confusions of severities of spans that overlap, in both orders, summed by `group`."""
+        """Return confusion matrices of the severities of overlapping spans, in both orders, summed by `group`."""
         rating, start, end, level = self.spans
         offsets = np.searchsorted(rating, np.arange(len(self.rater) + 1)).astype(np.int64)
         spans, ends = take_rows(offsets, pairs[0])
@@ -159,7 +159,7 @@ class _Marks:
         return counts.reshape(groups, cells)
 
     def agreement(self, lp: str, chosen: np.ndarray, resamples: int, seed: int) -> JudgesAgreement:
-        """Return the agreement on the pairs of ratings where the mask `chosen` (pairs,) is true."""
+        """Return the agreement on the pairs of ratings selected by the mask `chosen` (pairs,)."""
         pairs = self.first[chosen], self.second[chosen]
         sources, by_source = np.unique(self.source[pairs[0]], return_inverse=True)
         one = np.ones(len(pairs[0]))
@@ -197,7 +197,7 @@ class _Marks:
         )
 
     def _figure(self, name: str, sums: FloatArray) -> FloatArray:
-        """Return a figure of summed confusions, shape (..., labels^2) to (...)."""
+        """Compute the named figure from summed confusion matrices, shape (..., labels^2) to (...)."""
         table = sums.reshape(*sums.shape[:-1], self.size, self.size)
         if name == "severity kappa":
             return cohen_kappa_of(table)
@@ -214,7 +214,7 @@ class _Marks:
 
 
 def character_f1_of(confusions: FloatArray) -> FloatArray:
-    """Character F1 of confusions of labels, shape (..., labels, labels) to (...); NaN where nothing is marked."""
+    """Character F1 of confusion matrices, shape (..., labels, labels) to (...); NaN where nothing is marked."""
     both = confusions[..., 1:, 1:].sum(axis=(-2, -1))
     same = np.trace(confusions, axis1=-2, axis2=-1) - confusions[..., 0, 0]
     marked = confusions[..., 1:, :].sum(axis=(-2, -1)) + confusions[..., :, 1:].sum(axis=(-2, -1))
@@ -223,7 +223,7 @@ def character_f1_of(confusions: FloatArray) -> FloatArray:
 
 
 def careless_raters(dataset: Dataset) -> list[str]:
-    """Notes on raters who seem not to have read: all ratings are equal, known errors missed, or too little time.
+    """Return notes on raters who seem careless: all ratings equal, known errors missed, or too little time taken.
 
     Their ratings are not left out.
     """
@@ -263,7 +263,7 @@ def careless_raters(dataset: Dataset) -> list[str]:
 
 
 def _found(known: pd.DataFrame, own: pd.DataFrame, seen: set[int]) -> list[bool]:
-    """Return for each known error in outputs that a rater has seen whether an error of the rater overlaps it."""
+    """Return, for each known error in outputs that a rater has seen, True if the rater marked an overlapping error."""
     places = {candidate: rows[["start", "end"]].to_numpy() for candidate, rows in own.dropna().groupby("candidate")}
     return [
         any(max(start, first) < min(end, last) for first, last in places.get(candidate, ()))

@@ -1,4 +1,4 @@
-"""Votes of single judges as one long table: unit, judge, category."""
+"""Votes of individual judges in one long table: unit, judge, category."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ranker.errors import DataError
 
 @dataclass(frozen=True)
 class VotePairs:
-    """Every two votes of different judges on one unit."""
+    """All pairs of votes by different judges on the same unit."""
 
     code: Int64Array
     first: Int64Array
@@ -28,7 +28,7 @@ class VotePairs:
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes of judges, sorted by unit and judge; a judge votes once on a unit."""
+    """Votes of judges, sorted by unit and judge, with at most one vote per judge on a unit."""
 
     unit: Int64Array
     judge: Int64Array
@@ -64,7 +64,7 @@ class Votes:
         )
 
     def of_sources(self, chosen: BoolArray) -> Votes:
-        """Return the votes on the sources where the mask `chosen` (sources,) is true, sources numbered anew."""
+        """Return the votes on the sources selected by the mask `chosen` (sources,), with sources renumbered."""
         code = np.cumsum(chosen) - 1
         rows, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
         again = np.column_stack([code[again[:, 0]], again[:, 1:]])
@@ -72,12 +72,12 @@ class Votes:
         return replace(self._take(rows), source=source, sources=int(chosen.sum()), again=again)
 
     def _take(self, rows: BoolArray) -> Votes:
-        """Return the votes where the mask `rows` (votes,) is true, units numbered anew."""
+        """Return the votes selected by the mask `rows` (votes,), with units renumbered."""
         unit = _renumbered(self.unit[rows])
         return replace(self, unit=unit, judge=self.judge[rows], category=self.category[rows], source=self.source[rows])
 
     def several(self) -> Votes:
-        """Return the votes on units that two judges or more voted on."""
+        """Return the votes on units that at least two judges voted on."""
         return self._take(np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool))
 
     def counts(self) -> FloatArray:
@@ -88,13 +88,13 @@ class Votes:
         return np.bincount(code, minlength=units * size).reshape(units, size).astype(np.float64)
 
     def per_source(self, columns: FloatArray) -> FloatArray:
-        """Return sums of `columns` (units, k) over the units of every source, shape (sources, k)."""
+        """Sum `columns` (units, k) over the units of each source, shape (sources, k)."""
         first = np.searchsorted(self.unit, np.arange(len(columns)))
         source = self.source[first]
         return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
-        """Numbers of equal repeated votes and of all repeated votes of every source; empty without repeated votes."""
+        """Numbers of repeated votes that agree, and of all repeated votes, per source; empty if no vote is repeated."""
         if not len(self.again):
             return np.empty((0, 2))
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
@@ -104,14 +104,14 @@ class Votes:
 
     @functools.cached_property
     def pairs(self) -> VotePairs:
-        """Every two votes on one unit."""
+        """All pairs of votes on the same unit."""
         sizes = np.bincount(self.unit) if len(self.unit) else np.zeros(0, dtype=np.int64)
         first, second = pairs_in_blocks(offsets_of(sizes))
         code = self.judge[first] * len(self.judges) + self.judge[second]
         return VotePairs(code, self.category[first], self.category[second], self.source[first])
 
     def pair_matrix(self, pairs: Int64Array) -> Any:
-        """Return confusions by source, a sparse matrix (sources, pairs of judges * categories^2)."""
+        """Return confusion counts by source as a sparse matrix (sources, pairs of judges * categories^2)."""
         from scipy import sparse
 
         size = len(self.categories)
@@ -121,7 +121,7 @@ class Votes:
 
 
 def rating_votes(dataset: Dataset, kind: str) -> Votes:
-    """Return the scores of `kind` that judges gave to candidates."""
+    """Return judges' scores of `kind` for candidates, as votes."""
     ratings = ratings_of(dataset, kind)
     ratings = ratings[ratings["judge"].notna()]
     if ratings["judge"].nunique() < 2:
@@ -133,7 +133,7 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
 
 
 def rating_orders(dataset: Dataset, kind: str) -> Votes:
-    """Return the orders that the scores of each judge put every two candidates of a source in: -1, 0 or 1."""
+    """Return each judge's order of every two candidates of a source by scores of `kind`, as votes -1, 0 or 1."""
     votes = rating_votes(dataset, kind)
     ratings = ratings_of(dataset, kind)
     rows = np.unique(ratings["candidate"][ratings["judge"].notna()].to_numpy(np.int64))[votes.unit]
@@ -149,7 +149,7 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
 
 
 def preference_votes(dataset: Dataset) -> Votes:
-    """Votes of judges on pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out."""
+    """Return preferences as votes on pairs of candidates: -1 worse, 0 equal, 1 better, without repeated rows."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["judge"].notna() & rows["relation"].isin([">", "<", "="])]
     if rows["judge"].nunique() < 2:
@@ -165,7 +165,7 @@ def preference_votes(dataset: Dataset) -> Votes:
 
 
 def _three_way(votes: Votes) -> Votes:
-    """Extend the categories of votes on -1, 0 and 1 to all three, including unused ones."""
+    """Give votes all three categories -1, 0 and 1, even if some are unused."""
     place = (votes.categories + 1).astype(np.int64)
     again = votes.again.copy()
     again[:, 1:] = place[again[:, 1:]]
@@ -173,7 +173,7 @@ def _three_way(votes: Votes) -> Votes:
 
 
 def _renumbered(unit: Int64Array) -> Int64Array:
-    """Return sorted units numbered from 0 without gaps."""
+    """Renumber sorted units from 0 without gaps."""
     new = np.ones(len(unit), dtype=np.int64)
     new[1:] = unit[1:] != unit[:-1]
     return np.asarray(np.cumsum(new) - 1, dtype=np.int64)

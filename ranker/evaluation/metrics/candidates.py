@@ -1,4 +1,4 @@
-"""Scores of candidates for a comparison, by scorers or external, and the part of a data set in one language pair."""
+"""Candidate scores to be compared, from scorers or given as numbers, and the data of one language pair."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ranker.ranks import merge_ties
 
 @dataclass(frozen=True, eq=False)
 class CandidateScores:
-    """Scores of the candidates of one data set by one scorer."""
+    """One scorer's scores of the candidates of a data set."""
 
     name: str
     scores: FloatArray
@@ -47,7 +47,7 @@ class CandidateScores:
         name: str | None = None,
         levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
-        """Score the candidates of a data set for `levels`, under the name of the scorer, unless it is given another.
+        """Score the candidates of a data set for `levels`; `name` is by default the scorer's name.
 
         The signature is that of the scorer that documents and systems are scored by.
         """
@@ -70,7 +70,7 @@ class CandidateScores:
         )
 
     def standardise(self) -> CandidateScores:
-        """Return the scores with mean 0 and deviation 1, without statistics."""
+        """Return the scores standardised to mean 0 and standard deviation 1, without statistics."""
         scores, for_systems = standardised(self.scores), self.for_systems
         if for_systems is not None:
             for_systems = standardised(for_systems)
@@ -106,22 +106,22 @@ class LanguagePairData:
 
     @property
     def where(self) -> str:
-        """The data set and the language pair, as messages call them."""
+        """Name of the data set and language pair, for messages."""
         return self.lp.of(self.data)
 
     @property
     def judged(self) -> BoolArray:
-        """Candidates with a human score, shape (candidates,)."""
+        """True for candidates with a human score, shape (candidates,)."""
         return ~np.isnan(self.human)
 
     @property
     def offsets(self) -> Int64Array:
-        """Block of candidates of every source, shape (sources + 1,)."""
+        """Offsets of the candidates of each source, shape (sources + 1,)."""
         return offsets_of(np.bincount(self.source, minlength=self.sources))
 
     @property
     def needed(self) -> BoolArray:
-        """Candidates that must have a score, shape (candidates,)."""
+        """True for candidates that must have a score, shape (candidates,)."""
         needed = self.judged.copy()
         for pairs in self.pairs.values():
             needed[pairs.better] = needed[pairs.worse] = True

@@ -47,7 +47,7 @@ _TITLES = {TAU: "tau", SPEARMAN: "Spearman"}
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The figures of one row of the report."""
+    """Held-out results of one ranker or metric: a row of the report."""
 
     name: str
     tau: Estimate | None
@@ -82,7 +82,7 @@ class TrainingResult(TableResult):
 
     @property
     def headline(self) -> str:
-        """The ranker with its training data."""
+        """One-line description of the ranker and of the data that it was trained on."""
         return repr(self.ranker)[1:-1]
 
     def to_frame(self) -> pd.DataFrame:
@@ -191,7 +191,7 @@ def cross_validate(
 def _compared(
     table: TrainingTable, scored: Sequence[CandidateScores], resamples: int, seed: int, sources: BoolArray | None = None
 ) -> Comparison | None:
-    """Compare scores with the judgements of some `sources`, by default of all; None if they order no candidates."""
+    """Compare scores with people on `sources`, by default all; None if their judgements order no candidates."""
     dataset = table.dataset
     if sources is not None:
         if not sources[table.sources].any():
@@ -207,7 +207,7 @@ def _confidence(table: TrainingTable, scores: FloatArray) -> Confidence | None:
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
-    """Fold of every source, shape (sources,), even by language pair, and among the sources that are learnt from.
+    """Assign each source a fold, balanced by language pair and over the sources learnt from, shape (sources,).
 
     Sources with the same text are in one fold.
     """
@@ -217,7 +217,7 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
 
 
 def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:
-    """Return the score of every candidate by weights that were learnt without the fold of its source."""
+    """Score each candidate with weights learnt from the folds that do not contain its source."""
     training = ranker.training
     assert training is not None
     features, origin = table.columns, None
@@ -261,7 +261,7 @@ def _estimate(comparison: Comparison, statistic: str, name: str) -> Estimate | N
 
 
 def _main_figure(comparison: Comparison) -> tuple[str, Estimate]:
-    """Return the statistic that decides, and the figure of the new model."""
+    """Return the deciding statistic (tau if defined, else Spearman's rho), and its value for the new model."""
     tau = _estimate(comparison, TAU, THIS_MODEL)
     return (TAU, tau) if tau else (SPEARMAN, comparison.estimate(SPEARMAN, metric=THIS_MODEL))
 
@@ -271,7 +271,7 @@ def _short(value: float) -> str:
 
 
 def _verdicts(comparisons: Mapping[str, Comparison | None]) -> tuple[list[str], list[str]]:
-    """Names of scorers that rank the held-out sources better than the model, and sentences on their significance."""
+    """Return the names of scorers that rank held-out sources better than the model, and sentences on significance."""
     better, verdicts, few = [], [], []
     for name, comparison in comparisons.items():
         if comparison is None:

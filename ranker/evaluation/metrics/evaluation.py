@@ -165,7 +165,7 @@ def agreement(
     seed: int = 0,
     learnt: Sequence[str] = (),
 ) -> Comparison:
-    """Agreement of one score per candidate with people for segments, with the statistics `EVALUATED`."""
+    """Measure the segment-level agreement of one score per candidate with people, by the statistics `EVALUATED`."""
     return compare(
         [(dataset, [CandidateScores(name, scores)])],
         kind=kind,
@@ -181,7 +181,7 @@ def agreement(
 def scored_by(
     dataset: Dataset, scorers: Mapping[str, Scorer | FloatArray], *, kind: str | None, levels: Sequence[Level]
 ) -> tuple[Dataset, list[CandidateScores]]:
-    """Score candidates for a comparison: for segments alone those with a judgement of `kind`, else all."""
+    """Score candidates for a comparison: all, or at segment level alone only those with a judgement of `kind`."""
     outputs = dataset
     if [*levels] == ["segment"] and kind is not None:
         outputs = Judged.of(dataset, kind, _learnt(scorers)).dataset
@@ -200,7 +200,7 @@ def _learnt(scorers: Mapping[str, Any]) -> list[str]:
 
 
 def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
-    """Return scores in the order of the candidates."""
+    """Return one score per candidate, in the order of the candidates."""
     if isinstance(scores, pd.DataFrame | pd.Series):
         scores = _by_label(scores, rows, name)
     try:
@@ -217,7 +217,7 @@ def _in_order(scores: Any, rows: CandidateRows, name: str) -> FloatArray:
 
 
 def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) -> pd.Series:
-    """Return the scores of every row, found by its label if they are in another order."""
+    """Match scores to rows, by index label if they are in another order."""
     size = f"found {type(scores).__name__} with {counted(len(scores), 'row')} as scores of"
     wanted = f"{size} {counted(len(rows.dataset), 'candidate')}, expected the result of Ranker.score or Ranker.rank"
     if isinstance(scores, pd.DataFrame):
@@ -239,7 +239,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
 
 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:
-    """Return the scopes of a comparison on one data set by language pair, then the means, that into English first.
+    """Return the scopes of a one-data-set comparison by name: language pairs, then means (into English first).
 
     Where all is into English, the two means are the same.
     """
@@ -253,7 +253,7 @@ def named_scopes(comparison: Comparison) -> dict[str, Scope]:
 
 
 def main_scope(comparison: Comparison) -> tuple[str, Scope]:
-    """Name and scope that sum a data set up: the mean into English, else the mean over all, else the only pair."""
+    """Return name and scope that sum up a data set: the mean into English, the mean over all, or the only pair."""
     named = named_scopes(comparison)
     name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

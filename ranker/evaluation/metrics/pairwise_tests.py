@@ -24,7 +24,7 @@ def null_differences(
     permutations: int,
     generator: np.random.Generator,
 ) -> StatisticValues:
-    """Return differences of all pairs of metrics under the null hypothesis, shape (1 + permutations, pairs).
+    """Return differences between all pairs of metrics under the null hypothesis, shape (1 + permutations, pairs).
 
     The first are those observed. Statistics that the test does not apply to are left out.
     """
@@ -43,7 +43,7 @@ def null_differences(
 def randomised_units(
     group: StatisticSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> StatisticValues:
-    """Approximate randomisation: the outputs of two metrics for whole units are swapped at random."""
+    """Return null differences by approximate randomisation, swapping two metrics' outputs for whole units."""
     columns = [group.measure(metric_scores)[0] for metric_scores in scored]
     unswapped = np.ones((1 + permutations, group.units))
     unswapped[1:] = generator.integers(2, size=(permutations, group.units), dtype=np.int8)
@@ -60,7 +60,7 @@ def randomised_units(
 
 
 def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> StatisticValues:
-    """Williams' test of every two metrics: p-values of the statistics that are one Pearson's r, shape (pairs,)."""
+    """P-values by Williams' test for every two metrics, shape (pairs,), of statistics that are a single Pearson's r."""
     if isinstance(group, SegmentStatistics):
         human, scores = group.human, [metric_scores.scores[group.judged] for metric_scores in scored]
     elif isinstance(group, SystemStatistics):
@@ -77,6 +77,6 @@ def williams_tests(group: StatisticSet, scored: Sequence[CandidateScores]) -> St
 
 
 def _system_scores(group: SystemStatistics, scored: Sequence[CandidateScores]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return the scores of the systems by people and by every metric, shape (systems,) each."""
+    """Return the systems' human scores, and their scores by each metric, shape (systems,) each."""
     by_metric = [group.metric(group.measure(scores)[0].sum(axis=0), scores) for scores in scored]
     return group.human(group.shared.sum(axis=0)), by_metric

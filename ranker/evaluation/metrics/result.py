@@ -50,7 +50,7 @@ ScopeType = Literal["language-pair", "mean"]
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """Settings of a comparison; an `OptionError` names a setting that is out of range."""
+    """Settings of a comparison of metrics; one that is out of range raises an `OptionError`."""
 
     kind: str
     """Requested kind of judgement; ``auto`` takes the first kind of each data set, which its scopes name."""
@@ -83,7 +83,7 @@ class ComparisonSettings:
 
     @property
     def correction_title(self) -> str:
-        """Name of the correction in print."""
+        """Name of the multiple-testing correction, for display."""
         return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
 
 
@@ -101,7 +101,7 @@ class ComparedMetric:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure of the agreement of a metric with people; higher is better."""
+    """A statistic of a metric's agreement with people; higher is better."""
 
     id: str
     """``LEVEL.NAME``, as ``segment.tau.official``."""
@@ -118,7 +118,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Scope:
-    """Data that figures are for."""
+    """Data that figures are computed on: a language pair, or a mean over several."""
 
     id: str
     """``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets."""
@@ -142,7 +142,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of one metric."""
+    """Value of one statistic for one metric in one scope."""
 
     statistic: str
     scope: str
@@ -194,12 +194,12 @@ class Comparison(TableResult):
 
     @property
     def headline(self) -> str:
-        """Names of the metrics and the main scope."""
+        """One-line description: the metrics and the main scope."""
         scope, names = self.main_scope, ", ".join(metric.name for metric in self.metrics)
         return f"{names} on {scope.title}, {counted(scope.sources, 'source')}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per figure: ``scope``, and the fields of `Cell` but for its detail."""
+        """Return one row per figure: ``scope``, and the fields of `Cell` except ``detail``."""
         import pandas as pd
 
         rows = [{"scope": cell.scope, **asdict(cell)} for cell in self.cells]
@@ -212,16 +212,16 @@ class Comparison(TableResult):
         return frame.loc[chosen, ["statistic", "metric", "value", "low", "high", "rank", "cluster", "count"]]
 
     def cell(self, statistic: str, scope: str, metric: str) -> Cell | None:
-        """Return one figure, or None if the comparison does not contain it."""
+        """Return the cell of a statistic, scope and metric, or None if the comparison does not contain it."""
         return self._index.get((statistic, scope, metric))
 
     def estimate(self, statistic: str, scope: str | None = None, metric: str | None = None) -> Estimate:
-        """Return one figure with its interval, NaN if missing; by default of the main scope and first metric."""
+        """Return a figure with its interval, NaN if missing; by default for the main scope and the first metric."""
         cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
         return Estimate(cell.value, cell.low, cell.high) if cell else UNKNOWN
 
     def tests_of(self, statistic: str, scope: str) -> PairwiseTests | None:
-        """Return the p-values for one statistic in one scope, or None."""
+        """Return the p-values for one statistic in one scope, or None if it was not tested."""
         return next((item for item in self.pairwise_tests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def in_order(self, statistic: str, scope: str) -> list[str]:
@@ -236,12 +236,12 @@ class Comparison(TableResult):
         return {(names[row], names[column]) for row, column in np.argwhere(tests.ahead)}
 
     def statistic(self, identity: str) -> Statistic:
-        """Return the statistic of that id."""
+        """Return the statistic with this id."""
         return {statistic.id: statistic for statistic in self.statistics}[identity]
 
     @property
     def main_scope(self) -> Scope:
-        """The scope that sums everything up: the widest mean, or the only language pair."""
+        """The scope that sums up the comparison: the widest mean, or the only language pair."""
         return self.scopes[-1]
 
     @cached_property
@@ -268,19 +268,19 @@ class Comparison(TableResult):
         return tuple(filter(None, [note, *sizes]))
 
     def document(self) -> dict[str, Any]:
-        """Object of the JSON form."""
+        """Return the comparison as JSON values."""
         fields = asdict(self)
         head = {key: fields.pop(key) for key in ("signature", "settings")}
         fields["contests"] = fields.pop("pairwise_tests")
         return {"format": FORMAT, **head, "notes": self.notes, **fields}
 
     def to_json(self) -> str:
-        """Return everything as JSON; equal comparisons give equal text."""
+        """Return the comparison as JSON text; equal comparisons give equal text."""
         return json_text(to_json_value(self.document()), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
-        """Read the JSON text of `to_json`."""
+        """Read a comparison from the JSON text of `to_json`."""
         value = parse_json(text, file or "comparison")
         version = value.get("format") if isinstance(value, dict) else None
         if version != FORMAT:
@@ -306,7 +306,7 @@ class Comparison(TableResult):
         return read
 
     def _check(self) -> None:
-        """Raise a ValueError unless all parts are consistent, which parts of a file may not be."""
+        """Raise a ValueError if the parts are inconsistent, as they may be in a file."""
         parts = ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
         names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
         unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
@@ -323,7 +323,7 @@ class Comparison(TableResult):
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
-        """Read a file with the JSON text of `to_json`."""
+        """Read a comparison from a file with the JSON text of `to_json`."""
         return cls.from_json(read_text(path), file=str(path))
 
 

@@ -1,4 +1,4 @@
-"""Compares several metrics with people: statistics, intervals, and significance of differences."""
+"""Comparison of several metrics with people: statistics, intervals, and significance of differences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INTO_ENGLISH = "mean into English"
 
 @dataclass
 class _Values:
-    """One statistic in one scope, for all metrics."""
+    """Values of one statistic in one scope, for all metrics."""
 
     values: FloatArray
     """Shape (1 + resamples, metrics): first observed, then resampled."""
@@ -126,7 +126,7 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
 def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
-    """Return the language pairs, with human scores of `kind` unless `human` scores are given."""
+    """Split a data set by language pair, with human scores of `kind` unless `human` scores are given."""
     target = human_scores(dataset, kind) if human is None else human
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     language_pairs = by_language_pair(dataset, target, selections)
@@ -146,7 +146,7 @@ def _measure(
     settings: ComparisonSettings,
     statistics: Collection[str],
 ) -> _ScopeValues:
-    """Compute and test all statistics of one language pair, of the data set of that number."""
+    """Compute all statistics of one language pair and what their tests need; `number` is that of its data set."""
     documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
     scope = Scope(
         id=f"{language_pair.data}/{language_pair.lp}",
@@ -195,7 +195,7 @@ def _measure(
 
 
 def _resampled(group: StatisticSet, parts: Sequence[CandidateScores], weights: FloatArray) -> dict[str, _Values]:
-    """Return the statistics of a group for all metrics, observed and for `weights` (resamples, units)."""
+    """Return a group's statistics for all metrics: observed, and resampled with `weights` (resamples, units)."""
 
     def sums(columns: FloatArray) -> FloatArray:
         return np.vstack([columns.sum(axis=0), weights @ columns])
@@ -234,7 +234,7 @@ def _means(name: str, members: Sequence[_ScopeValues]) -> list[_ScopeValues]:
 
 
 def _overall(results: Sequence[_ScopeValues], sets: int) -> list[_ScopeValues]:
-    """Means over several data sets: of the scopes into English, unless these are all, and of the widest scopes."""
+    """Average several data sets: their scopes into English, unless these are all there are, and their widest scopes."""
     if sets < 2:
         return []
     widest, english = [], []
@@ -352,7 +352,7 @@ def _cells(
 
 
 def _about(scored: Sequence[CandidateScores]) -> ComparedMetric:
-    """Return a metric with its notes on all data sets, and its signatures where data sets make them differ."""
+    """Describe a metric, with its notes on all data sets, and with each of its signatures if these differ."""
     first = scored[0]
     notes = dict.fromkeys(note for each in scored for note in each.notes)
     return ComparedMetric(

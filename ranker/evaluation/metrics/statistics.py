@@ -39,7 +39,7 @@ MOST_PAIRS = 30_000_000
 
 
 def _declared(identity: str, title: str, definition: str, *, low: float = -1.0, shown: bool = True) -> Statistic:
-    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, with chance level at the middle."""
+    """Declare a correlation between -1 and 1, or a proportion between 0 and 1, with chance level in the middle."""
     level = cast("Level", identity.partition(".")[0])
     return Statistic(identity, level, title, definition, low, 1.0, 0.0 if low else 0.5, shown)
 
@@ -158,7 +158,7 @@ TAUS: dict[str, dict[TauVariant, str]] = {
 
 @dataclass(frozen=True)
 class Basis:
-    """Units that one statistic of one metric is taken over."""
+    """Units that a metric's value of one statistic is computed from."""
 
     count: int = 0
     undefined: int = 0
@@ -169,13 +169,13 @@ class Basis:
 
     @classmethod
     def of_mean(cls, values: FloatArray) -> Basis:
-        """Return the basis of the mean of the values other than NaN."""
+        """Return the `Basis` of a mean: the values that are not NaN, and the numbers of defined and undefined ones."""
         defined = values[~np.isnan(values)]
         return cls(len(defined), len(values) - len(defined), defined)
 
     @classmethod
     def together(cls, parts: Sequence[Basis]) -> Basis:
-        """Return the basis of a mean over several scopes."""
+        """Combine the bases of several scopes into the basis of their mean."""
         values = np.concatenate([part.values for part in parts])
         return cls(sum(part.count for part in parts), sum(part.undefined for part in parts), values)
 
@@ -185,7 +185,7 @@ Measured = tuple[FloatArray, dict[str, Basis]]
 
 
 class StatisticSet(ABC):
-    """Statistics that share their columns."""
+    """Statistics computed from the same additive columns."""
 
     units: int
     stream: str = ""
@@ -197,19 +197,19 @@ class StatisticSet(ABC):
 
     @abstractmethod
     def measure(self, scored: CandidateScores) -> Measured:
-        """Turn scores of the language pair's candidates into columns."""
+        """Turn a metric's scores of the language pair's candidates into additive columns."""
 
     @abstractmethod
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Turn summed columns, shape (..., h) and (..., k), into values by statistic, shape (...)."""
+        """Compute statistics, shape (...), from summed `shared` columns (..., h) and the metric's `own` (..., k)."""
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of the sum that a pooled mean divides by the next column, or None for other statistics."""
+        """Return the column with a pooled mean's sum (its count is in the next), or None for other statistics."""
         return None
 
 
 class SegmentStatistics(StatisticSet):
-    """Agreement inside sources."""
+    """Statistics of how well a metric agrees with people within each source."""
 
     test_stream = "SegmentFigures"
 
@@ -242,11 +242,11 @@ class SegmentStatistics(StatisticSet):
                 self.places[selection], start = start, start + 3
 
     def pooled(self, identity: str) -> int | None:
-        """Return the column of the summed rho of `identity`."""
+        """Return the column of summed rho from which the pooled statistic `identity` is computed, else None."""
         return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
 
     def measure(self, scored: CandidateScores) -> Measured:
-        """Return rho, moments, pair counts and the accuracy with calibrated ties of every source."""
+        """Return rho, moments, pair counts and accuracy with calibrated ties of each source, as columns."""
         scores = scored.scores[self.judged]
         blocks: dict[str, FloatArray] = {}
         # merged by `part_of`, before they were standardised
@@ -288,7 +288,7 @@ class SegmentStatistics(StatisticSet):
         return np.concatenate([blocks[block] for block in self.places], axis=1), basis
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Return the statistics of the segment level."""
+        """Compute the segment-level statistics."""
         values: StatisticValues = {}
         for block, place in self.places.items():
             if block == "segment.tau.scores":
@@ -320,7 +320,7 @@ _TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["prim
 
 
 class DocumentStatistics(StatisticSet):
-    """Agreement inside documents: systems by their mean scores."""
+    """Statistics of how well a metric agrees with people within each document, on systems by mean score."""
 
     stream = "documents"
     test_stream = "DocumentFigures"
@@ -345,18 +345,18 @@ class DocumentStatistics(StatisticSet):
         return np.asarray(np.bincount(self.cell, weights=values[self.rows], minlength=len(self.size)) / self.size)
 
     def measure(self, scored: CandidateScores) -> Measured:
-        """Return rho of every document."""
+        """Return Spearman's rho of each document, as columns."""
         rho = group_spearman(self._means(scored.system_scores), self.human, self.offsets)
         defined = int((~np.isnan(rho)).sum())
         return _defined(rho), {"document.spearman": Basis(defined, self.units - defined)}
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Return the statistic of the document level."""
+        """Compute the document-level statistic."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"document.spearman": own[..., 0] / own[..., 1]}
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """Return two columns whose summed ratio is the mean of the defined values."""
+    """Return two columns, values and counts, the ratio of whose sums is the mean of the defined values."""
     known = ~np.isnan(values)
     return np.stack([np.where(known, values, 0.0), known], axis=1)

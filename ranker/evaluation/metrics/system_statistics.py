@@ -18,7 +18,7 @@ MOST_VALUES = 50_000_000
 
 
 class SystemStatistics(StatisticSet):
-    """Agreement about the order of systems.
+    """Statistics of how well a metric agrees with people on the order of systems.
 
     By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
     2013): the mean over opponents of wins / (wins + losses). By a metric it is the score of the summed statistics of
@@ -42,7 +42,7 @@ class SystemStatistics(StatisticSet):
         self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
-        """Return sums, counts, differences and squared differences of systems for every source."""
+        """Return, per source, the systems' scores and counts (if `means`), differences and squared differences."""
         known = ~np.isnan(scores[self.rows])
         values, present = np.zeros((2, self.units, self.size))
         values.flat[self.cell[known]] = scores[self.rows][known]
@@ -52,7 +52,7 @@ class SystemStatistics(StatisticSet):
         return np.concatenate([*([values, present] if means else []), apart, apart * apart], axis=1)
 
     def _by_preferences(self) -> FloatArray:
-        """Return wins over every other system, net wins and their squares for every source."""
+        """Return, per source, wins of each system over each other, net wins and their squares."""
         assert self.preferences is not None
         language_pair = self.language_pair
         winner, loser = language_pair.system[self.preferences.better], language_pair.system[self.preferences.worse]
@@ -62,7 +62,7 @@ class SystemStatistics(StatisticSet):
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
 
     def measure(self, scored: CandidateScores) -> Measured:
-        """Return sums of scores or statistics of every system, and differences of scores for every two."""
+        """Return columns with scores or statistics of each system, and score differences of every two."""
         columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
         if scored.statistics is not None:
             width = scored.statistics.shape[1]
@@ -90,7 +90,7 @@ class SystemStatistics(StatisticSet):
         return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
 
     def values(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> StatisticValues:
-        """Return the statistics of the system level."""
+        """Compute the system-level statistics."""
         human, metric = self.human(shared), self.metric(own, scored)
         pairs = len(self.first)
         by_people = self._differences(shared, self.size**2 if self.preferences else 2 * self.size)
@@ -108,7 +108,7 @@ class SystemStatistics(StatisticSet):
 
 
 def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
-    """Share of pairs of systems that scores order as people do (Kocmi et al. 2021)."""
+    """Proportion of pairs of systems that the scores order as people do (Kocmi et al. 2021)."""
     target, values = np.broadcast_arrays(merge_ties(human), merge_ties(scores))
     first, second = np.triu_indices(target.shape[-1], 1)
     by_human = np.sign(target[..., first] - target[..., second])
@@ -119,7 +119,7 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
 
 
 def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """One-sided p-values of one system being better, by swaps of segment scores, for many swaps of many segments.
+    """One-sided p-values that one system is better, in the limit of many random swaps of many segment scores.
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.

@@ -24,7 +24,7 @@ class Estimate:
     high: float
 
     def scaled(self, factor: float) -> Estimate:
-        """Return the estimate of `factor` times the figure, for a factor above 0."""
+        """Return the estimate multiplied by `factor`, which must be positive."""
         return Estimate(factor * self.value, factor * self.low, factor * self.high)
 
     def columns(self, name: str) -> dict[str, float]:
@@ -46,7 +46,7 @@ def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVE
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """Return an independent random generator for each `names`, so that figures do not depend on one another."""
+    """Return a separate random generator for each `seed` and `names`, so that figures do not depend on one another."""
     keys = [name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names]
     return np.random.default_rng([seed, *keys])
 
@@ -60,7 +60,7 @@ def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator
 
 
 def weights_of_draws(size: int, resamples: int, generator: np.random.Generator) -> FloatArray:
-    """Return all bootstrap weights of `draws`, shape (resamples, size)."""
+    """Return the bootstrap weights of all blocks of `draws`, shape (resamples, size)."""
     weights = np.empty((resamples, size))
     for start, block in draws(size, resamples, generator):
         weights[start : start + len(block)] = block

@@ -80,12 +80,12 @@ def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
 
 
 def _bound(observed: FloatArray) -> FloatArray:
-    """Least value that counts as extreme as `observed`; rounding makes a difference of 0 as extreme as any."""
+    """Smallest value that counts as at least as extreme as `observed`, allowing for rounding errors."""
     return np.asarray(np.abs(observed) * (1 - 1e-9) - _ROUNDING)
 
 
 def sign_test(wins: int, comparisons: int) -> float:
-    """Two-sided binomial p-value of winning `wins` of `comparisons` without ties if both sides were equally good.
+    """Two-sided binomial p-value of `wins` in `comparisons` without ties, if both sides were equally good.
 
     1 without comparisons.
     """
@@ -177,7 +177,7 @@ def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
 
 
 def few_sources(sources: int, where: str | None = None, unit: str = "source") -> str | None:
-    """Note on the effect of few sources on intervals, in one line, or None if there are enough."""
+    """Return a one-line note that intervals are too narrow with few sources, or None if there are enough."""
     if sources >= FEW_SOURCES:
         return None
     what = f"{counted(sources, unit)}, fewer than {FEW_SOURCES}: intervals are too narrow"
@@ -185,12 +185,12 @@ def few_sources(sources: int, where: str | None = None, unit: str = "source") ->
 
 
 def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float:
-    """Return the smallest corrected p-value possible: 1 / (1 + resamples), for Holm times the number of hypotheses."""
+    """Smallest corrected p-value possible: 1 / (1 + resamples), for Holm times the number of hypotheses."""
     return (hypotheses if correction == "holm" else 1) * (1 / (1 + resamples))
 
 
 def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> int:
-    """Return the smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
+    """Smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
     near = math.floor(smallest_p(0, hypotheses, correction) / alpha)
     return next(
         number for number in (max(near - 1, 0), near, near + 1) if smallest_p(number, hypotheses, correction) < alpha
@@ -198,7 +198,7 @@ def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> i
 
 
 def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha: float, where: str = "") -> str | None:
-    """Note that no difference `where` can be significant, with the remedy, in one line; None if a difference can."""
+    """Return a one-line note, with the remedy, if no difference `where` can be significant, else None."""
     if smallest_p(resamples, pairs, correction) < alpha:
         return None
     smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
@@ -215,7 +215,7 @@ def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha:
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
-    """Group competitors: one that is significantly behind a member of a cluster starts the next (WMT metrics tasks)."""
+    """Number the clusters of competitors: one significantly behind a member starts the next (WMT metrics tasks)."""
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
     numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()

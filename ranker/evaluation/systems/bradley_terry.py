@@ -1,4 +1,4 @@
-"""Strengths of systems from comparisons in pairs, by Davidson's extension of the Bradley-Terry model for ties.
+"""Strengths of systems from paired comparisons, by Davidson's extension of the Bradley-Terry model for ties.
 
 ::
 
@@ -34,7 +34,7 @@ def davidson(
     generator: np.random.Generator,
     where: str,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log strengths of systems, shape (systems,), and of bootstrap samples, (resamples, systems).
+    """Return systems' log strengths, shape (systems,), and those in bootstrap samples, shape (resamples, systems).
 
     `outcome` is 1 where the first of two systems was better, -1 where the second was, 0 for ties.
     """
@@ -81,7 +81,7 @@ def davidson(
 def fit(
     pairs: tuple[Int64Array, Int64Array], counts: FloatArray, systems: int, start: FloatArray | float = 0.0
 ) -> FloatArray:
-    """Return the log strengths that are most likely, shape (fits, systems), by Newton's method from `start`.
+    """Return the maximum-likelihood log strengths, shape (fits, systems), by Newton's method from `start`.
 
     `counts` are losses, ties and wins of the first of every pair, shape (fits, pairs, 3).
     """

@@ -24,7 +24,7 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class RankedSystem:
-    """A system's place."""
+    """A system's score, rank and cluster in a ranking by people."""
 
     system: str
     score: float
@@ -97,7 +97,7 @@ def rank_systems(
 
 
 def expected_wins(wins: npt.ArrayLike) -> FloatArray:
-    """Return the expected wins of systems (Bojar et al. 2013)."""
+    """Expected wins of each system: mean proportion of comparisons won against each other (Bojar et al. 2013)."""
     won = np.asarray(wins, dtype=np.float64)
     played = won + np.swapaxes(won, -1, -2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -106,7 +106,7 @@ def expected_wins(wins: npt.ArrayLike) -> FloatArray:
 
 
 def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
-    """Cut competitors, best first, into the most clusters whose ranges of ranks do not overlap (Koehn 2012)."""
+    """Cut competitors, best first, into as many clusters as possible without overlapping rank ranges (Koehn 2012)."""
     best, worst = np.asarray(low), np.asarray(high)
     if not len(best):
         return np.zeros(0, dtype=np.int64)
@@ -116,7 +116,7 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
 
 
 def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the compared rows and the outcomes (1, 0, -1), without repeated judgements."""
+    """Return rows of compared candidates and outcomes (1, 0, -1) in sources `inside`, without repeated judgements."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
@@ -127,7 +127,7 @@ def comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64A
 
 
 def _wins(pairs: tuple[Int64Array, Int64Array, Int64Array], source: Int64Array, systems: int) -> FloatArray:
-    """Wins of each system against each other system, by source, shape (sources, systems, systems)."""
+    """Number of wins of each system against each other system, by source, shape (sources, systems, systems)."""
     first, second, outcome = (side[pairs[2] != 0] for side in pairs)
     wins = np.zeros((source.max() + 1, systems, systems))
     cells = np.where(outcome > 0, first, second), np.where(outcome > 0, second, first)
@@ -143,7 +143,7 @@ def _ratio(sums: FloatArray) -> FloatArray:
 def _resampled(
     columns: FloatArray, score: Callable[[FloatArray], FloatArray], resamples: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of systems from sums of `columns` (sources, ...), and the scores of bootstrap samples."""
+    """Return systems' scores from sums of `columns` (sources, ...), and their scores in bootstrap samples."""
     sums = resampled_sums(columns.reshape(len(columns), -1), resamples, generator)
     return score(columns.sum(axis=0)), score(sums.reshape(resamples, *columns.shape[1:]))
 
@@ -176,7 +176,7 @@ def _trueskill(
 
 
 def _ranks(scores: FloatArray) -> Int64Array:
-    """Return 1 plus the number of higher scores, for each score."""
+    """Rank of each score: 1 plus the number of higher scores."""
     return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right").astype(np.int64)
 
 

@@ -27,7 +27,7 @@ class Units:
 
     @classmethod
     def of(cls, dataset: Dataset, level: Level) -> Units:
-        """Return the units of `dataset` at `level`."""
+        """Group the outputs of `dataset` into units of `level`."""
         source = dataset.candidate_source
         pairs = source_language_pairs(dataset)
         systems = dataset.candidates["system"].to_numpy(object)
@@ -54,15 +54,15 @@ class Units:
         return cls(level, keys, code.astype(np.int64))
 
     def scorer(self, scorer: Scorer) -> Scorer:
-        """Return the scorer at this level: above segments `systems_scorer`."""
+        """Return the scorer to use at this level: above segments, its `systems_scorer`."""
         return scorer if self.level == "segment" else systems_scorer(scorer)
 
     def means(self, values: npt.ArrayLike) -> FloatArray:
-        """Return the mean over the candidates of every unit of `values`, one for each candidate, shape (units,)."""
+        """Mean of `values`, one per candidate, over the candidates of each unit, shape (units,)."""
         return np.bincount(self.group, weights=np.asarray(values)) / np.bincount(self.group)
 
     def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
-        """Return the score of every unit, shape (units,), from the statistics of the candidates."""
+        """Score each unit from the statistics of its candidates, shape (units,)."""
         if self.level == "segment":
             scores = scorer.score(statistics)
         else:
@@ -76,7 +76,7 @@ class Units:
 
 
 def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
-    """Return the document of every source, shape (sources,), and the names of the documents.
+    """Return the document number of each source, shape (sources,), and the names of the documents.
 
     Documents are numbered as they come; those of different language pairs are different.
     """

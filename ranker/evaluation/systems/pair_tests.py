@@ -25,7 +25,7 @@ _MOST_PAIRS = 2_500_000
 
 @dataclass(frozen=True, eq=False)
 class SystemPairTests:
-    """The scores of systems, and p-values of all their pairs."""
+    """Scores of systems, and p-values of all pairs of systems."""
 
     scores: FloatArray
     sample: FloatArray
@@ -43,7 +43,7 @@ class SystemPairTests:
         return matrix
 
     def rank_ranges(self, gain: FloatArray, alpha: float) -> tuple[Int64Array, Int64Array]:
-        """Return the best and the worst rank of every system, both of shape (systems,).
+        """Return each system's best and worst possible rank, both of shape (systems,).
 
         A system ranks below all that are significantly better, by `adjusted`, and above all that are significantly
         worse; `gain` is the score of every system, higher is better.
@@ -63,7 +63,7 @@ def compare_pairs(
     parity: Parity | None = None,
     scale: float = 1.0,
 ) -> SystemPairTests:
-    """Test all pairs of systems with the same resamples."""
+    """Test the differences between all pairs of systems with the same resamples."""
     rows = np.asarray(statistics, dtype=np.float64)
     systems = rows.shape[1]
     pairs = systems * (systems - 1) // 2
@@ -100,7 +100,7 @@ def compare_pairs(
 
 
 def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:
-    """Return the test that p-values are of."""
+    """Choose the test: randomisation if there are few sources, exact if `resamples` suffice for all swaps."""
     if 2 ** (sources - 1) - 1 <= resamples and (test == "ar" or sources < FEW_SOURCES):
         return "exact"
     return "ar" if sources < FEW_SOURCES else test
@@ -132,7 +132,7 @@ def swapped_differences(
     scale: float = 1.0,
     exact: Iterator[tuple[int, FloatArray]] | None = None,
 ) -> FloatArray:
-    """Return the differences of pairs of systems when sources are swapped, times `scale`, shape (resamples, pairs).
+    """Return score differences of system pairs, outputs of some sources swapped, times `scale`, (resamples, pairs).
 
     The swaps are random unless all are given, by `every_swap`.
     """
@@ -154,7 +154,7 @@ def swapped_differences(
 def sources_needed(
     difference: npt.ArrayLike, spread: npt.ArrayLike, sources: int, *, alpha: float, power: float
 ) -> FloatArray:
-    """Number of sources for the differences to be significant, if they are as large as observed.
+    """Number of sources needed for differences of the observed size to be significant.
 
     ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
     single two-sided test.
@@ -166,7 +166,7 @@ def sources_needed(
 
 
 def smallest_found(spread: float, *, alpha: float, power: float) -> float:
-    """Return the smallest difference that is found significant with this power, by the same approximation."""
+    """Smallest difference found significant with probability `power`, by the approximation of `sources_needed`."""
     from statistics import NormalDist
 
     normal = NormalDist()
@@ -174,7 +174,7 @@ def smallest_found(spread: float, *, alpha: float, power: float) -> float:
 
 
 def power_of(difference: float, spread: float, alpha: float) -> float:
-    """Return the probability that a difference is found significant, by the same approximation."""
+    """Probability that a difference is found significant, by the approximation of `sources_needed`."""
     from statistics import NormalDist
 
     if not spread:

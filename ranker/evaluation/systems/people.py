@@ -1,4 +1,4 @@
-"""Agreement of people with differences between two systems, learnt from systems that people judged."""
+"""Agreement of people with the score difference between two systems, learnt from systems that people judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST_SOURCES = 100
 
 @dataclass(frozen=True)
 class AgreementCurve:
-    """The share of pairs of systems whose better one people prefer too, by the difference of the scores."""
+    """Share of system pairs that people order as the scores do, as a function of the score difference."""
 
     model: str | None
     """Beginning of the digest of the model; None for a metric."""
@@ -41,20 +41,20 @@ class AgreementCurve:
     """Difference beyond which the share is taken as constant."""
 
     def at(self, difference: float) -> Estimate:
-        """Return the share, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""
+        """Share of pairs that people order alike, ``1 / (1 + exp(-slope |difference|^(2/3)))``, with its interval."""
         apart = min(abs(difference), self.largest) ** EXPONENT
         return Estimate(*(1 / (1 + math.exp(-slope * apart)) for slope in (self.slope, self.low, self.high)))
 
 
 @functools.cache
 def agreement_curves() -> dict[str, AgreementCurve]:
-    """Return the included curves by the names of metrics and models; `bench/agreement_curve.py` makes them."""
+    """Return the included curves by metric or model name, as made by `bench/agreement_curve.py`."""
     curves = json.loads((share.directory("data") / "agreement.json").read_text(encoding="utf-8"))
     return {name: record(AgreementCurve, curve) for name, curve in curves.items()}
 
 
 def agreement_curve(scorer: Scorer, target: str) -> AgreementCurve | None:
-    """Return the curve of a metric with default options, or of an included ranker, for a target language, or None."""
+    """Return the curve of a metric with default options or an included ranker for a target language, or None."""
     curve = agreement_curves().get(scorer.name)
     if (
         curve is None

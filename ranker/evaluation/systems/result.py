@@ -63,12 +63,12 @@ class SystemsSettings:
 
     @property
     def unit(self) -> str:
-        """Name of the unit of resampling in print."""
+        """Name of the resampling unit, for display."""
         return "source" if self.resampled == "segment" else "document"
 
     @property
     def correction_title(self) -> str:
-        """Name of the correction in print."""
+        """Name of the multiple-testing correction, for display."""
         return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
 
 
@@ -86,13 +86,13 @@ class SystemsMetric:
     """Data on which the agreement of people with differences was learnt; None if it is unknown."""
 
     def scale(self, *, percent: bool) -> float:
-        """Factor of its scores in tables: 100 for fractions in per cent."""
+        """Factor for scores in tables: 100 for fractions shown in per cent, else 1."""
         return 100.0 if percent and self.is_fraction else 1.0
 
 
 @dataclass(frozen=True)
 class ComparedSystem:
-    """A system, by one metric."""
+    """A system's score, rank and significance by one metric."""
 
     system: str
     score: Estimate
@@ -124,7 +124,7 @@ class ComparedSystem:
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems by one metric; for equal scores the better system is the first by name."""
+    """Comparison of two systems by one metric; if scores are equal, the first by name counts as better."""
 
     better: str
     worse: str
@@ -139,7 +139,7 @@ class SystemPair:
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """The systems of one language pair, by one metric."""
+    """Comparison of the systems of one language pair by one metric."""
 
     lp: LanguagePair
     """``?`` if unknown."""
@@ -177,7 +177,7 @@ class SystemComparison:
 
 @dataclass(frozen=True, repr=False)
 class SystemsResult(TableResult):
-    """The systems of a data set, by several metrics; see the module for its JSON form."""
+    """Comparison of a data set's systems by several metrics; see the module for its JSON form."""
 
     data: str
     signature: str
@@ -191,12 +191,12 @@ class SystemsResult(TableResult):
 
     @property
     def conclusions(self) -> tuple[str, ...]:
-        """The result in one sentence per language pair."""
+        """Conclusions in words, one sentence per language pair."""
         return tuple(conclusion(self, lp) for lp in self.language_pairs)
 
     @property
     def headline(self) -> str:
-        """Names of the data set and the metrics."""
+        """One-line description: the data set and the metrics."""
         return f"systems of {self.data} by {', '.join(metric.name for metric in self.metrics)}"
 
     def to_frame(self) -> pd.DataFrame:
@@ -229,7 +229,7 @@ class SystemsResult(TableResult):
 
     @property
     def test_title(self) -> str:
-        """Names of the tests of the p-values, in print."""
+        """Names of the tests that p-values come from, for display."""
         tests = dict.fromkeys(comparison.test for comparison in self.comparisons)
         return " and ".join(_TITLES[test] for test in tests)
 
@@ -248,15 +248,15 @@ class SystemsResult(TableResult):
         return [*self.of_language_pair(lp)[:1], *rankers][-1]
 
     def metric(self, name: str) -> SystemsMetric:
-        """Return the metric of that name."""
+        """Return the metric with this name."""
         return {metric.name: metric for metric in self.metrics}[name]
 
     def people(self, lp: str) -> dict[str, RankedSystem]:
-        """Return the systems of a language pair in people's ranking, by name; empty if they judged no system."""
+        """Return the systems of a language pair as people ranked them, by name; empty if they judged none."""
         return {each.system: each for ranking in self.human if ranking.lp == lp for each in ranking.systems}
 
     def document(self) -> dict[str, Any]:
-        """Object of the JSON form."""
+        """Return the result as JSON values."""
         return {"format": FORMAT, **asdict(self)}
 
 
@@ -268,7 +268,7 @@ _TITLES: Mapping[PairTest, str] = {
 
 
 def conclusion(result: SystemsResult, lp: str) -> str:
-    """Say which systems of a language pair are best and which tie, by the main metric, and who disagrees."""
+    """Name a language pair's best and tied systems by the main metric, and the metrics or people that disagree."""
     main = result.main_comparison(lp)
     ahead = main.ahead(result.settings.alpha)
     parts = _standings(main, ahead) if ahead else ["no system is significantly better than another"]
@@ -291,7 +291,7 @@ def conclusion(result: SystemsResult, lp: str) -> str:
 
 
 def _standings(comparison: SystemComparison, ahead: set[tuple[str, str]]) -> list[str]:
-    """Name the systems that no other is better than, the cluster behind them, and those that are better than none."""
+    """Name the systems that no other beats, the next cluster, and the systems that beat no other."""
     systems = comparison.systems
     if len(systems) == 2:
         return [f"{systems[0].system} is better than {systems[1].system}"]

@@ -194,7 +194,7 @@ def compare_systems(
 def scorers_by_name(
     scorers: str | Path | Metric | Ranker | Scorer | Sequence[str | Path | Metric | Ranker | Scorer],
 ) -> dict[str, Scorer]:
-    """Return one or several scorers by their names."""
+    """Turn one or several metrics or rankers into scorers, by name."""
     several = [scorers] if isinstance(scorers, str | Path | Metric | Ranker | Scorer) else scorers
     named = [(scorer.name, scorer) for scorer in map(scorer_of, several)]
     if (twice := first_repeated([name for name, _ in named])) is not None:
@@ -203,7 +203,7 @@ def scorers_by_name(
 
 
 def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
-    """Note on the effect of few sources on a comparison, in one line, or None if there are enough."""
+    """Return a one-line note on the effects of few sources on a comparison, or None if there are enough."""
     note = few_sources(comparison.units, comparison.lp.known, settings.unit)
     if note is None:
         return None
@@ -217,7 +217,7 @@ def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str
 
 
 def _smallest_p(comparison: SystemComparison, settings: SystemsSettings) -> float:
-    """Return the least p-value of exact randomisation."""
+    """Smallest corrected p-value possible with exact randomisation."""
     return smallest_p(2 ** (comparison.units - 1) - 1, len(comparison.pairs), settings.correction)
 
 
@@ -263,7 +263,7 @@ class _SystemTable:
         return sums
 
     def check(self, baseline: str | None, units: Int64Array | None) -> None:
-        """Raise an error unless there are two systems, including `baseline` if given, and two sources."""
+        """Raise an error unless there are two sources and two systems, including `baseline` if given."""
         if len(self.names) < 2:
             what = f"{self.where} has the output of only one system, {self.first!r}"
             raise OptionError(f"comparing systems requires at least two, but {what}")
@@ -388,7 +388,7 @@ def _comparison(
 
 
 def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSettings) -> SystemsResult:
-    """Compare systems by the preferences between them."""
+    """Compare systems by people's preferences between their outputs."""
     if settings.parity or settings.test != "bs" or settings.resampled != "segment":
         what = "preferences are compared by the bootstrap over sources only"
         raise OptionError(f"{what}: leave out test, parity and level, or give a metric")
@@ -433,7 +433,7 @@ def _by_preferences(dataset: Dataset, baseline: str | None, settings: SystemsSet
 
 
 def people_kind(dataset: Dataset, kind: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Kind of judgement that ranks systems, None if it is not wanted or ``auto`` finds no kind, and notes."""
+    """Return the kind of judgement for the human ranking, None if not wanted or not found by ``auto``, and notes."""
     if kind is None:
         return None, ()
     try:
@@ -456,7 +456,7 @@ def _people(dataset: Dataset, kind: str | None, seed: int) -> tuple[tuple[HumanR
 def _agreement(
     names: Sequence[str], gain: FloatArray, human: HumanRanking | None
 ) -> tuple[int, float | None, float | None]:
-    """Return the number of systems that people ranked, and Kendall's tau-b and Pearson's r over them."""
+    """Return the number of systems that people ranked too, and the metric's tau-b and Pearson's r with people."""
     people = {system.system: system.score for system in human.systems} if human else {}
     known = [place for place, name in enumerate(names) if name in people]
     if len(known) < 2:

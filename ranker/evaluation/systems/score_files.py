@@ -1,4 +1,4 @@
-"""Writes scores as the files of mt-metrics-eval; see `ranker.corpora.formats.mtme_scores` for the format."""
+"""Output of scores in the file format of mt-metrics-eval, described in `ranker.corpora.formats.mtme_scores`."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def write_score_files(
 
 
 def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> list[FloatArray]:
-    """Return the scores of every level, higher is better."""
+    """Return the scores at each level, negated if lower is better."""
     used = [units.scorer(scorer) for units in levels]
     statistics = {id(each): each.statistics(dataset) for each in {id(each): each for each in used}.values()}
     return [sign_of(each) * units.score(each, statistics[id(each)]) for each, units in zip(used, levels, strict=True)]
 
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:
-    """Names of the references of a language pair; empty if no reference is needed, None if sources differ in them."""
+    """Return a language pair's reference names: empty if none are needed, None if they differ between sources."""
     if not scorer.feature_set.needs.references:
         return []
     of_pair = (source_language_pairs(dataset) == pair) & (np.diff(dataset.candidate_offsets) > 0)
@@ -69,7 +69,7 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
 
 
 def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
-    """Scores of every system of a language pair, None for segments or documents without a translation."""
+    """Return each system's scores in a language pair, None for segments or documents without a translation."""
     of_pair = source_language_pairs(dataset) == pair
     place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)
     if units.level == "document":

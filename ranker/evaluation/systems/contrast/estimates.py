@@ -17,13 +17,13 @@ Score = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resampling of sources: every subject has its own random numbers, which all its figures share."""
+    """Bootstrap over sources; each subject has its own random numbers, shared by all its figures."""
 
     resamples: int
     seed: int
 
     def of_words(self, subject: str, statistics: FloatArray, score: Score, names: Sequence[str]) -> tuple[Bucket, ...]:
-        """Return the figures of buckets of words, which occur in any source."""
+        """Return the figures of buckets of words; the words of a bucket may occur in any source."""
         total = statistics.sum(axis=0)
         columns = statistics.reshape(len(statistics), -1)
         sums = resampled_sums(columns, self.resamples, stream(self.seed, subject))
@@ -35,7 +35,7 @@ class Bootstrap:
     def of_segments(
         self, subject: str, statistics: FloatArray, score: Score, group: Int64Array, names: Sequence[str]
     ) -> tuple[Bucket, ...]:
-        """Return the figures of groups of segments."""
+        """Return the figures of each `group` of segments."""
         sources, _, width = statistics.shape
         order = np.argsort(group, kind="stable")
         sizes = np.bincount(group, minlength=len(names))
@@ -60,7 +60,7 @@ def f_measure(sums: FloatArray) -> FloatArray:
 
 
 def recall(sums: FloatArray) -> FloatArray:
-    """Return m / r of the same sums; NaN where r is 0."""
+    """Return m / r of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
     return _fraction(sums[..., 0], sums[..., 2], sums[..., 2])
 
 
@@ -74,7 +74,7 @@ def _fraction(part: FloatArray, whole: FloatArray, reference: FloatArray) -> Flo
 
 
 def _buckets(names: Sequence[str], sizes: Int64Array, value: FloatArray, sample: FloatArray) -> tuple[Bucket, ...]:
-    """Put together buckets of figures (buckets, 2) and resampled ones (resamples, buckets, 2)."""
+    """Make a `Bucket` of each nonempty group from figures (buckets, 2) and resampled ones (resamples, buckets, 2)."""
     difference = value[:, 0] - value[:, 1]
     differences = sample[..., 0] - sample[..., 1]
     return tuple(

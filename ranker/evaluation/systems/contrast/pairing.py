@@ -20,7 +20,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True, eq=False)
 class ContrastedSystems:
-    """Two systems and their references."""
+    """Two systems' translations of the same sources, each with its best reference."""
 
     dataset: Dataset
     rows: Int64Array
@@ -31,7 +31,7 @@ class ContrastedSystems:
     def of(
         cls, dataset: Dataset, first: str, second: str, tokenizer: Tokenizer, *, lowercase: bool
     ) -> ContrastedSystems:
-        """Take two systems out of `dataset`."""
+        """Select two systems of `dataset` and the sources that they translate."""
         rows = system_pair(dataset, first, second)
         present = rows >= 0
         either = present.any(axis=1)
@@ -54,12 +54,12 @@ class ContrastedSystems:
 
     @property
     def sentences(self) -> Int64Array:
-        """Sentences of `batch`: the translations and the best references of both, shape (4, sources)."""
+        """Sentence numbers in `batch`: both systems' translations, then their best references, shape (4, sources)."""
         return np.concatenate([self.batch.candidate[self.rows.T], self.batch.reference[self.reference.T]])
 
 
 def _best_references(dataset: Dataset, batch: TokenBatch) -> Int64Array:
-    """Return the best reference of every candidate."""
+    """Return each candidate's best reference, by the F measure of its words."""
     pairs = reference_pairs(dataset)
     matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
     lengths = batch.candidate_lengths[pairs.candidate] + batch.reference_lengths[pairs.reference]

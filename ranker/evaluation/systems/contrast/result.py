@@ -17,7 +17,7 @@ WORD_F1, WORD_RECALL = "word F1", "word recall"
 
 @dataclass(frozen=True)
 class Bucket:
-    """A figure of both systems for a part of the words or segments."""
+    """A figure of both systems for one group of words or segments."""
 
     name: str
     size: int
@@ -28,7 +28,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """One figure by buckets."""
+    """One measure, broken down by buckets of words or segments."""
 
     subject: Subject
     measure: str
@@ -68,7 +68,7 @@ class SegmentContrast:
 
 @dataclass(frozen=True, repr=False)
 class SystemContrast(TableResult):
-    """Differences of two systems: figures by kinds of words and segments, the most different n-grams and segments."""
+    """Differences between two systems: figures by kinds of words and segments, most different n-grams and segments."""
 
     data: str
     first: str
@@ -88,7 +88,7 @@ class SystemContrast(TableResult):
 
     @property
     def headline(self) -> str:
-        """Names of the systems and the data set."""
+        """One-line description: the systems and the data set."""
         return f"{self.first} and {self.second} on {self.data}"
 
     def to_frame(self) -> pd.DataFrame:
@@ -106,5 +106,5 @@ class SystemContrast(TableResult):
 
     @property
     def frequency_title(self) -> str:
-        """Meaning of the frequency of a word, in print."""
+        """Explanation of word frequencies, for display."""
         return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"

@@ -118,7 +118,7 @@ def contrast(
 
 
 def _only_two(dataset: Dataset) -> tuple[str, str]:
-    """Return the systems of a data set that has two."""
+    """Return the names of the two systems of a data set; fail if it has more or fewer."""
     names = [str(name) for name in dataset.candidates["system"].unique()]
     if len(names) != 2:
         named = f"{dataset.name} has {counted(len(names), 'system')}: {', '.join(map(repr, names))}"
@@ -127,7 +127,7 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
 
 
 def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[Tokenizer, list[str]] | None:
-    """Return tokenizer and lines of the text in which words are counted, or None without such a text."""
+    """Return tokenizer and lines of the text in which words are counted, or None if there is no such text."""
     if path is None:
         return None
     names = language_tokenizers(dataset)[0] if tokenizer == "auto" else (tokenizer,)
@@ -140,13 +140,13 @@ def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[T
 
 
 def _named(bootstrap: Bootstrap, name: str, statistics: FloatArray, score: Score) -> Bucket:
-    """Return one figure of the whole."""
+    """Return a figure for all segments together."""
     everything = np.zeros(len(statistics), dtype=np.int64)
     return bootstrap.of_segments("overall", statistics, score, everything, [name])[0]
 
 
 def _lengths(pair: ContrastedSystems) -> FloatArray:
-    """Return words of the translations and of the reference closest in length, shape (sources, 2, 2)."""
+    """Number of words of each translation and of its reference closest in length, shape (sources, 2, 2)."""
     lengths = pair.batch.candidate_lengths, closest_reference_lengths(pair.batch)
     return np.stack(lengths, axis=1).astype(np.float64)[pair.rows]
 
@@ -161,7 +161,7 @@ def _by_words(bootstrap: Bootstrap, subject: Subject, statistics: FloatArray, na
 def _by_segments(
     bootstrap: Bootstrap, pair: ContrastedSystems, scorer: Scorer, statistics: FloatArray, words: FloatArray
 ) -> list[Breakdown]:
-    """Return the scores and the F measure of segments by length, language pair and document, as far as they differ."""
+    """Return scores and F measures of segments by length, and by language pair and document if there are several."""
     return [
         Breakdown(subject, measure, "segments", bootstrap.of_segments(subject, columns, score, group, names))
         for subject, group, names in _groups(pair, words[..., 2].mean(axis=1))
@@ -188,7 +188,7 @@ def _groups(pair: ContrastedSystems, lengths: FloatArray) -> list[tuple[Subject,
 
 
 def _no_tags(dataset: Dataset, parser: str) -> str | None:
-    """Reason why words have no parts of speech, or None."""
+    """Return the reason why words cannot be tagged with parts of speech, or None if they can."""
     language = other_language(dataset) if parser == SHIPPED else None
     if language is None:
         return None

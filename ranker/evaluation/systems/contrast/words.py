@@ -1,4 +1,4 @@
-"""Words of the references that two systems have, by frequency and by part of speech."""
+"""Reference words that two systems match, by frequency and by part of speech."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnitCounts:
 
     @classmethod
     def of(cls, values: npt.ArrayLike, offsets: Int64Array, sentences: Int64Array) -> UnitCounts:
-        """Count the units of sentences."""
+        """Count the units in sentences."""
         units = TokenisedTexts(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
         keys = []
@@ -44,11 +44,11 @@ class UnitCounts:
 
     @property
     def matches(self) -> Int64Array:
-        """Clipped matches of either system, shape (2, entries)."""
+        """Clipped matches of each system, shape (2, entries)."""
         return np.minimum(self.translations, self.references)
 
     def statistics(self, sources: int, bucket: Int64Array, buckets: int) -> FloatArray:
-        """Return matches, words and reference words of either system, shape (sources, buckets, 2, 3)."""
+        """Return matches, words and reference words of each system, shape (sources, buckets, 2, 3)."""
         place = self.source * buckets + bucket[self.unit]
         sums = [
             [np.bincount(place, weights=column, minlength=sources * buckets) for column in side]
@@ -58,7 +58,7 @@ class UnitCounts:
 
 
 def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
-    """Return statistics of words by `frequency` (words of the vocabulary,), as of `UnitCounts`, and the buckets."""
+    """Return `UnitCounts.statistics` of words by `frequency` (vocabulary,), and the names of the buckets."""
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
     bucket = bucket_of(frequency, FREQUENCIES)
@@ -66,7 +66,7 @@ def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatA
 
 
 def by_part_of_speech(pair: ContrastedSystems, parser: str, *, lowercase: bool) -> tuple[FloatArray, list[str]]:
-    """Return statistics of words by part of speech, as tagged by a parser, and the parts of speech.
+    """Return `UnitCounts.statistics` of words by part of speech, as tagged by a parser, and the parts of speech.
 
     Words are those of the parser; a word is right if the reference has it with the same part of speech.
     """
@@ -83,7 +83,7 @@ def by_part_of_speech(pair: ContrastedSystems, parser: str, *, lowercase: bool) 
 
 
 def reference_frequencies(pair: ContrastedSystems) -> Int64Array:
-    """Count every word of the vocabulary in all references."""
+    """Number of occurrences of each word of the vocabulary in all references."""
     values, _ = pair.batch.segments.take(pair.batch.reference)
     return np.bincount(values, minlength=len(pair.batch.segments.vocabulary)).astype(np.int64)
 
@@ -91,7 +91,7 @@ def reference_frequencies(pair: ContrastedSystems) -> Int64Array:
 def text_frequencies(
     pair: ContrastedSystems, lines: Sequence[str], tokenizer: Tokenizer, *, lowercase: bool
 ) -> Int64Array:
-    """Count every word of the vocabulary in the `lines` of a text."""
+    """Number of occurrences of each word of the vocabulary in the `lines` of a text."""
     vocabulary = pair.batch.segments.vocabulary
     numbers = {word: number for number, word in enumerate(vocabulary)}
     frequencies = np.zeros(len(vocabulary) + 1, dtype=np.int64)
@@ -104,12 +104,12 @@ def text_frequencies(
 
 
 def bucket_of(values: npt.ArrayLike, bounds: Sequence[int]) -> Int64Array:
-    """Return the bucket of every value; a bucket begins at its bound."""
+    """Return the index of each value's bucket; each bound begins a bucket."""
     return (np.searchsorted(bounds, np.asarray(values), side="right") - 1).astype(np.int64)
 
 
 def bucket_names(bounds: Sequence[int]) -> list[str]:
-    """Name the buckets between `bounds`, as ``5-9``."""
+    """Name the buckets between `bounds`, such as ``5-9``."""
     ends = [bound - 1 for bound in bounds[1:]]
     closed = [str(low) if low == high else f"{low}-{high}" for low, high in zip(bounds, ends, strict=False)]
     return [*closed, f"{bounds[-1]}+"]
