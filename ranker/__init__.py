@@ -104,7 +104,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that ``ranker --help`` need not."""
+    """Import a public name on first use, so that commands such as ``ranker --help`` start fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ranker' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

@@ -1,6 +1,6 @@
-"""Starts the command line, so that it ends in one line whenever it is interrupted or stopped.
+"""Entry point of the command line, which prints one line, and no traceback, whenever it is interrupted or stopped.
 
-Nothing is imported before the signals are taken care of.
+Nothing is imported before signal handlers are set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if has
 
 
 def run() -> None:
-    """Run the command line and exit: 128 and the number of the signal that ended it, else as `ranker.cli.main.run`."""
+    """Run the command line and exit: with 128 plus the number of the signal, if one ends it, else as `cli.main.run`."""
     _open_closed_streams()
     # what the caller had set to be ignored, as nohup does, stays ignored
     early = [signum for signum in _STOPPING if signal.getsignal(signum) is signal.SIG_DFL]
@@ -42,9 +42,9 @@ def run() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Replace a closed standard error by the null device, so that no file is opened there and gets messages.
+    """Replace a closed standard error by the null device, so that no file takes its descriptor and receives messages.
 
-    Closed standard input and output are refused by whoever needs them.
+    Code that needs standard input or output refuses a closed one.
     """
     if sys.stderr is None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -60,13 +60,13 @@ def _say(number: int) -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """Exit at once, while nothing has been done yet."""
+    """Exit at once, on a signal that comes before there is anything to clean up."""
     _say(number)
     os._exit(128 + number)
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
-    """Exit after temporary files are removed and child processes are ended."""
+    """Exit by an exception, so that temporary files are removed and child processes ended."""
     for signum in _STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     _say(number)

@@ -1,4 +1,4 @@
-"""Types of arrays, named by their elements, and the offsets of rows of different lengths."""
+"""Array types, named by their elements, and offsets of rows that have different lengths."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _MANY_PAIRS, _PAIRS_OF_A_ROW = 30_000_000, 1000
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
-    """Return where rows of `lengths` begin when they are put one after the other, and where the last one ends."""
+    """Return the start of each row, and the end of the last, when rows of the given `lengths` are concatenated."""
     offsets = np.zeros(np.size(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return where the values of `rows` are, one row after the other, repeated where they repeat."""
+    """Return the positions of the values of `rows`, concatenated in the given order, and the offsets of those rows."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
     return np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1]), taken
 
 
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return every two rows of one block, blocks of the same size one after the other; refuse far too many."""
+    """Return the first and second row of every pair within a block, smallest blocks first; refuse far too many."""
     starts = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(starts)
     count = int((sizes * (sizes - 1) // 2).sum())
@@ -54,9 +54,9 @@ BITS = 40
 
 
 def rounded(values: npt.ArrayLike, scale: npt.ArrayLike) -> FloatArray:
-    """Round numbers to multiples of the power of 2 that is 2^-40 of their scale, or less: noise leaves no trace.
+    """Round numbers to a multiple of a power of 2, about 2^-40 of their scale, which removes rounding noise.
 
-    The scale is stretched a little first, because a power of 2 itself, as which it may come out, is a border.
+    The scale is increased slightly first: at exactly a power of 2, noise in the scale could change the multiple.
     """
     unit = np.exp2(np.frexp(np.asarray(scale) * (1.0 + 2.0**-20))[1] - float(BITS))
     return np.asarray(np.round(np.asarray(values) / unit) * unit + 0.0)

@@ -1,4 +1,4 @@
-"""Reading and writing files: one place that opens, decodes and replaces them.
+"""Reading and writing files: the one module that opens, decodes and replaces them.
 
 Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
 line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
@@ -33,7 +33,7 @@ _DATABASE = b"SQLite format 3\0"
 
 
 class _Document(NamedTuple):
-    """A kind of document with translations that is not read: endings, name, advice."""
+    """An unsupported type of document that may hold translations: file endings, name, and advice to the user."""
 
     endings: tuple[str, ...]
     called: str
@@ -76,9 +76,9 @@ _HARMLESS = {"\u200c", "\u200d"}
 
 
 def printable(text: str) -> str:
-    """Write `text` on one line: line breaks and characters that a terminal obeys or does not show become escapes.
+    """Return `text` on one line, with line breaks, control characters and invisible characters escaped.
 
-    Spaces of any width stay, and so do joiners; marks that change the direction of the text do not.
+    Spaces of any width and joiners are kept; marks that change the direction of the text are escaped.
     """
     return text if text.isprintable() else "".join(map(_printable, text))
 
@@ -89,13 +89,13 @@ def _printable(character: str) -> str:
 
 
 def display_name(path: str | Path) -> str:
-    """Return the name of `path` in messages, on one line."""
+    """Return `path` as messages name it, on one line."""
     return "<stdin>" if str(path) == STDIN else printable(str(path))
 
 
 @contextmanager
 def reading(name: str, expected: str = "") -> Iterator[None]:
-    """Turn errors while the block reads the file `name` into an error that names it."""
+    """Turn any error raised while the block reads the file `name` into a DataError that names the file."""
     try:
         yield
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def check_no_device(path: str | Path) -> None:
 
 
 def exists(path: str | Path) -> bool:
-    """True if there is such a file or folder; False for a path that cannot be a name."""
+    """True if the file or folder exists; False if the path is not valid as a name."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -127,7 +127,7 @@ def exists(path: str | Path) -> bool:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file, or standard input for ``-``, and undo gzip if its first bytes show it."""
+    """Read a file, or standard input for ``-``, and decompress it if its first bytes are those of gzip."""
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
@@ -144,7 +144,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def document_kind(name: str, raw: bytes = b"") -> _Document | None:
-    """Kind of document of a file by its name or its first bytes, or None."""
+    """Return the unsupported type of document that a file's name or first bytes show it to be, or None."""
     ending = name.lower().removesuffix(".gz").rpartition(".")[2]
     if (named := next((kind for kind in _DOCUMENTS.values() if ending in kind.endings), None)) is not None:
         return named
@@ -156,7 +156,7 @@ def document_kind(name: str, raw: bytes = b"") -> _Document | None:
 
 
 def _unzipped(raw: bytes, name: str) -> bytes:
-    """Undo gzip, except of files that expand more than text does."""
+    """Decompress gzip data; raise DataError if it expands far more than text normally does."""
     most = max(UNPACKED_FREE, UNPACKED_RATIO * len(raw))
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
         text = stream.read(most + 1)
@@ -176,7 +176,7 @@ def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
 
 
 def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
-    """Decode UTF-8 text, or text after its first `lines_before` lines, as `read_text` does."""
+    """Decode UTF-8 text as `read_text` does; `raw` may lack the first `lines_before` lines of the file."""
     for magic, what in _OTHER_FORMATS.items():
         if raw.startswith(magic) and not lines_before:
             raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
@@ -206,8 +206,8 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
 def with_line_feeds(text: str, lines_before: int = 0) -> str:
     r"""Return `text` with ``\n`` at the end of each line.
 
-    Lines end in LF or CR LF, in a file without any LF in CR. Any other CR becomes a space, and whatever else some
-    programs break lines at does not end a line.
+    Lines end in LF or CR LF, or, in a file without any LF, in CR. Any other CR becomes a space. Other characters at
+    which some programs break lines do not end a line.
     """
     if "\r" not in text:
         return text
@@ -218,7 +218,7 @@ def with_line_feeds(text: str, lines_before: int = 0) -> str:
 def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_before: int = 0) -> bool:
     """Log a note on mixed or unusual line ends of the file `name`; True if there are any.
 
-    Cells of a `multiline` table may end their lines in another way than its rows.
+    In a `multiline` table, lines within cells may end differently from rows.
     """
     returns, pairs, feeds = (text.count(end) for end in ("\r", "\r\n", "\n"))
     what, odd = "", None
@@ -238,14 +238,14 @@ def note_line_ends(text: str, name: str, *, multiline: bool = False, lines_befor
 
 
 def _place(before: str, *, feeds: bool) -> tuple[int, int]:
-    """Return line and column of the character that follows the text `before`."""
+    """Return the line and column, from 1, of the character that follows the text `before`."""
     end = "\n" if feeds else "\r"
     return before.count(end) + 1, len(before) - before.rfind(end)
 
 
 @contextmanager
 def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a temporary binary file that becomes `path`, with that mode, if the block ends without an error."""
+    """Open a temporary binary file that replaces `path`, with that mode, if the block ends without an error."""
     target = Path(path)
     check_target(target)
     try:
@@ -272,9 +272,9 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_together(folder: str | Path) -> Iterator[Path]:
-    """Give a temporary folder; its content is moved to `folder` when complete, by one rename per file.
+    """Yield a temporary folder, whose content is renamed into `folder` if the block ends without an error.
 
-    A folder of the same name needs two: of a run killed between them, ``.ranker-former-NAME`` has the earlier folder.
+    Replacing a subfolder takes two renames; after a run killed between them, ``.ranker-former-NAME`` is the old one.
     """
     folder = Path(folder)
     try:
@@ -306,7 +306,7 @@ def _move(complete: Path, target: Path) -> None:
 
 
 def _make_temporary(folder: Path, mode: int = 0o666, *, directory: bool = False) -> tuple[int, Path]:
-    """Make a locked temporary file or folder, and remove remains of killed runs; also return its descriptor."""
+    """Make a locked temporary file or folder, and return its descriptor and path; remove the remains of killed runs."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(_LEFT) and locks.HAS_LOCKS:
@@ -360,14 +360,14 @@ def check_target(path: str | Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """True if a file is a database of SQLite; for a process that has no connection to it (see `collect.campaign`)."""
+    """True if a file is an SQLite database. Not for a process that has it open (see `collect.campaign`)."""
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
     return False
 
 
 def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
-    """Raise a `DataError` if `path` cannot become the folder of `what`, or has content without any of the `marks`."""
+    """Raise a `DataError` if `path` cannot become a folder for `what`, or has content but none of the files `marks`."""
     parent = next(ancestor for ancestor in path.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(path))
@@ -379,13 +379,13 @@ def check_folder(path: Path, what: str, marks: Sequence[str]) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> DataError:
-    """Make the error for a file or directory that cannot be written."""
+    """Return the error for a file or directory that cannot be written."""
     what = "it is no directory" if isinstance(error, FileExistsError) else error.strerror or error
     return DataError(f"cannot be written: {what}", file=display_name(path))
 
 
 def safe_join(folder: str | Path, *names: str) -> Path:
-    """Return the path of `names`, one below the other, in `folder`; for names that come from data."""
+    """Join `names` that come from data to the path `folder`; refuse any that is not a plain file name."""
     for name in names:
         plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME
         if not plain or name != name.strip(". ") or _DEVICE.match(name):
@@ -395,7 +395,7 @@ def safe_join(folder: str | Path, *names: str) -> Path:
 
 
 def _gzip_bytes(raw: bytes) -> bytes:
-    """Compress `raw` so that equal input gives equal bytes: no time stamp, no file name."""
+    """Compress `raw` with gzip so that equal input gives equal bytes, without time stamp or file name."""
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0, filename="", compresslevel=9) as stream:
         stream.write(raw)
@@ -403,12 +403,12 @@ def _gzip_bytes(raw: bytes) -> bytes:
 
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
-    """Replace `path` by `raw`, gzipped if the name ends in ``.gz``."""
+    """Replace the content of the file `path` by `raw`, gzipped if the name ends in ``.gz``."""
     write_together({Path(path): raw})
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Replace some files of one result: all are written before the first is renamed; gzipped as by `write_bytes`."""
+    """Replace several files as `write_bytes` does, but rename none before all are written."""
     for target in files:
         check_target(target)
     with ExitStack() as stack:
@@ -425,7 +425,7 @@ def sha256(raw: bytes) -> str:
 
 
 def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
-    """Read a file of one sentence per line."""
+    """Return the lines of a file with one sentence per line."""
     text = read_text(path)
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:
@@ -440,7 +440,7 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
 
 
 def cache_directory() -> Path:
-    """Return ``$RANKER_CACHE``, or the folder for caches in the platform's user cache directory."""
+    """Return ``$RANKER_CACHE``, or else ranker's folder in the platform's cache directory of the user."""
     chosen = os.environ.get("RANKER_CACHE")
     if chosen:
         return Path(chosen)

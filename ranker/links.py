@@ -1,4 +1,4 @@
-"""Word alignments of many sentence pairs as arrays."""
+"""Word alignments of many sentence pairs, stored as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Links:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        """Return the sizes."""
+        """Return the type with the numbers of pairs and links."""
         return f"<Links: {len(self.source):,} of {len(self):,} pairs>"
 
     def of(self, pair: int) -> list[tuple[int, int]]:
@@ -32,12 +32,12 @@ class Links:
         return list(zip(self.source[block].tolist(), self.target[block].tolist(), strict=True))
 
     def take(self, pairs: npt.ArrayLike) -> Links:
-        """Return the links of `pairs`, in that order, repeated where they repeat."""
+        """Return the links of `pairs`, in the given order; a pair may be given more than once."""
         positions, offsets = take_rows(self.offsets, np.asarray(pairs, dtype=np.int64))
         return Links(self.source[positions], self.target[positions], offsets)
 
     def first_outside(self, source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> tuple[int, int] | None:
-        """Return (pair, index of the link) of the first link beyond the end of a sentence, or None."""
+        """Return the pair and the index of the first link that points beyond the end of a sentence, or None."""
         sizes = np.diff(self.offsets)
         pair = np.repeat(np.arange(len(self)), sizes)
         outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])

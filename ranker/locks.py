@@ -1,4 +1,4 @@
-"""Locks on files and folders that end with the process that holds them.
+"""Locks on files and folders, released when the process that holds them ends.
 
 Some file systems have no locks, and Windows has none of this kind: there nothing is locked, and what killed runs left
 is not removed.
@@ -14,7 +14,7 @@ HAS_LOCKS = sys.platform != "win32"
 
 
 def open_folder(path: str | Path) -> int:
-    """Return a descriptor of a folder, to be locked."""
+    """Open a folder and return its descriptor, for `lock`."""
     if sys.platform == "win32":
         # folders cannot be opened there; this stands for one
         if not Path(path).is_dir():

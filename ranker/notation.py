@@ -37,14 +37,14 @@ class Spec:
     options: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        """Write the notation back."""
+        """Return the notation that the spec was parsed from."""
         inner = ",".join(f"{key}={value}" for key, value in self.options)
         return f"{self.name}[{inner}]" if inner else self.name
 
 
 @dataclasses.dataclass(frozen=True)
 class Term:
-    """One summand of a weighted sum."""
+    """One term of a weighted sum."""
 
     weight: float
     text: str
@@ -52,7 +52,7 @@ class Term:
 
 
 def split(text: str) -> list[str]:
-    """Split at the commas outside brackets."""
+    """Split `text` at commas outside brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -77,7 +77,7 @@ def open_brackets(text: str) -> tuple[str, str]:
 
 
 def _check_depth(text: str) -> None:
-    """Refuse brackets in brackets in brackets, whose meaning would take longer and longer to work out."""
+    """Refuse brackets nested more than `DEEPEST` deep, which would take ever longer to evaluate."""
     depth = 0
     for character in text:
         depth += (character == "[") - (character == "]")
@@ -103,7 +103,7 @@ def parse(text: str) -> Spec:
 def parse_sum(text: str) -> tuple[Term, ...]:
     """Parse a weighted sum of names with options, as ``bleu[order=4] - 2*ter + 0.5*chrf``.
 
-    Spaces mean nothing outside brackets. A name ends at a ``+`` or ``-``, so names that hold these cannot stand in a
+    Spaces are ignored outside brackets. A name ends at ``+`` or ``-``, so names that contain these cannot be used in a
     sum.
     """
     terms: list[Term] = []
@@ -126,7 +126,7 @@ def parse_sum(text: str) -> tuple[Term, ...]:
 
 
 def write_sum(terms: Iterable[Term]) -> str:
-    """Write a weighted sum so that `parse_sum` reads the same weights and texts."""
+    """Return the notation of a weighted sum, which `parse_sum` reads back exactly."""
     written = ""
     for term in terms:
         weight = float(term.weight)
@@ -141,7 +141,7 @@ def write_sum(terms: Iterable[Term]) -> str:
 
 
 def _weight(text: str, at: int) -> tuple[float | None, int]:
-    """Return the number before a ``*`` at character `at`, or None, and the position of the weighted term."""
+    """Return the weight (a number before ``*``) at character `at`, or None, and the position of the name after it."""
     match = _NUMBER.match(text, at)
     if match is None:
         return None, at
@@ -160,7 +160,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int) -> int:
-    """Return the end of the brackets that open at character `at`, if any, and of the column named after them."""
+    """Return the end of the brackets that open at `at`, with the column named after them; `at` if none open there."""
     if text[at : at + 1] != "[":
         return at
     depth = 0
@@ -178,7 +178,7 @@ def _misplaced(text: str, at: int, expected: str) -> OptionError:
 
 
 def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
-    """Make the dataclass `kind` from `options`; its fields declare their names, types and defaults."""
+    """Make an instance of the dataclass `kind` from `options`; its fields declare their names, types and defaults."""
     hints = field_types(cast(Any, kind))
     known = {option: hints[option] for option in options_of(kind)}
     values = {}
@@ -192,27 +192,27 @@ def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
 
 @functools.cache
 def field_types(kind: type) -> dict[str, Any]:
-    """Return the types of the fields of a dataclass, by name; to evaluate annotations is slow."""
+    """Return the types of a dataclass's fields, by name; cached, because evaluating annotations is slow."""
     return typing.get_type_hints(kind)
 
 
 def learnt() -> Any:
-    """Declare a field of a dataclass that is not an option but learnt from data."""
+    """Declare a dataclass field that is learnt from data, and so is not an option."""
     return dataclasses.field(default=None, kw_only=True, repr=False, compare=False, metadata={"option": False})
 
 
 def settle(instance: Any, option: str, value: object) -> None:
-    """Put an option of a frozen value into its one way of writing, while the value is made."""
+    """Set an option of a frozen dataclass to its canonical value while the instance is being made."""
     object.__setattr__(instance, option, value)
 
 
 def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields of a dataclass that are its options, by name."""
+    """Return the option fields of a dataclass, by name."""
     return {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("option", True)}
 
 
 def describe(instance: Any) -> str:
-    """Return the notation of a dataclass with a ``name``: only the options that differ from their defaults."""
+    """Return the notation of a dataclass with a ``name``, with the options that differ from their defaults."""
     changed = []
     for option, field in options_of(instance).items():
         value = getattr(instance, option)
@@ -222,14 +222,14 @@ def describe(instance: Any) -> str:
 
 
 def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
-    """Yield (option, accepted values, default) of the dataclass `kind`, for help and documentation."""
+    """Yield each option of the dataclass `kind` as (name, accepted values, default), for help and documentation."""
     hints = field_types(kind)
     for option, field in options_of(kind).items():
         yield option, _expected(hints[option]), write(field.default)
 
 
 def write(value: object) -> str:
-    """Write one option value."""
+    """Return an option value in the notation."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "none" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Stable names for writing plug-ins, and a conformance test of plug-ins."""
+"""Stable names for writing plug-ins, and a conformance test for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RENAMED = (
 
 
 def check(extractor: Extractor | type[Extractor], dataset: Dataset | None = None) -> None:
-    """Try an extractor or metric on data, and raise an error for the first promise of its interface that it breaks.
+    """Try an extractor or metric on data, and raise an error at the first requirement of the interface that it breaks.
 
     Meant for the tests of a plug-in.
 

@@ -1,7 +1,7 @@
-"""Progress of long pieces of work, reported by the code that works and shown by a listener.
+"""Progress of long tasks, reported by the code that does the work and shown by a listener.
 
-Work that takes long calls `report`. Whoever shows progress, as the command line does on a terminal, listens; without
-a listener a report costs nothing and says nothing.
+Long tasks call `report`. A listener, such as the command line on a terminal, shows the progress; without
+a listener, reports cost nothing and show nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _listener: Listener | None = None
 
 
 def report(what: str, done: int, total: int) -> None:
-    """Report that `done` of `total` pieces of the work `what` are finished; `total` is 0 if unknown."""
+    """Report that `done` of `total` steps of the task `what` are finished; `total` is 0 if unknown."""
     if _listener is not None:
         _listener(what, done, total)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Send every report inside the block to `listener`, called with what, done and total."""
+    """Call `listener` with the arguments of every `report` made within the block."""
     global _listener
     before, _listener = _listener, listener
     try:

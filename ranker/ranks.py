@@ -1,7 +1,7 @@
-"""Ranks and rank correlation inside groups of rows, as kernels over CSR offsets.
+"""Ranks and rank correlation within groups of rows, as compiled functions on CSR offsets.
 
-A *group* is a block of consecutive rows: group ``g`` is ``rows[offsets[g]:offsets[g + 1]]``. In this project a
-group is the candidates of one source.
+A *group* is a block of consecutive rows: group ``g`` is ``rows[offsets[g]:offsets[g + 1]]``. Usually a
+group consists of the candidates of one source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SMALL = 32
 
 
 def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> FloatArray:
-    """Replace tied scores by the same value, so that other code can compare scores exactly.
+    """Replace tied scores by one value, so that other code can compare scores exactly.
 
     The rule for ties, everywhere in the project: of the sorted scores of a group, neighbours that differ by at most
     1e-10 tie, and ties chain. A tie takes its lowest score. Scores that differ by rounding noise alone therefore tie
@@ -42,7 +42,7 @@ def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> F
 
 @kernel
 def _sort(values: FloatArray, order: Int64Array) -> int:
-    """Write the places of all `values` but NaN in ascending order to the front of `order`, and return their number."""
+    """Write the positions that sort `values`, without NaN, to the front of `order`, and return their number."""
     size = 0
     if len(values) > SMALL:
         for row in np.argsort(values):
@@ -65,16 +65,16 @@ def _sort(values: FloatArray, order: Int64Array) -> int:
 
 @kernel
 def stable_order(values: Numbers) -> Int64Array:
-    """Return the positions of all `values` in ascending order, equal values in their original order.
+    """Return the positions that sort `values` in ascending order; equal values keep their order.
 
-    Numba compiles a sort anew for every kernel that has one, for seconds; this one is on disk for all of them.
+    Numba would spend seconds compiling a sort for every kernel that contains one; this one is cached on disk for all.
     """
     return np.argsort(values, kind="mergesort")
 
 
 @kernel
 def sort_counting(values: Numbers, spare: Numbers) -> int:
-    """Sort `values` by merging and return the number of pairs in strictly descending order; `spare` is as long."""
+    """Merge sort `values` in place, with `spare` of the same length as workspace; return the number of inversions."""
     size, width, inversions = len(values), 1, 0
     while width < size:
         start = 0
@@ -97,7 +97,7 @@ def sort_counting(values: Numbers, spare: Numbers) -> int:
 
 @kernel
 def _ties(before: float, value: float, tie: float) -> bool:
-    """True if the higher `value` ties with the value before it; infinite values tie if equal."""
+    """True if `value` ties with the next lower one, `before`; infinite values tie if equal."""
     return value - before <= tie or value == before
 
 
@@ -118,7 +118,7 @@ def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
 
 
 def group_offsets(groups: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """Return a stable order that makes equal `groups` adjacent, and the offsets of the blocks."""
+    """Return row positions, in a stable order, that make equal labels in `groups` adjacent; and the groups' offsets."""
     labels = np.asarray(groups)
     _, codes = np.unique(labels, return_inverse=True)
     order = np.argsort(codes, kind="stable").astype(np.int64)
@@ -177,7 +177,7 @@ def _correlate(
 
 
 def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float = TIE) -> FloatArray:
-    """Rank the rows of every group from 1 for the smallest value; ties share their mean rank."""
+    """Return the rank of each row within its group, from 1 for the smallest value; ties share their mean rank."""
     rows, bounds = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(offsets, dtype=np.int64)
     if bounds[0] != 0 or bounds[-1] != len(rows):
         raise ValueError(
@@ -187,7 +187,7 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
 
 
 def ordinal_ranks(values: Int32Array | Int64Array, offsets: Int64Array) -> Int32Array:
-    """Rank the rows of every group from 0 for the smallest value, equal values in their original order."""
+    """Return the rank of each row within its group, from 0 for the smallest value, equal values in row order."""
     sizes = np.diff(offsets)
     order = np.lexsort((values, np.repeat(np.arange(len(sizes)), sizes)))
     ranks = np.empty(len(order), dtype=np.int32)
@@ -203,7 +203,7 @@ def group_spearman(
     tie_corrected: bool = True,
     constant: bool = False,
 ) -> FloatArray:
-    """Spearman's rank correlation of two sets of values inside every group."""
+    """Return Spearman's rank correlation of `first` and `second` within every group."""
     if constant and tie_corrected:
         raise ValueError("constant=True needs tie_corrected=False")
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)

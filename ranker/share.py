@@ -1,6 +1,6 @@
-"""Finds the data included with the code: feature sets, corpus cards and trained models.
+"""Location of the data included with the code: feature sets, corpus cards and trained models.
 
-In a wheel they lie inside the package, in a checkout beside it. Nothing else in the project opens those paths.
+They are inside the package in a wheel, and beside it in a checkout. No other module builds these paths.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Room = Literal["features", "data", "models"]
 
 @functools.cache
 def directory(room: Room) -> Path:
-    """Return the directory of shipped `room`: ``features``, ``data`` or ``models``."""
+    """Return the path of an included directory: ``features``, ``data`` or ``models``."""
     package = Path(str(importlib.resources.files("ranker")))
     packed = package / "share" / room
     return packed if packed.is_dir() else package.parent / room

@@ -1,4 +1,4 @@
-"""Signatures: all that changes a result in one line, as ``ranker:1.0|metric:bleu[order=4]|data:wmt14#1a2b3c4d``."""
+"""Signatures: all that changes a result, in a line such as ``ranker:1.0|metric:bleu[order=4]|data:wmt14#1a2b3c4d``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ESCAPED = re.compile(r"[|\r\n]|%(?=7C|0A|0D|25)")
 
 
 def make_signature(*parts: str | Mapping[str, object]) -> str:
-    """Join parts ``key:value`` by ``|``, leaving out parts whose value is None.
+    """Join ``key:value`` parts with ``|``, leaving out those whose value is None.
 
     In values, ``|`` and the ends of lines are written ``%7C``, ``%0A`` and ``%0D``. Strings among the parts are
     signatures themselves, or flags, and are not changed.
@@ -25,5 +25,5 @@ def make_signature(*parts: str | Mapping[str, object]) -> str:
 
 
 def escaped(value: object) -> str:
-    """Escape a value for a signature."""
+    """Escape the characters of a value that separate parts of a signature or end its line."""
     return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", str(value))

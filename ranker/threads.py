@@ -1,4 +1,4 @@
-"""Number of threads or processes, one setting for the whole program, and threads that share work."""
+"""The number of threads or worker processes, one setting for the whole program; and threads that share work."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def set_jobs(jobs: int) -> None:
 def jobs() -> int:
     """Return the number of threads or worker processes to use.
 
-    By default they are all cores that this process may use, and not more than `NUMBA_NUM_THREADS`: by that variable
-    joblib tells its processes that they share the cores.
+    The default is the number of cores that this process may use, at most `NUMBA_NUM_THREADS`: with that variable
+    joblib limits its worker processes, which share the cores.
     """
     if _jobs is not None:
         return _jobs
@@ -34,7 +34,7 @@ def jobs() -> int:
 
 @contextmanager
 def using(jobs: int) -> Iterator[None]:
-    """Use `jobs` threads or worker processes inside the block."""
+    """Use `jobs` threads or worker processes within the block."""
     global _jobs
     before, _jobs = _jobs, jobs
     try:
@@ -45,9 +45,9 @@ def using(jobs: int) -> Iterator[None]:
 
 @contextmanager
 def process_environment() -> Iterator[None]:
-    """Let Python processes that the block starts run no code of the current directory.
+    """Keep Python processes started within the block from importing modules of the current directory.
 
-    Without `PYTHONSAFEPATH`, a file there that is called as a module of Python's would be run in its place.
+    Without `PYTHONSAFEPATH`, a file there that has the name of a standard module would be run instead of it.
     """
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -61,7 +61,7 @@ def process_environment() -> Iterator[None]:
 
 
 class _Thread(threading.local):
-    """True in `busy` while this thread runs a block that other threads share."""
+    """Flag of the current thread: `busy` is True while it runs blocks for `for_each_block`."""
 
     busy = False
 
@@ -70,10 +70,10 @@ _thread = _Thread()
 
 
 def for_each_block(run: Callable[[int], None], n_blocks: int) -> None:
-    """Call `run` for every block, in threads; it should spend its time without the interpreter's lock.
+    """Call `run` with the number of every block, in threads; `run` should mostly work without the interpreter's lock.
 
     Threads take the next block as they finish one: a division in advance waits for the slowest thread, which on a busy
-    machine cost more than the threads saved. Inside a block there are no further threads.
+    machine cost more than the threads saved. A block starts no further threads.
     """
     most = jobs()
     n_threads = 1 if _thread.busy else min(n_blocks, most)
@@ -111,7 +111,7 @@ def for_each_block(run: Callable[[int], None], n_blocks: int) -> None:
 
 @functools.cache
 def _helpers(n_threads: int) -> ThreadPoolExecutor:
-    """Return threads that stay, because starting some takes as long as a small kernel."""
+    """Return a pool of threads, kept because starting threads takes as long as running a small kernel."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix="ranker")
 
 

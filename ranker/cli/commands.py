@@ -1,4 +1,4 @@
-"""Commands: their help, and the options that they have in common.
+"""Base classes of the commands: their help, and the options that they share.
 
 A parameter that is a record, such as `Input`, becomes one option per field. The
 choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
@@ -52,7 +52,7 @@ _DataArgument = Annotated[list[str] | None, Argument(help="Same as --data.", met
 
 
 def _after_command(annotation: Any) -> Any:
-    """Annotation of an option of the program for a command, whose help leaves it out."""
+    """Copy the annotation of a program-wide option for use by a command, hidden from the command's help."""
     kind, option = get_args(annotation)
     option = copy.copy(option)
     option.rich_help_panel = _PROGRAM
@@ -73,10 +73,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Command(TyperCommand):
-    """A command whose options are listed by subject."""
+    """A command whose help lists its options by subject."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options under their headings."""
+        """Write the arguments, then the options under the heading of their subject."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = help_record(parameter, ctx)
@@ -90,7 +90,7 @@ class Command(TyperCommand):
 
 
 def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
-    """Names of a parameter and its text in help; None if the parameter is hidden, or one that all commands have."""
+    """Return a parameter's names and description for help; None if it is hidden or shared by all commands."""
     if getattr(parameter, "rich_help_panel", None) == _PROGRAM:
         return None
     record: tuple[str, str] | None = parameter.get_help_record(ctx)
@@ -105,10 +105,10 @@ def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
 
 
 class Group(TyperGroup):
-    """Commands that are listed by what people do with them."""
+    """A group of commands, listed by task."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under their headings."""
+        """Write the commands under the heading of their task."""
         longest = max(map(len, self.commands))
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, command in self.commands.items():
@@ -120,7 +120,7 @@ class Group(TyperGroup):
 
 
 class Commands(typer.Typer):
-    """Group whose commands take the options that all have, and list them by subject."""
+    """A group that adds the shared options to its commands, whose help lists options by subject."""
 
     def __init__(self, help: str, *, completion: bool = False) -> None:
         super().__init__(
@@ -138,9 +138,9 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, secret: bool = False, **settings: Any
     ) -> Callable[[Function], Function]:
-        """Return a decorator that adds a command with the options that all have.
+        """Return a decorator that adds a command to the group, with the options that all commands share.
 
-        The result of a `secret` one is written to a file that only the user can read.
+        The result of a `secret` command is written to a file that only the user can read.
         """
         register = super().command(name, cls=Command, **settings)
 
@@ -152,7 +152,7 @@ class Commands(typer.Typer):
 
 
 def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..., int | None]:
-    """Return `function` with the options that all commands have."""
+    """Return `function` with an option for each field of a record, and with the options that all commands share."""
     signature = inspect.signature(function, eval_str=True)
     parameters: dict[str, inspect.Parameter] = {}
     records: dict[str, tuple[Any, dict[str, inspect.Parameter]]] = {}
@@ -203,7 +203,7 @@ def _with_options(function: Callable[..., int | None], mode: int) -> Callable[..
 
 
 def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter]:
-    """Return the fields of a record as options; one that is not given keeps the default of the field."""
+    """Return a parameter for each field of a record; options that are not given have the default of the field."""
     hints = get_type_hints(record, include_extras=True)
     return {
         each.name: _option(each.name, hints[each.name], None if each.default is MISSING else each.default)
@@ -213,7 +213,7 @@ def _fields(record: Any, without: Container[str]) -> dict[str, inspect.Parameter
 
 
 def _info(parameter: inspect.Parameter) -> object:
-    """Annotation by which typer reads a parameter; None for the context of the command."""
+    """Return a parameter's annotation for typer; None for the command's context."""
     return next(iter(get_args(parameter.annotation)[1:]), None)
 
 
@@ -222,7 +222,7 @@ def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
 
 
 def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
-    """Return ``--format``, with None as its default, which tells whether it is given, and the default in its help."""
+    """Return the parameter ``--format``, which is None if not given; only its help names the default."""
     said = {"json": "json (or --json)", default: f"{default} (the default)"}
     listed = [said.get(choice, choice) for choice in choices]
     about = f"Format of the result: {', '.join(listed)}."
@@ -231,7 +231,7 @@ def _format_option(choices: tuple[str, ...], default: str) -> inspect.Parameter:
 
 
 def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...]) -> None:
-    """Refuse to write a file called as a format, which somebody means who writes ``-o json``."""
+    """Refuse output files named like a format, since ``-o json`` is most likely meant as ``--format json``."""
     for target in [targets] if isinstance(targets, Path) else targets or []:
         if str(target) in choices:
             raise OptionError(
@@ -240,7 +240,7 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
 
 
 def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
-    """Format of `--format` or `--json`, or the format that belongs to the name of a file; None for the default."""
+    """Return the format that the options or else the ending of the output file's name ask for; None for the default."""
     if as_json:
         if option not in (None, "json"):
             raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")
@@ -260,7 +260,7 @@ def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple
 
 @contextmanager
 def written_to(target: Path | None, mode: int = 0o666) -> Iterator[None]:
-    """Write to a file what is printed, if one is given; nothing is written after an error."""
+    """Redirect what the block prints to the file `target`, if given; an error leaves the file unwritten."""
     if target is None:
         yield
         return

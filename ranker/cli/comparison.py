@@ -1,4 +1,4 @@
-"""Comparison of metrics and rankers with human judgements: what ``ranker evaluate`` prints of several."""
+"""Comparison of several metrics and rankers with human judgements, for ``ranker evaluate``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def compare(
 
 
 def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple[Dataset, dict[str, FloatArray]]:
-    """Return the data set with one reference, and the scores of metrics in its directory; say what is left out."""
+    """Return the data set with one reference, and the metric scores in its directory; note which ones are left out."""
     from ranker.corpora.formats.mtme import has_published_scores, published_scores
     from ranker.corpora.own_references import only_references
 
@@ -81,7 +81,7 @@ def _with_published(dataset: Dataset, paths: list[str], reference: str) -> tuple
 
 
 def _metrics(texts: list[str]) -> dict[str, Scorer]:
-    """Return metrics by their notations as they were written, those of scores in a file by their names."""
+    """Return metrics by their notation as the user wrote it, or by their name if their scores are in a file."""
     from ranker.extractors.composed.external_scores import given_files
     from ranker.ranking.scorers import make_scorer
 
@@ -92,13 +92,13 @@ def _metrics(texts: list[str]) -> dict[str, Scorer]:
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
-    """Return models by the names of their files, or by their paths where names are the same."""
+    """Return model paths by file name, or by path where several have the same file name."""
     names = [path.name for path in models]
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 
 
 def _print(comparison: Comparison) -> None:
-    """Print a table a scope and level, the win matrix of the widest scope, and the signatures."""
+    """Print a table for each scope and level, the win matrix of the widest scope, and the signatures."""
     first = comparison.metrics[0].name
     for scope in comparison.scopes:
         covered = any(scope.id in other_scope.members for other_scope in comparison.scopes)
@@ -160,7 +160,7 @@ def _print_wins(comparison: Comparison) -> None:
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return one row a figure."""
+    """Return one row per figure of the comparison."""
     scopes = {scope.id: scope for scope in comparison.scopes}
     rows = []
     ahead = {(tests.statistic, tests.scope): comparison.ahead(tests) for tests in comparison.pairwise_tests}

@@ -137,7 +137,7 @@ def command(
 
 
 def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
-    """Return as many n-grams and segments as a table shows."""
+    """Return the result with only as many n-grams and segments as tables show."""
     return replace(
         result,
         first_ngrams=result.first_ngrams[:ngrams],
@@ -148,7 +148,7 @@ def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemCont
 
 
 def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], tuple[str, str] | None]:
-    """Take the arguments apart: a data set unless files are given by options, then two systems or none."""
+    """Split the arguments into a data set, unless options name the data (`elsewhere`), and two systems or none."""
     data, names = ([], words) if elsewhere else (words[:1], words[1:])
     if len(names) not in (0, 2):
         expected = "SYSTEM SYSTEM before -d, -s, -r and -t" if elsewhere else "DATA SYSTEM SYSTEM"
@@ -159,7 +159,7 @@ def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], 
 
 
 def _rows(result: SystemContrast) -> list[dict[str, Any]]:
-    """Return a row for every bucket, n-gram and segment; the difference of an n-gram is that of its matches."""
+    """Return a row for every bucket, n-gram and segment; the difference for an n-gram is between numbers of matches."""
     rows = []
     for breakdown in result.breakdowns:
         for bucket in breakdown.buckets:
@@ -183,7 +183,7 @@ def _row(subject: str, measure: str, name: str, size: int, bucket: Bucket | None
 
 
 def _show(result: SystemContrast) -> None:
-    """Print the short tables."""
+    """Print the result as tables for people."""
     from ranker.evaluation.systems.contrast.result import WORD_F1
 
     names = _headed(result.first), _headed(result.second)
@@ -217,12 +217,12 @@ def _show(result: SystemContrast) -> None:
 
 
 def _headed(name: str) -> str:
-    """Heading of the columns of a system, which differs from all other columns of the tables."""
+    """Return the column heading of a system, distinct from the other headings of the tables."""
     return f"{name} (system)" if name in _HEADS else name
 
 
 def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) -> None:
-    """Print the buckets; of many documents or parts of speech those that tell most."""
+    """Print a table of buckets; of many, only the documents that differ most or the most frequent parts of speech."""
     buckets: Sequence[Bucket] = breakdown.buckets
     if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
         by_size = breakdown.subject == "part of speech"

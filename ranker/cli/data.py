@@ -1,4 +1,4 @@
-"""``ranker data``: the corpora known by name, and files of one's own."""
+"""``ranker data``: the corpora known by name, and the user's own files."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def convert(
 
     for path in (Path(data), judgements):
         if path and path.exists() and target.exists() and path.samefile(target):
-            raise OptionError(f"{display_name(target)}: is what is converted; write to another file")
+            raise OptionError(f"{display_name(target)}: this is the file to convert; write to another file")
     with working("converting"):
         weights = weights_of(severity_weights or [])
         dataset = catalogue.load(data, systems=listed_names(systems or []), severity_weights=weights)

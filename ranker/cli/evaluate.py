@@ -209,7 +209,7 @@ def command(
 def _with_references(
     scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int, *, exclude_self: bool
 ) -> dict[str, Comparison]:
-    """Evaluate the outputs alone, and together with the references as candidates."""
+    """Evaluate a scorer on the outputs alone, and on outputs and references as candidates."""
     from ranker.evaluation.metrics.evaluation import agreement
     from ranker.ranking.reference_candidates import ReferenceCandidates
     from ranker.ranking.scorers import candidate_scores, reference_scores
@@ -226,7 +226,7 @@ def _with_references(
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the figures of every language pair and of the means."""
+    """Return table rows: the figures of every language pair, and their means."""
     from ranker.evaluation.metrics.evaluation import KENDALL, SPEARMAN, named_scopes
     from ranker.evaluation.metrics.statistics import TAUS
 

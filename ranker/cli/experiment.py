@@ -233,7 +233,7 @@ def _train_and_test(train: list[str], test: list[str] | None, lp: list[str] | No
 def _tuning(
     features: str | None, lm_data: list[str] | None, aligner: list[str] | None, bitext: list[str] | None
 ) -> Settings:
-    """Return settings with features of the outputs and word aligners."""
+    """Return experiment settings from the options for features, language model and word aligners."""
     lm = Corpora(lm_data).read() if lm_data else None
     from ranker.apps.experiments.aligners import Aligners
     from ranker.apps.experiments.settings import Settings
@@ -243,10 +243,10 @@ def _tuning(
 
 
 def _emit(plan: Plan, form: Form) -> int:
-    """Print every table as soon as it is made, and return the exit code, 2 if a table failed.
+    """Print each table as soon as it is ready, and return the exit code: 2 if a table failed, else 0.
 
-    A table that fails is reported in one line on stderr; the others follow. JSON and CSV are one document, which is
-    printed when all tables are made.
+    A failed table is reported in one line on stderr, and the others follow. JSON and CSV are a single document,
+    printed when all tables are ready.
     """
     from ranker.apps.experiments.tables import Experiment, Failure
 
@@ -283,7 +283,7 @@ def _print_table(table: Table, form: Form) -> None:
 
 
 def _print_end(experiment: Experiment, form: Form) -> None:
-    """Print what follows the tables, or the whole document."""
+    """Print the lines that follow the tables, or, in JSON and CSV, the whole document."""
     if form == "table":
         say(experiment.signature)
     elif form == "markdown":

@@ -170,7 +170,7 @@ def _print_pairs(
     wrong: list[str],
     form: OutputForm,
 ) -> None:
-    """Print why one system is above the other, source by source and on average."""
+    """Print the reasons why one system scores higher than the other, source by source and on average."""
     from ranker.evaluation.explanations.pairs import headline, left_out, mean_difference
     from ranker.evaluation.explanations.sources import source_facts
 
@@ -220,7 +220,7 @@ def _print_pairs(
 
 
 def _print_spans(dataset: Dataset, explained: Sequence[CandidateSpans], wrong: Sequence[str], signature: str) -> None:
-    """Print every candidate with its spans in brackets, and below it what each costs."""
+    """Print every candidate with its error spans in brackets, and below it the cost of each span."""
     from ranker.evaluation.explanations.sources import source_facts
 
     before = None
@@ -256,7 +256,7 @@ def _fault_lines(fault: str | None) -> list[str]:
 
 
 def _parts(features: FeatureSet, by: By) -> dict[str, list[str]]:
-    """Return the columns that every line of a table adds up."""
+    """Return the feature columns that each line of a table adds up, by the name of the line."""
     if by == "feature":
         return {name: [name] for name in features.columns}
     if by == "extractor":
@@ -270,7 +270,7 @@ def _parts(features: FeatureSet, by: By) -> dict[str, list[str]]:
 
 
 def _print_candidates(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
-    """Print one source: what contributes down, candidates across, and below what matched."""
+    """Print one source: a table of contributions by candidate, then the words that matched."""
     candidates = group["candidates"]
     rows = [
         {

@@ -16,7 +16,7 @@ _TOPICS = Path(__file__).with_name("topics")
 
 
 def topics() -> dict[str, str]:
-    """Return the Markdown of every topic by its name."""
+    """Return the Markdown text of every topic, by topic name."""
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(_TOPICS.glob("*.md"))}
 
 
@@ -46,7 +46,7 @@ def command(
 
 
 def _help_of(group: Any, words: list[str], known: list[str]) -> str:
-    """Return the help of a command, given by the words of its name."""
+    """Return the help text of the command whose name consists of `words`."""
     context = group.make_context("ranker", [], resilient_parsing=True)
     for word in words:
         command = getattr(context.command, "commands", {}).get(word)
@@ -58,6 +58,6 @@ def _help_of(group: Any, words: list[str], known: list[str]) -> str:
 
 
 def _plain(markdown: str) -> str:
-    """Return a topic for the terminal: headings and code without the marks of Markdown."""
+    """Return a topic's text for the terminal, without Markdown's marks for headings and code."""
     text = re.sub(r"^#+ (.*)$", lambda heading: heading[1].upper(), markdown, flags=re.MULTILINE)
     return text.replace("`", "")

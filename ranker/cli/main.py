@@ -1,4 +1,4 @@
-"""Entry point: collects the subcommands, and turns every expected failure into one line and exit code 2."""
+"""Entry point: registers the subcommands, and reports every expected failure in one line, with exit code 2."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _options(
     quiet: QuietOption = False,
     long_signatures: LongSignaturesOption = False,
 ) -> None:
-    """Take options that may be given after the command too, where --json is short for --format json."""
+    """Declare the options that may also follow the command; fail if the memory limit is too low."""
     if _address_space() < _LEAST_ADDRESS_SPACE:
         # compilers and linear algebra end the process, or try for ever, where they get none
         _fail(
@@ -109,7 +109,7 @@ def _options(
 
 
 def repeat_option(arguments: Sequence[str]) -> list[str]:
-    """Write ``-r a b`` as ``-r a -r b``, which is how click takes several values of one option."""
+    """Expand ``-r a b`` to ``-r a -r b``, the form in which click accepts several values of an option."""
     result: list[str] = []
     option, filled = "", False
     for index, word in enumerate(arguments):
@@ -128,7 +128,7 @@ def repeat_option(arguments: Sequence[str]) -> list[str]:
 
 @functools.cache
 def _command_line() -> Any:
-    """Return the commands as click knows them, put together once per process."""
+    """Return the click command with all subcommands, built once per process."""
     return typer.main.get_command(app)
 
 
@@ -187,7 +187,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _command_path(words: Sequence[str]) -> str:
-    """Return the command that the words of a command line name, with the groups that it is in."""
+    """Return the full name of the command that a command line names, such as ``ranker data get``."""
     path, command = "ranker", _command_line()
     for word in words:
         if not word.startswith("-"):
@@ -199,7 +199,7 @@ def _command_path(words: Sequence[str]) -> str:
 
 
 def _fail_of_plug_in(error: Exception) -> None:
-    """Fail if somebody else's code did; where it did not, return."""
+    """Exit with a message if the error was raised by a plug-in; otherwise return."""
     registry = sys.modules.get("ranker.extractors.registry")
     message = registry.failed_plug_in(error) if registry is not None else None
     if message is not None:
@@ -207,7 +207,7 @@ def _fail_of_plug_in(error: Exception) -> None:
 
 
 def _fail_without_memory(error: Exception) -> None:
-    """Fail if memory ran out; libraries that find none under a limit say that they cannot be loaded."""
+    """Exit with a message if memory ran out; under a memory limit, that includes libraries that cannot be loaded."""
     limit = _limit_of_memory()
     if not isinstance(error, MemoryError) and getattr(error, "errno", None) != errno.ENOMEM:
         if not limit or getattr(error, "errno", None) is not None or isinstance(error, ModuleNotFoundError):
@@ -217,13 +217,13 @@ def _fail_without_memory(error: Exception) -> None:
 
 
 def _limit_of_memory() -> str:
-    """Return the limit on the memory of this process for a message, or nothing without one."""
+    """Return a phrase for messages that states this process's memory limit, empty if there is none."""
     most = _address_space()
     return "" if most == math.inf else f" (limited to {most / 2**20:,.0f} MB by ulimit -v)"
 
 
 def _address_space() -> float:
-    """Limit on the address space of this process in bytes; infinite on systems that have no such limit."""
+    """Limit on the address space of this process in bytes; infinite if there is none."""
     try:
         import resource
     except ImportError:
@@ -233,7 +233,7 @@ def _address_space() -> float:
 
 
 def _silence_stdout() -> None:
-    """Keep Python from complaining when it closes a standard output that takes no more."""
+    """Keep Python from reporting an error when it closes a standard output that accepts no more data."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -244,7 +244,7 @@ def _fail(*lines: str) -> NoReturn:
 
 
 def _say(text: str) -> None:
-    """Print on stderr, if anybody can read it there."""
+    """Print a line on stderr, if it is open."""
     with suppress(OSError, ValueError):
         if sys.stderr is not None:
             print(text, file=sys.stderr, flush=True)

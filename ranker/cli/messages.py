@@ -1,4 +1,4 @@
-"""Mistakes in a command line, in this package's words instead of those of the libraries that found them."""
+"""Messages on mistakes in a command line, in this package's words rather than those of click and typer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MOVED = (
 
 
 def _with_suggestion(message: str) -> str:
-    """Add the nearest name to a message that lists the possible values, and word suggestions alike."""
+    """Add the most similar value to a message that lists the possible values, and word all suggestions alike."""
     # an earlier version of typer prints the tuple that has this text
     message = re.sub(r" \((?:'\()?Possible options: ([^,)]+)\)(?:',\))?", r" (did you mean '\1'?).", message)
     match = re.fullmatch(r"(.*?)('[^']*') is not one of (.*)\.", message)
@@ -58,7 +58,7 @@ def _with_suggestion(message: str) -> str:
 
 
 def usage_message(error: Any, command: str) -> str:
-    """Return the message of a usage error of typer, and whose help explains more."""
+    """Return the message for a usage error of typer, reworded, followed by the command whose help to read."""
     text: str = error.format_message()
     path = error.ctx.command_path if error.ctx else ""
     for pattern, now in _MOVED:

@@ -1,4 +1,4 @@
-"""Options that several subcommands share, declared once."""
+"""Options shared by several subcommands, declared once."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> No
 
 
 def typed_options(context: typer.Context, without: Container[str]) -> dict[str, list[str]]:
-    """Return the option of each parameter that was typed, none for an argument, without some parameters."""
+    """Return the parameters that were typed, but for those in `without`, each with its option; arguments have none."""
     options = {}
     for parameter in context.command.params:
         name, source = parameter.name or "", context.get_parameter_source(parameter.name or "")
@@ -176,7 +176,7 @@ def typed_options(context: typer.Context, without: Container[str]) -> dict[str, 
 
 
 def typed(context: typer.Context, without: Container[str], *more: str) -> str:
-    """Return the command as it was typed, with more words and without some parameters, by their names."""
+    """Return the command line as typed, with the words `more` added and the parameters in `without` left out."""
     words = context.command_path.split()
     for name, option in typed_options(context, without).items():
         value = context.params[name]
@@ -186,12 +186,12 @@ def typed(context: typer.Context, without: Container[str], *more: str) -> str:
 
 
 def level_of(name: LevelName | None) -> Level | None:
-    """Return the level that is meant: the corpus of a system's outputs is the system."""
+    """Return the level that an option names; "corpus" is another name for "system"."""
     return "system" if name == "corpus" else name
 
 
 def listed_paths(values: list[str] | None) -> list[str]:
-    """Values of repeated options and of lists with commas; a file whose name holds a comma is one value."""
+    """Return the paths given by repeated options or separated by commas; existing files may have commas in names."""
     return [
         path.strip()
         for text in values or []
@@ -200,13 +200,13 @@ def listed_paths(values: list[str] | None) -> list[str]:
 
 
 def listed_names(values: Sequence[str]) -> list[str]:
-    """Names of repeated options and of lists with commas."""
+    """Return the names given by repeated options or separated by commas."""
     return [name.strip() for text in values for name in text.split(",")]
 
 
 @dataclass(frozen=True)
 class Corpora:
-    """The corpora that a command reads and their language pairs; `Commands` makes the fields options of the command."""
+    """The corpora and language pairs that a command reads; `Commands` turns the fields into options."""
 
     data: Annotated[
         list[str],
@@ -237,7 +237,7 @@ class Corpora:
     ) -> Dataset:
         """Read the data set that the options name, with the scores that `extractors` read from files.
 
-        What is `to_score` is without candidates that would be compared with themselves alone, which a note says.
+        Data `to_score` leave out candidates that could be compared with themselves only, and a note says so.
         Another note names the corpora without judgements of `kind`; the corpora are added to `parts`. Notes say what is
         probably wrong with the data, and with `conclusions` whether they are too few to draw any from; no note names
         `identical` systems if the result does.
@@ -290,7 +290,7 @@ class Corpora:
 
 @dataclass(frozen=True)
 class Input(Corpora):
-    """The data that a command reads, corpora or parallel files, and the scores given for them."""
+    """The data that a command reads (corpora or parallel files), and the files with scores for them."""
 
     given: Annotated[
         list[str],
@@ -326,7 +326,7 @@ class Input(Corpora):
 
     @property
     def parallel(self) -> bool:
-        """True if the data are parallel files."""
+        """True if the data are parallel text files (-s, -r, -t)."""
         return bool(self.source or self.references or self.translations)
 
     def check(self) -> None:
@@ -367,18 +367,18 @@ class Input(Corpora):
         return [without_references(corpus) for corpus in corpora]
 
     def _refuse_plain_texts(self) -> None:
-        """Say how to give files of plain text, if several are given as corpora."""
+        """Refuse several plain-text files given as corpora, with an error that names the right options for them."""
         from ranker.corpora.formats.reading import format_of
 
         if len(self.data) > 1 and all(Path(name).is_file() and format_of(name) is None for name in self.data):
             *sources, reference, first = self.data[:3]
             options = [*(f"-s {name}" for name in sources), f"-r {reference}", " ".join(["-t", first, *self.data[3:]])]
             listed = printable(" ".join(options))
-            raise OptionError(f"files of plain text are given by options: {listed} (sources, references, translations)")
+            raise OptionError(f"pass plain-text files with options: {listed} (sources, references, translations)")
 
 
 class OmitFields(tuple[str, ...]):
-    """Fields of a record that are no options of a command, as in ``Annotated[Input, OmitFields(["given"])]``."""
+    """Fields of a record that a command omits as options, as in ``Annotated[Input, OmitFields(["given"])]``."""
 
 
 TextInput = Annotated[Input, OmitFields(["no_references"])]
@@ -386,7 +386,7 @@ TextInput = Annotated[Input, OmitFields(["no_references"])]
 
 
 def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:
-    """Yield a note for each of several corpora without judgements of a `kind` that others have."""
+    """Yield a note on each corpus, if there are several, that has no judgements of `kind`."""
     from ranker.corpora.judgements import Kind, kinds, rating_names
 
     used = Kind.parse(kind).name
@@ -399,7 +399,7 @@ def unused_notes(corpora: Sequence[Dataset], kind: str) -> Iterator[str]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on stderr what is being done, if it is a terminal; gone when it is done."""
+    """Show the current task on stderr, if that is a terminal, until the block ends."""
     if not shows_progress():
         yield
         return

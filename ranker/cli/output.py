@@ -1,4 +1,4 @@
-"""Prints results on stdout: tables for people, JSON, JSON lines or CSV for programs.
+"""Printing of results on stdout: tables for people; JSON, JSON lines or CSV for programs.
 
 Texts and names come from data. In tables and lines for people they are printable: no terminal obeys them, and no line
 break in them makes a row of its own. Forms for programs are those of `ranker.storage.escapes`.
@@ -38,7 +38,7 @@ _LONGEST_LINE = 680
 
 @dataclass
 class _Wanted:
-    """The user's wishes about output, and the notes that wait for the result."""
+    """The user's settings for output, and the notes to be printed before the result."""
 
     quiet: bool = False
     long_signatures: bool = False
@@ -59,11 +59,11 @@ def emit(
     title: str = "",
     notes: Iterable[str] = (),
 ) -> None:
-    """Print a result in the form that ``--format`` names, after the notes that wait for it.
+    """Print a result in the format `form`, after the notes that were kept for it.
 
     JSON is `document` or else an object of ``signature`` and ``rows``; JSON lines are `lines` or else `rows`; CSV is
     `rows`; and `show` prints what people read, by default a table of the rows and the signature. After the other forms,
-    the notes on the result that `show` prints are told.
+    the `notes` on the result are printed, which `show` prints itself.
     """
     print_pending_notes()
     if form == "json":
@@ -86,34 +86,34 @@ def emit(
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines for people, each on one line whatever it holds."""
+    """Print lines for people, with line breaks and control characters within a line escaped."""
     for line in lines:
         typer.echo(printable(line), err=err)
 
 
 def be_quiet(quiet: bool = True) -> None:
-    """Leave out notes and progress from now on, those of the library too."""
+    """Suppress notes and progress from now on, including those that the library logs."""
     _wanted.quiet = quiet
     logging.getLogger("ranker").setLevel(logging.ERROR if quiet else logging.NOTSET)
 
 
 def shows_progress() -> bool:
-    """True if anybody can see progress on stderr, and wants to."""
+    """True if progress is shown: stderr is a terminal, and progress is not unwanted."""
     return sys.stderr.isatty() and not _wanted.quiet
 
 
 def write_long_signatures() -> None:
-    """Print whole signatures from now on, in tables too."""
+    """Print full signatures from now on, also in tables."""
     _wanted.long_signatures = True
 
 
 def color_system() -> Literal["auto"] | None:
-    """Styles that rich may use: all of the terminal, or none."""
+    """Colour system for rich: "auto" for all styles of the terminal, None for no styles."""
     return None if os.environ.get("NO_COLOR") else "auto"
 
 
 def begin() -> None:
-    """Print as by default, whatever an earlier command wanted."""
+    """Reset the settings for output, which an earlier command may have changed."""
     global _wanted
     _wanted = _Wanted()
     be_quiet(False)
@@ -124,23 +124,23 @@ def begin() -> None:
 
 class _Shortened(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """Return a note, no line of it longer than a message may be."""
+        """Return a log record as text, each line shortened like a message."""
         return "\n".join(map(shortened, super().format(record).split("\n")))
 
 
 def shortened(line: str) -> str:
-    """Return a message that a terminal shows as one line, without the middle of what nobody reads to its end."""
+    """Return a message escaped to one line; if it is very long, without its middle."""
     line = escaped(line)
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 
 def say_signatures(*signatures: str) -> None:
-    """Print signatures for people: short, unless long ones are wanted."""
+    """Print signatures for people: short ones, unless the user asked for long ones."""
     say(*(signature if _wanted.long_signatures else short_signature(signature) for signature in signatures))
 
 
 def short_signature(signature: str) -> str:
-    """Return a signature with digests instead of options, and without what follows from the rest of it."""
+    """Return a signature with options replaced by digests, and without parts that follow from the others."""
     head, *parts = signature.split("|sacrebleu", 1)[0].split("|")
     short_parts = [part for part in parts if part.partition(":")[0] not in _LONG_ONLY]
     return "|".join(_OPTIONS.sub(_digest, part) for part in (head, *short_parts))
@@ -151,28 +151,28 @@ def _digest(options: re.Match[str]) -> str:
 
 
 def say_progress(line: str) -> None:
-    """Tell the user on stderr how far something is, unless progress is unwanted."""
+    """Print a line about progress on stderr, unless the user wants none."""
     if not _wanted.quiet:
         say(line, err=True)
 
 
 def print_text(text: str) -> None:
-    """Print a text that programs read: as it is, but on a terminal printable."""
+    """Print a text for programs unchanged, but with unprintable characters escaped if stdout is a terminal."""
     typer.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
 
 
 def print_note(note: str) -> None:
-    """Tell the user on stderr what is good to know, unless notes are unwanted."""
+    """Print a note on stderr, unless the user wants none."""
     say_progress(f"ranker: note: {note}")
 
 
 def note_with_result(notes: Iterable[str], rest: str) -> None:
-    """Tell the user the first of several notes before the result, not before an error, and where to read the `rest`."""
+    """Keep notes to print before the result, never before an error; `rest` says where to read those over the limit."""
     _wanted.notes.append((notes, rest))
 
 
 def print_pending_notes() -> None:
-    """Tell the user what was to be said before the result: five lines at most."""
+    """Print the notes that were kept for the result: five lines at most."""
     pending, _wanted.notes = [] if _wanted.quiet else _wanted.notes, []
     for number, (note, rest) in enumerate((note, rest) for notes, rest in pending for note in notes):
         if number == _MOST_NOTES:
@@ -188,7 +188,7 @@ def print_table(
     keys: Sequence[str] = (),
     together: Sequence[str] = (),
 ) -> None:
-    """Print rows as a table; `wide` columns may wrap, all others keep their width.
+    """Print rows as a table; only text in the columns `wide` may wrap.
 
     With `keys`, a table that is too wide for the terminal is printed in parts, each of which has these columns; the
     columns `together` are not separated unless they are too wide themselves.
@@ -213,7 +213,7 @@ def print_table(
 def _parts(
     rows: Sequence[Mapping[str, Any]], keys: Sequence[str], together: Sequence[str], width: int
 ) -> list[list[str]]:
-    """Columns to print in each part of a table: `keys`, and as many other columns as fit, at least one."""
+    """Return the columns of each part of a wide table: `keys`, and as many others as fit `width`, at least one."""
     from rich.cells import cell_len
 
     widths = {name: max(cell_len(text) for text in [name, *(show(row[name]) for row in rows)]) for name in rows[0]}
@@ -259,7 +259,7 @@ def _is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def _plain_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table without wrapping, in a time that does not matter for many rows."""
+    """Yield the lines of a table without wrapping, fast enough for many rows."""
     from rich.cells import cell_len
 
     columns = []
@@ -273,12 +273,12 @@ def _plain_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def source_title(facts: Mapping[str, Any]) -> str:
-    """Return the heading of a source: its language pair, its number and its text."""
+    """Return the heading for a source: its language pair, number and text."""
     return f"{' '.join(facts[name] for name in ('lp', 'seg_id') if name in facts)}  {facts['source']}".rstrip()
 
 
 def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str) -> list[dict[str, str]]:
-    """Return the rows of a win matrix, whose columns are the numbers of its rows."""
+    """Return the rows of a win matrix of `names`, with a column for each row, headed by the row's number."""
     rows = []
     for number, name in enumerate(names, 1):
         marks = {
@@ -291,13 +291,13 @@ def win_rows(names: Sequence[str], ahead: Container[tuple[str, str]], what: str)
 
 
 class ModelScore(float):
-    """A score of a trained model: people read as many decimals as encoders have in common on all processors."""
+    """A score of a trained model, shown to people with only the decimals in which all processors agree."""
 
     decimals = 3
 
 
 def show(value: object) -> str:
-    """Write one value for people: four decimals, three of a model's score, a dash for what is missing."""
+    """Return a value as text for people: numbers with four decimals, model scores with three, a dash if missing."""
     known = to_json_value(value)
     if known is None:
         return "-"
@@ -309,17 +309,17 @@ def show(value: object) -> str:
 
 
 def estimate_columns(name: str, estimate: Estimate | None = None) -> dict[str, float | None]:
-    """Return a figure and its interval as columns of a row, None where there is none."""
+    """Return the columns for an estimate and its interval; their values are None without an estimate."""
     value, low, high = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
     return {name: value, f"{name}.low": low, f"{name}.high": high}
 
 
 def figure(value: float) -> str:
-    """Write a figure of an evaluation for people: three decimals, a dash for what is not defined."""
+    """Return a figure of an evaluation as text: three decimals, a dash if it is undefined."""
     return "-" if value != value else f"{value:.3f}"
 
 
 def interval(estimate: Estimate) -> str:
-    """Write a figure with its interval."""
+    """Return an estimate as text, with its interval."""
     value = figure(estimate.value)
     return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"

@@ -1,4 +1,4 @@
-"""Options of commands that write a page, and how the page is written."""
+"""Options of commands that write an HTML page, and the writing of the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HtmlOption = Annotated[
 
 
 def check_page(html: Path | None, plots: Path | None = None) -> None:
-    """Refuse to begin where no page could be written."""
+    """Refuse, before anything is computed, options or a path with which no page could be written."""
     if html is None:
         return
     from ranker.reports.drawing import require
@@ -27,13 +27,13 @@ def check_page(html: Path | None, plots: Path | None = None) -> None:
 
 
 def write_html(html: Path, page: str) -> None:
-    """Write the HTML of a page, encoded in UTF-8."""
+    """Write an HTML page to the file `html`, encoded in UTF-8."""
     from ranker.files import write_bytes
 
     write_bytes(html, page.encode())
 
 
 def show_page(html: Path | None) -> None:
-    """Tell the user that a page is written."""
+    """Tell the user that the page has been written."""
     if html is not None:
         print_note(f"written: {html}")

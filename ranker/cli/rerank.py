@@ -174,7 +174,7 @@ def command(
 
 
 def _scores_in_file(oracle: str | None) -> ExternalScores | None:
-    """Return the scores from elsewhere that `oracle` stands for, if it does."""
+    """Return the external scores that `oracle` names, or None if it is a metric to be computed, or is not given."""
     from ranker.extractors.composed.external_scores import ExternalScores
     from ranker.extractors.registry import make_metric
 
@@ -212,7 +212,7 @@ def _expected(
         _print_language_note(gain, nbest)
         return expected_gains(nbest, gain.metric, chances, references)
     if not gain.feature_set.needs.references:
-        raise OptionError(f"--mbr {mbr}: the model compares with no reference; choose with --model {mbr}")
+        raise OptionError(f"--mbr {mbr}: the model does not use references; choose with --model {mbr}")
     alone = systems_scorer(gain)
     assert isinstance(alone, RankerScorer)
     _print_language_note(alone.ranker, nbest)
@@ -220,7 +220,7 @@ def _expected(
 
 
 def _print_language_note(scorer: Scorer | Ranker, nbest: NBestList) -> None:
-    """Say if the scores do not suit the language of the hypotheses, each of which is a reference of the others."""
+    """Print the scorer's note, if it has one, on the language of the hypotheses, which serve as references here."""
     import numpy as np
 
     from ranker.corpora.formats.in_memory import from_texts
@@ -232,7 +232,7 @@ def _print_language_note(scorer: Scorer | Ranker, nbest: NBestList) -> None:
 
 
 def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:
-    """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
+    """Print the chosen hypotheses, with an empty line for a sentence without any, so that line numbers stay aligned."""
     missing = int((chosen < 0).sum())
     if missing:
         print_note(f"{counted(missing, 'sentence')} without hypotheses")

@@ -1,4 +1,4 @@
-"""Scorers of candidates on the command line: trained rankers and metrics, chosen by the same two options."""
+"""Scorers named on the command line: trained rankers (--model) and metrics (--metric)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ DEFAULT_METRICS = ("bleu", "chrf")
 
 
 def listed(metrics: list[str] | None) -> list[str]:
-    """Return the metrics of repeated options and of lists with commas, in their order."""
+    """Return the metrics given by repeated options or separated by commas, in the given order."""
     from ranker.notation import split
 
     return [name for text in metrics or [] for name in split(text)]
 
 
 def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
-    """Return the metric of an option that takes one, None without any."""
+    """Return the metric of an option that takes only one, or None if there is none."""
     names = listed(metrics)
     if len(names) > 1:
         several = "ranker score, evaluate and systems take several"
@@ -62,9 +62,9 @@ def chosen(
     data: Input,
     read: Callable[[Sequence[Extractor]], Dataset] | None = None,
 ) -> tuple[Scorer, Dataset]:
-    """Return the scorer that the options name, or the included ranker for such data, and the data.
+    """Return the scorer that the options name, by default the included ranker that suits the data, and the data.
 
-    What the options say is checked before the data are read, which `read` does if not as by default.
+    The options are checked before the data are read, by `read` if given.
     """
     from ranker.ranking.scorers import make_scorer
 
@@ -79,7 +79,7 @@ def chosen(
 
 
 def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
-    """Return scorers with the files of --given."""
+    """Return `scorers` with external scores read from the files that --given names."""
     files = files_for([part for scorer in scorers for part in scorer.feature_set.members], given)
     from ranker.ranking.scorers import with_files
 
@@ -87,7 +87,7 @@ def supplied(scorers: Sequence[Scorer], given: list[str]) -> list[Scorer]:
 
 
 def files_for(extractors: Iterable[Extractor], given: list[str]) -> dict[str, str]:
-    """Return the files of --given by the names of the scores in them."""
+    """Return the files that --given names, by the names of the scores in them."""
     if not given:
         return {}
     from ranker.extractors.composed.external_scores import given_files
@@ -111,10 +111,10 @@ _MOST_MODELS = 5
 
 
 def suited_model(dataset: Dataset, besides: Sequence[str] = (), *, metrics: bool = True) -> str:
-    """Return the name of the included ranker for such data, and tell the user what is used `besides` it.
+    """Return the name of the included ranker that suits the data; print a note that names it and scorers `besides` it.
 
-    Who has just trained a model means that one: models in the current folder are named, and ``--metric`` if the command
-    takes `metrics`.
+    Users who have just trained a model may expect it to be used: the note names models in the current folder, and
+    ``--metric`` if the command takes `metrics`.
     """
     from ranker.ranking import included as included_models
     from ranker.storage.model_files import models_in
@@ -137,9 +137,9 @@ def result_signature(
     scored: Dataset | None = None,
     **more: object,
 ) -> str:
-    """Return the signature of results on `dataset` at `levels`, by default of segments.
+    """Return the signature of results on `dataset` at the given levels, by default for segments.
 
-    `scored` is the part that was scored, if not all of it was.
+    `scored` is the part of the data set that was scored, by default all of it.
     """
     from ranker.ranking.scorers import fallback, result_head, sacrebleu_part
 
@@ -150,13 +150,13 @@ def result_signature(
 
 
 def print_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
-    """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
+    """Print the scorers' notes on the scores of `dataset`, each note once."""
     used = [*scorers]
     print_each([(scorer.name, note) for scorer in used if (note := scorer.note(dataset))], len(used))
 
 
 def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
-    """Tell the user notes about some of so many `scorers`, by their names, each once and of which it is, if not all."""
+    """Print notes, given as (scorer's name, note), each once, after the names unless it is about all of `scorers`."""
     named: dict[str, list[str]] = {}
     for name, note in notes:
         named.setdefault(note, []).append(name)
@@ -166,7 +166,7 @@ def print_each(notes: Iterable[tuple[str, str]], scorers: int) -> None:
 
 
 def print_tied(scorer: Scorer, dataset: Dataset, scores: FloatArray) -> None:
-    """Tell the user on stderr if almost all candidates of a source have the same score."""
+    """Print a note if almost all candidates of a source have the same score."""
     from ranker.corpora.sanity import tied_scores
     from ranker.ranking.scorers import type_of
 
@@ -185,11 +185,11 @@ def given_scorers(
     by_default: bool = True,
     identical: bool = True,
 ) -> tuple[dict[str, Scorer], Dataset]:
-    """Return the metrics and the ranker that the options name, by name, or else the default ones, and the data.
+    """Return the scorers that the options name, or else the default ones, by name; and the data.
 
-    What the options say is checked before the data are read; `systems` are scored by `systems_scorer`. Data with
-    preferences need no scorers by default if `preferences` will do. Without `by_default`, options must name scorers.
-    `identical` is as of `Input.read`.
+    The options are checked before the data are read; with `systems`, each scorer is a `systems_scorer`. Data with
+    preferences need no default scorers if `preferences` is set. Without `by_default`, options must name scorers.
+    `identical` is passed to `Input.read`.
     """
     from ranker.ranking.scorers import make_scorer, systems_scorer
 
@@ -211,7 +211,7 @@ def given_scorers(
 
 
 def _is_ready(metric: str, dataset: Dataset) -> bool:
-    """True if everything that a default metric needs is installed; a note names missing packages."""
+    """True if everything that a default metric needs is installed; otherwise a note names what is missing."""
     import numpy as np
 
     from ranker.ranking.scorers import make_scorer
@@ -225,7 +225,7 @@ def _is_ready(metric: str, dataset: Dataset) -> bool:
 
 
 def by_unique_name(names: list[str], scorers: Sequence[Scorer]) -> dict[str, Scorer]:
-    """Return scorers by their names; one that is given twice is an error."""
+    """Return scorers by name; refuse a name that is given twice."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"metric {twice[0]!r} is given twice")

@@ -1,4 +1,4 @@
-"""Options of commands that also run shard by shard, and what these runs print."""
+"""Options of commands that can also run shard by shard, and the output of these runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_NOTES = 5
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """Options for the shards of a command, if its data are shards."""
+    """Options of a command that apply if its data are shards."""
 
     workers: Annotated[
         str | None,
@@ -53,10 +53,10 @@ class ShardOptions:
     ] = None
 
     def find(self, inputs: Input, unsuited: Mapping[str, object], *, must_write: bool) -> Shards | None:
-        """Return the shards among the data, None if they are no shards.
+        """Return the shards that the data options name, or None if they name no shards.
 
         `unsuited` are options that shards have not, besides those of input, with their values; `must_write` says that
-        the result is a file for each shard, which needs a directory.
+        the result consists of a file for each shard, which requires a directory.
         """
         from ranker.corpora.formats.shards import Shards
 
@@ -88,9 +88,9 @@ class ShardOptions:
 def processed(
     shards: Shards, options: ShardOptions, named: NamedScorers, about: str, make: Callable[..., Made], *more: object
 ) -> Iterator[tuple[list[ShardResult], list[str]]]:
-    """Call `make` for every shard and give the parts and the signatures, after printing notes; a failure is an error.
+    """Call `make` for every shard, print notes, and yield the results and signatures; an error if any shard fails.
 
-    `make` takes `named`, what there is `more`, and the shard; `about` tells its tables apart from others.
+    `make` is called with `named`, `more` and the shard; `about` distinguishes its results from those of other calls.
     """
     from ranker.apps.scaling.cluster import dask_client
     from ranker.apps.scaling.parts import check, data_signature, process, write_results
@@ -132,7 +132,7 @@ def emit_files(
     make: Callable[..., Made],
     **signed: object,
 ) -> None:
-    """Process the shards, and print which files were written."""
+    """Process the shards, and print the names of the files written."""
     from ranker.apps.scaling.parts import RESULTS
 
     out = options.out

@@ -1,4 +1,4 @@
-"""Options and lines that the commands ``systems``, ``plan`` and ``gate`` have in common."""
+"""Options and output shared by the commands ``systems``, ``plan`` and ``gate``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOR_PEOPLE = ("table", "latex", "markdown")
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """Settings by which systems are scored and compared; `Commands` makes the fields options of the command."""
+    """Settings for scoring and comparing systems; `Commands` turns the fields into options."""
 
     metric: MetricsOption = None
     model: ModelOption = None
@@ -55,7 +55,7 @@ class SystemOptions:
         gate: bool = False,
         **settings: Any,
     ) -> tuple[SystemsResult, Dataset]:
-        """Compare the systems of the data, tell the user the notes, and write the HTML report.
+        """Compare the systems of the data, print the notes, and write the HTML report, if asked for.
 
         `kind` is that of the human ranking, None for commands without one. Conclusions that are `shown` name identical
         systems. With `gate`, too few sources for any significant difference are an error, and so is no metric or model
@@ -102,13 +102,13 @@ class SystemOptions:
 
 
 def check_percent(percent: bool, form: str, html: Path | None = None) -> None:
-    """Refuse ``--percent`` where nothing is written for people."""
+    """Refuse ``--percent`` if no output is for people."""
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
 
 
 def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:
-    """Return the heading of a comparison: metric, data and baseline."""
+    """Return the heading of a comparison: its metric, data and baseline."""
     metric = result.metric(comparison.metric)
     lower = "" if metric.higher_is_better else " (lower is better)"
     name = f"{comparison.metric}{' in %' if metric.scale(percent=percent) > 1 else ''}{lower}"
@@ -118,14 +118,14 @@ def titled(result: SystemsResult, comparison: SystemComparison, percent: bool) -
 
 
 def figures(metric: SystemsMetric, percent: bool) -> Callable[..., str]:
-    """Choose scale and decimals of the figures of a metric."""
+    """Return the function that writes a metric's figures, with the scale and decimals that suit the metric."""
     scale = metric.scale(percent=percent)
     decimals = 2 if scale > 1 else ModelScore.decimals if metric.type == "ranker" else 4
     return partial(figure, scale=scale, decimals=decimals)
 
 
 def figure(estimate: Estimate, sign: str = "", *, scale: float = 1.0, decimals: int = 4) -> str:
-    """Write an estimate with its interval."""
+    """Return an estimate as text, with its interval."""
     value, low, high = (
         f"{scale * value + 0.0:{sign}.{decimals}f}" for value in (estimate.value, estimate.low, estimate.high)
     )

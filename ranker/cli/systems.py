@@ -104,7 +104,7 @@ def command(
 
 
 def _rows(result: SystemsResult) -> list[dict[str, Any]]:
-    """Return one row a system, metric and language pair."""
+    """Return a row for each system, metric and language pair."""
     partly = any(each.people for comparison in result.comparisons for each in comparison.systems)
     return [
         {
@@ -133,7 +133,7 @@ def _rows(result: SystemsResult) -> list[dict[str, Any]]:
 
 
 def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
-    """Return one row a pair of systems, metric and language pair."""
+    """Return a row for each pair of systems, metric and language pair."""
     return [
         {
             "lp": comparison.lp.known,
@@ -152,7 +152,7 @@ def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
 
 
 def _print(result: SystemsResult, counts: list[dict[str, Any]], pairs: bool, percent: bool, legend: bool) -> None:
-    """Print the conclusion, one table per language pair, or one per metric with all pairs, and the signatures."""
+    """Print the conclusion, tables per language pair (or, with `pairs`, per metric as well), and the signatures."""
     settings = result.settings
     say(*result.conclusions, "")
     for lp in result.language_pairs:
@@ -176,7 +176,7 @@ def _print(result: SystemsResult, counts: list[dict[str, Any]], pairs: bool, per
 
 
 def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
-    """Print the systems of a language pair: with all figures of one metric, or with the scores by several."""
+    """Print a table of a language pair's systems: all figures of a single metric, or the scores by several metrics."""
     main, people, several = result.main_comparison(lp), result.people(lp), len(result.metrics) > 1
     comparisons = result.of_language_pair(lp)
     by_metric = {each.metric: {system.system: system for system in each.systems} for each in comparisons}
@@ -214,7 +214,7 @@ def _print_systems(result: SystemsResult, lp: str, percent: bool) -> None:
 
 
 def _print_legend(result: SystemsResult, pairs: bool) -> None:
-    """Print what the columns of the tables mean, which by several metrics have no tests."""
+    """Print the meanings of the tables' columns; without `pairs`, tables with several metrics have none for tests."""
     settings, judged = result.settings, result.metrics[0].type == "preferences"
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     interval = f"95% {'Bayesian ' if judged else ''}bootstrap confidence interval over {settings.unit}s"
@@ -264,7 +264,7 @@ def _print_pairs(comparison: SystemComparison, title: str, figure: Callable[...,
 
 
 def _tested(each: ComparedSystem | SystemPair, figure: Callable[..., str], *, known: bool) -> dict[str, str]:
-    """Return a difference and its tests as people read them, and how often people agree if that is `known`."""
+    """Return a difference and its tests as text for people, with the share of people who agree if that is `known`."""
     row = {
         "difference": "baseline" if each.difference is None else figure(each.difference, "+"),
         "p": show(each.p),

@@ -175,9 +175,9 @@ def command(
 def _advice(
     context: typer.Context, ranker: Ranker, target: Path, included: str, cross_validation: CrossValidation | None
 ) -> list[str]:
-    """Return the commands to go on with: to adapt the included model if it is better, and to use the new one.
+    """Return lines with the commands to run next: to use the new model, or to adapt the included model if it is better.
 
-    They end the output, because whoever ranks without --model uses an included model, not the one just trained.
+    They end the output, because ranking without --model uses an included model, not the one just trained.
     """
     from ranker.extractors.composed.external_scores import given_files
 

@@ -1,4 +1,4 @@
-"""Rank, score and explain candidates by a ranker or metric that is named."""
+"""Functions that rank, score and explain candidates by a ranker or metric given by name."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def score(candidates: Candidates, scorer: str | Path | Metric | Ranker | None = 
 
 
 def explain(candidates: Candidates, *, model: str | Path | None = None, checks: bool = True) -> pd.DataFrame:
-    """Contributions of the features to the scores of candidates, by an included ranker or a model file.
+    """Return the contributions of features to candidates' scores, by an included ranker or a model file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rankings of the candidates of every source by their scores."""
+"""Rankings of each source's candidates by score."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ranker.ranks import merge_ties
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike, faults: npt.NDArray[np.object_] | None = None) -> pd.DataFrame:
-    """Rank the candidates of every source by score; candidates with one of the `faults` come last.
+    """Rank each source's candidates by score; candidates with a fault come last.
 
-    Between the two there is no margin. The faults are a column ``fault``, if there are any.
+    The margin between sound and faulty candidates is NaN. If there are `faults`, a column ``fault`` holds them.
     """
     values = np.asarray(scores, dtype=np.float64)
     merged = merge_ties(values, dataset.candidate_offsets)

@@ -1,10 +1,10 @@
-"""Confidence of a ranker in its order: the probability that people prefer one candidate to another, by margin.
+"""A ranker's confidence: the probability that people prefer one candidate to another, by the margin of their scores.
 
     P(margin) = 1/2 + (1 - lapse) * (1 / (1 + exp(-slope * margin)) - 1/2)
 
 is the probability among people who prefer one of the two, learnt by maximum likelihood from judgements of sources that
-the weights were not learnt from. People disagree about some pairs whatever the margin: hence the lapse. With margins of
-up to ``tie`` counted as ties, most judgements are met, people's ties included (Deutsch, Foster and Freitag 2023).
+the weights were not learnt from. People disagree about some pairs whatever the margin: hence the lapse. Counting
+margins up to ``tie`` as ties agrees with most judgements, ties included (Deutsch, Foster and Freitag 2023).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True)
 class Confidence:
-    """Parameters that turn margins of scores into probabilities of human preferences."""
+    """Parameters that turn score margins into probabilities of human preferences."""
 
     slope: float
     """Increase of the probability with the margin, per unit of the score."""
@@ -39,13 +39,13 @@ class Confidence:
 
 
 def probability(margin: npt.ArrayLike, slope: npt.ArrayLike, lapse: npt.ArrayLike) -> FloatArray:
-    """Return the formula of the module, elementwise."""
+    """Return P(margin), by the formula in the module's docstring, elementwise."""
     return np.asarray(0.5 + (1.0 - np.asarray(lapse)) * 0.5 * np.tanh(0.5 * np.asarray(slope) * np.asarray(margin)))
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedPairs:
-    """Pairs of candidates of one source that people compared, arrays of shape (pairs,)."""
+    """Pairs of candidates of the same source that people compared, as arrays of shape (pairs,)."""
 
     first: npt.NDArray[np.int64]
     second: npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class JudgedPairs:
 
     @classmethod
     def of(cls, people: Judged) -> JudgedPairs:
-        """Return every judgement of a pair, of preferences; else every two candidates with human scores."""
+        """Return the judged pairs of preferences; for scores, every two candidates of a source with human scores."""
         if people.kind == PREFERENCES:
             table = people.dataset.preferences
             table = table[table["primary"].to_numpy(bool) & (table["relation"] != "-").to_numpy(bool)]
@@ -69,9 +69,9 @@ class JudgedPairs:
 
 
 def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.ArrayLike) -> Confidence | None:
-    """Return the most likely slope and lapse, and the threshold for ties that meets most of the weighted judgements.
+    """Fit slope and lapse by maximum likelihood, and the tie threshold that agrees with most (weighted) judgements.
 
-    Margins are of the first candidate of each pair over the second. None if people order too few of the pairs.
+    Margins are the first candidate's score minus the second's. None if people order too few of the pairs.
     """
     from scipy.optimize import minimize
 
@@ -83,7 +83,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
     scale = np.sqrt(np.average(signed**2, weights=weights)) or 1.0
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        """Mean negative log-probability of the judgements, and its gradient."""
+        """Return the mean negative log-probability of the judgements, and its gradient."""
         slope, lapse = parameters
         probabilities = np.maximum(probability(signed / scale, slope, lapse), 1e-12)
         rise = np.tanh(0.5 * slope * signed / scale)
@@ -106,7 +106,7 @@ def fit_confidence(margin: npt.ArrayLike, outcome: npt.ArrayLike, weight: npt.Ar
 
 
 def tie_threshold(margin: FloatArray, outcome: FloatArray, weight: FloatArray) -> float:
-    """Return the least margin such that counting up to it as ties meets most of the weighted judgements."""
+    """Return the smallest tie threshold (see the module) that agrees with the most judgements by weight."""
     distance = np.abs(margin)
     right = np.where(margin > 0, outcome == 1.0, outcome == 0.0) & (distance > 0)
     gain = weight * ((outcome == 0.5).astype(np.float64) - right)

@@ -1,4 +1,4 @@
-"""Feature sets: the named lists of extractors in ``features/*.toml``, and the matrix that they make."""
+"""Feature sets: named lists of extractors in ``features/*.toml``, and the feature matrix that a list computes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PART = 10_000
 
 @dataclass(frozen=True)
 class FeatureSetFile:
-    """One file of ``features/``: a named list of extractors and its source."""
+    """A file in ``features/``: a named list of extractors, with its source."""
 
     name: str
     description: str
@@ -44,7 +44,7 @@ class FeatureSetFile:
 
 
 def feature_set_files() -> dict[str, FeatureSetFile]:
-    """Return the declared feature sets, sorted by name."""
+    """Return the feature sets declared in ``features/``, sorted by name."""
     sets = {}
     for path in sorted(share.directory("features").glob("*.toml")):
         try:
@@ -64,13 +64,13 @@ def _read_file(name: str, text: str, file: str) -> FeatureSetFile:
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """A list of extractors and their columns, concatenated."""
+    """A list of extractors, whose feature columns are concatenated."""
 
     extractors: tuple[Extractor, ...]
 
     @classmethod
     def parse(cls, text: str) -> FeatureSet:
-        """Make a feature set from extractors and names of declared sets, separated by commas."""
+        """Parse a list of extractors and names of declared feature sets, separated by commas."""
         declared = feature_set_files()
         specs: list[str] = []
         in_any_case = {name.lower(): name for name in declared}
@@ -93,11 +93,11 @@ class FeatureSet:
         return feature_set
 
     def __str__(self) -> str:
-        """Write the extractors in their notation, separated by commas."""
+        """Return the extractors in their notation, separated by commas."""
         return ",".join(map(str, self.extractors))
 
     def signature(self) -> str:
-        """Return the signatures of the extractors, or for a declared set its name with a digest of their signatures."""
+        """Return the extractors' signatures, or, for a declared set, its name with a digest of them."""
         whole = ",".join(extractor.signature() for extractor in self.extractors)
         for file in feature_set_files().values():
             if len(file.extractors) == len(self.extractors) and str(FeatureSet.parse(file.name)) == str(self):
@@ -106,7 +106,7 @@ class FeatureSet:
 
     @property
     def needs(self) -> Needs:
-        """Requirements of all extractors."""
+        """Combined requirements of all extractors."""
         return Needs(references=0).union(*(extractor.needs for extractor in self.extractors))
 
     @property
@@ -116,7 +116,7 @@ class FeatureSet:
 
     @property
     def families(self) -> tuple[FeatureFamily, ...]:
-        """Family of every column."""
+        """Feature family of every column."""
         return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
 
     @property
@@ -127,21 +127,21 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor names a score file, which models must not: they keep the names of scores."""
+        """True if an extractor names a score file; models must not, they contain only the names of scores."""
         return any(given_files(self.members).values())
 
     @property
     def pretraining_sources(self) -> UInt32Array:
-        """The `short_keys` of judged sources that extractors learnt from before training."""
+        """The `short_keys` of the judged sources on which extractors, such as encoders, were trained beforehand."""
         keys = (part.pretraining_sources for part in self.members)
         return np.unique(np.concatenate([np.zeros(0, np.uint32), *(each for each in keys if each is not None)]))
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
-        """Return the feature set with the files of external scores set by name."""
+        """Return the feature set with files for its external scores, given by the names of the scores."""
         return FeatureSet(tuple(with_files(extractor, files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
-        """Fit the extractors of scope ``train`` on `dataset`, and return the fitted feature set."""
+        """Fit the extractors that have `fit_scope` "train" to `dataset`, and return the fitted feature set."""
         return FeatureSet(
             tuple(
                 extractor.fit(dataset) if extractor.fit_scope == "train" else extractor for extractor in self.extractors
@@ -149,9 +149,9 @@ class FeatureSet:
         )
 
     def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
-        """Fit the feature set, and return it with all columns of `dataset` for a ranker to learn from.
+        """Return the feature set fitted to `dataset`, and the columns of `dataset` to train a ranker on.
 
-        They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
+        The columns are those of `transform`, unless an extractor computes columns of training data differently; see
         `Extractor.fit_transform`.
         """
         self.check_ready()
@@ -167,12 +167,12 @@ class FeatureSet:
         )
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
-        """Learnt arrays of the extractors, by place in the list."""
+        """Return the learnt arrays of the extractors, by their position in the list."""
         states = {f"extractor{index}": extractor.state() for index, extractor in enumerate(self.extractors)}
         return {name: state for name, state in states.items() if state}
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
-        """Return the feature set as it was when `states` were taken."""
+        """Return the feature set with the learnt arrays that `states` returned."""
         return FeatureSet(
             tuple(
                 extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
@@ -181,22 +181,22 @@ class FeatureSet:
         )
 
     def columns_of(self, extractors: npt.ArrayLike) -> BoolArray:
-        """Return the mask of the columns of some extractors, (..., extractors) to (..., columns)."""
+        """Convert a mask of extractors, shape (..., extractors), to a mask of their columns, shape (..., columns)."""
         return np.repeat(
             np.asarray(extractors, dtype=bool), [len(extractor.columns) for extractor in self.extractors], axis=-1
         )
 
     def missing_requirement(self, dataset: Dataset) -> str | None:
-        """Reason why `dataset` has too few references for some extractors to learn from, or None."""
+        """Return the reason why `dataset` has too few references for some extractors to learn from, or None."""
         return join_notes(extractor.needs.missing(dataset) for extractor in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Basic extractors, with combinations replaced by their members."""
+        """The extractors, with combinations replaced by their members."""
         return tuple(part for extractor in self.extractors for part in extractor.members)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Notes on the columns of `transform`, each once, in one line, or None."""
+        """Return the extractors' notes on the columns of `dataset`, each once, in one line, or None."""
         return join_notes(extractor.note(context_for(extractor, dataset)[0]) for extractor in self.extractors)
 
     def transform(
@@ -206,9 +206,9 @@ class FeatureSet:
         partial: bool = False,
         used: BoolArray | None = None,
     ) -> FloatArray:
-        """Return all columns, shape (candidates, columns).
+        """Return all columns of all candidates, shape (candidates, columns).
 
-        Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
+        Extractors of `fit_scope` "ranked" learn from `dataset` first; with too few references, their columns are 0 (see
         `missing_requirement`).
         """
         if not partial:
@@ -227,11 +227,11 @@ class FeatureSet:
 
     @staticmethod
     def _cuts(dataset: Dataset) -> Int64Array:
-        """Return the sources at which parts of about `_PART` candidates begin, but the first."""
+        """Return the sources at which to split `dataset` into parts of about `_PART` candidates."""
         return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
-        """Concatenate the columns of the candidates; `known` holds columns that were computed before."""
+        """Compute the columns of `used` extractors, except `known` ones, and concatenate them; others are 0."""
         self.check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)
@@ -247,7 +247,7 @@ class FeatureSet:
         return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-        """Return all columns of every reference of `dataset` as a candidate, shape (references, columns)."""
+        """Return all columns of the references, each scored as a candidate, shape (references, columns)."""
         self.check_ready()
         check_new_texts(self.extractors, "references")
         dataset = dataset.context
@@ -272,16 +272,17 @@ class FeatureSet:
             raise DataError(
                 f"column {self.columns[column]!r} is {matrix[row, column]} for system "
                 f"{dataset.candidates['system'].iloc[row]!r} of {source_place(dataset, dataset.candidate_source[row])}"
+                ": expected a finite number"
             )
         return matrix
 
     def check_ready(self) -> None:
-        """Raise an error if anything that columns are made with is not installed, before others take their time."""
+        """Raise an error if anything that a column needs is not installed, before time is spent on other columns."""
         for extractor in self.extractors:
             extractor.check_ready()
 
     def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
-        """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any."""
+        """Refuse a data set if a source (of the mask `sources`, if given) lacks a reference that a column needs."""
         needy = [extractor for extractor in self.extractors if extractor.needs.references]
         empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
         if sources is not None:
@@ -296,14 +297,14 @@ class FeatureSet:
 
 
 def context_for(extractor: Extractor, dataset: Dataset) -> tuple[Dataset, BoolArray | slice]:
-    """Data set that the columns of the candidates are computed on, and the rows of these candidates there."""
+    """Return the data set to compute the columns of `dataset` on (it or its context) and the candidates' rows there."""
     if dataset.context is dataset or not extractor.needs.other_candidates:
         return dataset, slice(None)
     return dataset.context, dataset.context_rows
 
 
 def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | None = None) -> FloatArray:
-    """Columns of one extractor, unless `ready`; 0 without references, and references are scored by leave-one-out."""
+    """Compute an extractor's columns, unless `ready`: 0 where it lacks references, leave-one-out for references."""
     if not extractor.needs.references:
         return _columns(extractor, dataset) if ready is None else ready
     has_reference = np.diff(dataset.reference_offsets) > 0
@@ -325,12 +326,12 @@ def _own_columns(extractor: Extractor, dataset: Dataset, ready: FloatArray | Non
 
 @view
 def _referenced(dataset: Dataset) -> Dataset:
-    """Return the sources with a reference."""
+    """Return the sources that have a reference."""
     return dataset.select_sources(np.diff(dataset.reference_offsets) > 0)
 
 
 def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
-    """Return the columns of one extractor, which learns from `dataset` first if it is of scope ``ranked``."""
+    """Return the columns of an extractor, which first learns from `dataset` if its `fit_scope` is "ranked"."""
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):

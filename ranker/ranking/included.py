@@ -1,6 +1,6 @@
 """The included rankers, by name, and the choice of a ranker for a data set.
 
-Each is a directory of ``models/``: a model file unpacked, with a card that names the data, the figures and the limits.
+Each is a directory in ``models/``: an unpacked model file, and a card that states its data, figures and limits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def names() -> list[str]:
 
 
 def locate(model: str | Path) -> Path:
-    """Return the file or directory `model`, or the included ranker of that name if there is no such file."""
+    """Return the path of the model file or directory `model`, or else of the included ranker of that name."""
     path = Path(model)
     if path.exists():
         return path
@@ -42,7 +42,7 @@ def locate(model: str | Path) -> Path:
 
 
 def default_model(dataset: Dataset) -> str:
-    """Return the name of the included ranker for the target languages and references of `dataset`.
+    """Return the name of the included ranker that suits the target languages and references of `dataset`.
 
     ``consensus`` without references; otherwise ``full`` for English and ``full-any`` for other languages or several.
     If the data set does not name its language pairs, English is detected by function words in the references.
@@ -56,7 +56,7 @@ def default_model(dataset: Dataset) -> str:
 
 
 def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
-    """Choose a standard feature set for training on judged outputs, with notes on features that are left out."""
+    """Return a standard feature set for training on judged outputs, and notes on the choice and features left out."""
     if not len(outputs.references):
         return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
@@ -82,7 +82,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:
-    """Return two feature sets with fewer than half as many columns whose requirements `dataset` meets."""
+    """Return up to two feature sets that have fewer than half as many `columns` and that `dataset` suits."""
     if not len(dataset.references):
         return []
     small = ((name, FeatureSet.parse(name)) for name in _SMALL)

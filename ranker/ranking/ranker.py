@@ -1,4 +1,4 @@
-"""The ranker: a feature set, a standardiser and a ranking SVM, over data sets.
+"""The ranker: a feature set, the means and scales that standardise its columns, and a ranking SVM.
 
 A ranker's scores order the candidates of one source. They are no calibrated quality: scores of different sources are
 not comparable.
@@ -141,7 +141,7 @@ class Ranker:
             self.base = ParentModel(f"{name}#{parent.digest[:8]}", parent.weight_sets)
 
     def __repr__(self) -> str:
-        """Return the features and the training data."""
+        """Return a one-line description of the features and the training data."""
         features = self.settings.features
         name = features if len(features) <= 60 else f"{features[:57]}..."
         if self.training is None:
@@ -153,7 +153,7 @@ class Ranker:
         )
 
     def _repr_html_(self) -> str:
-        """Summary and the features with the largest weights, for a notebook."""
+        """Return a summary in HTML for notebooks, with the features that have the largest weights."""
         summary = f"<p>{html.escape(repr(self))}</p>"
         if self.training is None:
             return summary
@@ -162,19 +162,19 @@ class Ranker:
         return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
     def fit(self, candidates: Candidates) -> Ranker:
-        """Learn from the judged candidates among `candidates`, in any form that `score` takes.
+        """Learn from the judged candidates among `candidates`, in any form that `score` accepts.
 
         Raises
         ------
         DataError
-            If there are no judgements of the kind, they order no two candidates of one source, or they seem to be read
+            If there are no judgements of the kind, they order no two candidates of a source, or they seem to be read
             in the wrong direction and `kind` does not state it.
         """
         self.fit_table(training_data(candidates, self.settings.kind))
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
-        """Learn as `fit` does, and return the standardised training table, for a cross-validation."""
+        """Learn as `fit` does, and return the standardised training table, for cross-validation."""
         settings, added, notes = self.settings, None, list[str]()
         if settings.features == AUTO and self.base is None:
             features, about = standard_features(Judged.of(dataset, settings.kind).dataset)
@@ -196,7 +196,7 @@ class Ranker:
         return self.learn(TrainingTable.of(people, settings.pairs, added), dataset.fingerprint, notes)
 
     def learn(self, table: TrainingTable, data_hash: str, notes: Sequence[str] = ()) -> TrainingTable:
-        """Learn from judgements that have no features yet, and return the standardised training table."""
+        """Learn from a table of judgements without features, and return it with standardised feature columns."""
         settings, notes = self.settings, [*notes]
         self.feature_set, table = table.with_features(self.feature_set, self.base)
         if self.base is None:
@@ -215,15 +215,15 @@ class Ranker:
         return table
 
     def with_confidence(self, confidence: Sequence[Confidence | None]) -> Ranker:
-        """Set the confidence parameters of every weight set, and return the ranker."""
+        """Set the confidence parameters, one for each weight set, and return this ranker."""
         self.confidence, self._stored = tuple(confidence), None
         return self
 
     def calibrate(self, *judged_data: Candidates) -> Ranker:
-        """Learn the probability of human preference by margin, from judgements of other sources.
+        """Learn the probability of human preferences by score margin, from judgements of sources not used in training.
 
-        Afterwards `rank` has the columns ``confidence`` and ``likely_tie``, if people ordered at least 100 pairs.
-        Scores stay as they are.
+        Afterwards, rankings have the columns ``confidence`` and ``likely_tie``, if people ordered at least 100 pairs.
+        Scores do not change.
 
         Parameters
         ----------
@@ -251,14 +251,15 @@ class Ranker:
         )
 
     def judged_margins(self, dataset: Dataset) -> list[FloatArray]:
-        """Return margin, outcome and weight of the judged pairs that were not learnt from, for every weight set.
+        """Return, for each weight set, margin, outcome and weight of the judged pairs of sources not used in training.
 
-        Arrays have the shape (3, pairs), and the weights of each add up to 1.
+        Each array has the shape (3, pairs); its weights add up to 1.
         """
         training = self._trained()
         known = among(dataset, self._sources)
         if known.any() and known.all():
-            raise DataError("the ranker was trained on all of its sources: calibrate it on others", file=dataset.name)
+            what = "the ranker was trained on all sources of this data set"
+            raise DataError(f"{what}: calibrate it on other judged data", file=dataset.name)
         dataset = drop_sole_references(dataset.select_sources(~known))
         people = Judged.of(dataset, learnt=[training.kind])
         outputs = people.dataset
@@ -275,7 +276,7 @@ class Ranker:
     def certainty(
         self, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
     ) -> dict[str, FloatArray | BoolArray]:
-        """Confidence and likely ties of margins between two candidates; see `Scorer.certainty`."""
+        """Return confidence and likely ties for margins between two candidates; see `scorers.certainty_of`."""
         if not any(self.confidence):
             return {}
         # the last is for sources that no weight set can score
@@ -284,7 +285,7 @@ class Ranker:
         return {"confidence": probability(margin, slope, lapse), "likely_tie": np.asarray(margin) <= tie}
 
     def candidate_scores(self, candidates: Candidates) -> FloatArray:
-        """Return the scores of `score` as an array: one per row of a frame, else one per candidate."""
+        """Return the scores that `score` returns as an array: one per row of a frame, else one per candidate."""
         return np.asarray(self.contributions(candidates).sum(axis=1))
 
     def score(self, candidates: Candidates) -> pd.DataFrame:
@@ -329,7 +330,7 @@ class Ranker:
         return rows.frame_by_row(labelled(rows.dataset).assign(score=scores))
 
     def rank(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
-        """Rank the candidate translations of every source; candidates and errors are as for `score`.
+        """Rank the candidate translations of every source; accepts and refuses the same candidates as `score`.
 
         Parameters
         ----------
@@ -360,7 +361,7 @@ class Ranker:
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
     def _checked(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray], *, checks: bool) -> FloatArray:
-        """Values of candidates; with checks, faulty outputs have no vote in them, and the faults are logged."""
+        """Compute values of candidates; with `checks`, log faulty outputs and let them not vote in consensus."""
         if not checks:
             return compute(dataset)
         if note := fault_note(dataset):
@@ -368,9 +369,9 @@ class Ranker:
         return without_votes(dataset, self.feature_set.extractors, compute)
 
     def explain(self, candidates: Candidates, *, checks: bool = True) -> pd.DataFrame:
-        """Contributions of the features to the scores by which `rank` ranks, which are exactly their sums.
+        """Return the contributions of features to the scores by which `rank` ranks; they add up exactly to the scores.
 
-        Candidates and errors are those of `score`.
+        Accepts and refuses the same candidates as `score`.
 
         Parameters
         ----------
@@ -392,7 +393,7 @@ class Ranker:
         return rows.frame_by_row(pd.concat([frame, features], axis=1))
 
     def _read(self, candidates: Candidates) -> CandidateRows:
-        """Read candidates as `candidate_rows` does, and log the note on their scores."""
+        """Read candidates with `candidate_rows`, and log the note on their scores, if there is one."""
         rows = candidate_rows(candidates)
         note = self.note(drop_sole_references(rows.dataset))
         if note:
@@ -400,14 +401,14 @@ class Ranker:
         return rows
 
     def learnt_from(self, dataset: Dataset) -> BoolArray:
-        """Return the mask of the sources of `dataset` that were learnt from."""
+        """Return the mask of the sources of `dataset` that were used in training."""
         self._trained()
         return among(dataset, self._sources)
 
     def contributions(self, candidates: Candidates) -> FloatArray:
-        """Contribution of every column to the score of every row of a frame, else of every candidate.
+        """Return the contribution of every column to the score of every row of a frame, else of every candidate.
 
-        The shape is (rows, columns). The model is linear, so the rows add up to the scores exactly. They are NaN for a
+        The shape is (rows, columns). The model is linear, so each row adds up to the score exactly. Rows are NaN for a
         candidate that is the only reference of its source.
         """
         self._trained()
@@ -424,9 +425,9 @@ class Ranker:
         return np.asarray(self.weight_sets.weights[0])
 
     def note(self, dataset: Dataset) -> str | None:
-        """Notes on the scores of `dataset`, in one line, or None.
+        """Return notes on the scores of `dataset`, in one line, or None.
 
-        Which sources are not ranked by all features, and why; and that the translations are in another language than
+        They name sources not ranked by all features, with the reasons; and translations in another language than
         those learnt from, or else the notes of the extractors.
         """
         self._trained()
@@ -436,7 +437,7 @@ class Ranker:
         return join_notes([*notes, *self._given_notes(dataset)])
 
     def _given_notes(self, dataset: Dataset) -> list[str]:
-        """Notes on external scores that are mostly far outside the range of the training data."""
+        """Return notes on external scores whose median is far from the scores in the training data."""
         notes = []
         places = {column: place for place, column in enumerate(self.feature_set.columns)}
         for extractor in self.feature_set.extractors if len(dataset) else ():
@@ -487,7 +488,7 @@ class Ranker:
     def digest(self) -> str:
         """SHA-256 of everything that scores depend on: features and their learnt state, means, scales and weights.
 
-        What else a model file says, as how it was trained and what margins mean, does not count.
+        The rest of a model file, such as the record of training and the confidence parameters, does not count.
         """
         content = self._content()
         return content_digest(
@@ -504,7 +505,7 @@ class Ranker:
         Raises
         ------
         ModelError
-            If it is not trained, or `path` is something else than a model file.
+            If the ranker is not trained, or `path` exists and is not a model file.
         """
         write_model(path, self._content(), self.card())
 
@@ -567,13 +568,13 @@ class Ranker:
         return ranker
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
-        """Return this ranker with the files of external scores set by name."""
+        """Return this ranker with files for its external scores, given by the names of the scores."""
         ranker = copy.copy(self)
         ranker.feature_set = self.feature_set.with_files(files)
         return ranker
 
     def card(self) -> str:
-        """Return the model card, Markdown."""
+        """Return the model card in Markdown."""
         training = self._trained()
         lines = [
             "# A ranker for machine translations",
@@ -599,7 +600,7 @@ class Ranker:
         return "\n".join(lines) + "\n"
 
     def _content(self) -> StoredModel:
-        """Content of the model file, made and hashed once after a fit."""
+        """Return the content of the model file, made and hashed once after training."""
         if self._stored is None:
             arrays = {**self.feature_set.states(), _SOURCES: {_SOURCES: self._sources}}
             self._stored = StoredModel(self._document(), arrays)
@@ -633,7 +634,7 @@ class Ranker:
 
 
 def training_data(candidates: Candidates, kind: str) -> Dataset:
-    """Candidates to learn from; judgements that are opposed to chrF are noted, or refused as by `judgements_note`."""
+    """Return the candidates to learn from, and log the note of `judgements_note`, which may refuse judgements."""
     dataset = drop_sole_references(candidate_rows(candidates).dataset)
     if note := judgements_note(dataset, kind):
         log_note(note)

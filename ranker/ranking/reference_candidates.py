@@ -1,6 +1,6 @@
-"""References as candidates (Ye, Zhou and Lin 2007): people's translations, above every output of their source.
+"""References as candidates that rank above every output of their source (Ye, Zhou and Lin 2007).
 
-As published, each is scored against all references of its source, itself among them. Without itself, it is scored
+As published, each is scored against all references of its source, including itself. With itself excluded, it is scored
 against the others only, and left out of what is learnt from the references; references match each other less than
 outputs match them, so a ranker that learns from that may prefer outputs that match little.
 """
@@ -22,7 +22,7 @@ from ranker.errors import DataError, counted, log_note
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCandidates:
-    """Outputs, and the references of their sources as candidates."""
+    """Judged outputs, together with the references of their sources as candidates."""
 
     judged: Judged
     together: Dataset
@@ -30,7 +30,7 @@ class ReferenceCandidates:
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str, *, exclude_self: bool = False) -> ReferenceCandidates:
-        """Take references of judged sources in place of candidates that are references; a note counts omissions."""
+        """Add references of judged sources, in place of candidates that are references; notes count omissions."""
         if kind == PREFERENCES:
             what = "references as candidates require scores of outputs, which preferences do not have"
             raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
@@ -62,21 +62,21 @@ class ReferenceCandidates:
         return self.judged.dataset
 
     def merge(self, outputs: FloatArray, references: FloatArray) -> FloatArray:
-        """Return rows of `outputs` and of references in the order of the candidates of `together`."""
+        """Merge the rows of `outputs` and of `references` in the order of the candidates of `together`."""
         merged = np.empty((len(self.together), *outputs.shape[1:]))
         merged[self.together.is_reference], merged[~self.together.is_reference] = references, outputs
         return merged
 
     @property
     def human(self) -> FloatArray:
-        """Human scores of the candidates of `together`: of every reference one score above all outputs."""
+        """Human scores of the candidates of `together`; all references have the same score, above every output's."""
         outputs = self.judged.human
         return self.merge(outputs, np.full(int(self.together.is_reference.sum()), outputs.max() + 1))
 
 
 @view
 def leave_one_out(dataset: Dataset) -> Dataset:
-    """Return every reference as the candidate of a source with the other references, an only one with itself."""
+    """Return each reference as the candidate of a source with the other references, or with itself if alone."""
     texts = dataset.references["text"].tolist()
     alignments = dataset.references[ALIGNMENT].tolist() if ALIGNMENT in dataset.references else None
     offsets = dataset.reference_offsets.tolist()

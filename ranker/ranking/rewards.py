@@ -1,4 +1,4 @@
-"""Reward functions for trainers of language models, made of metrics and rankers."""
+"""Reward functions for trainers of language models, made from metrics and rankers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def reward(
 ) -> Callable[..., list[float]]:
     """Return a reward function for trainers of language models, such as TRL's ``GRPOTrainer``.
 
-    It is called with keyword arguments, of which it reads ``completions``, ``sources`` and the references: lists with
-    one entry per completion. Of a completion that is a list of messages it scores the last.
+    The function reads the keyword arguments ``completions``, ``sources`` and the references: lists with
+    one entry per completion. If a completion is a list of messages, the last one is scored.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def reward(
 
 @dataclass(frozen=True)
 class _Reward:
-    """The function that `reward` returns, in a form that can be pickled."""
+    """The function that `reward` returns, as an object that can be pickled."""
 
     scorer: Scorer
     references: str
@@ -109,7 +109,7 @@ class _Reward:
 
 
 def _text_of(completion: Any) -> str | None:
-    """Return a text, or the text of the last of some messages; None for other types."""
+    """Return a completion's text: itself or that of its last message; None for other types."""
     if isinstance(completion, list | tuple) and completion and isinstance(completion[-1], Mapping):
         return joined_texts(completion[-1].get("content"))
     return completion if isinstance(completion, str) else None

@@ -1,4 +1,4 @@
-"""Features as a transformer of scikit-learn, from frames of texts to arrays."""
+"""Features as a scikit-learn transformer from data frames of texts to arrays."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ranker.ranking.feature_set import FeatureSet
 
 
 class Features(TransformerMixin, BaseEstimator):
-    """Feature columns of candidate translations in a frame, for a pipeline of scikit-learn.
+    """Transformer that computes feature columns of candidate translations in a frame, for scikit-learn pipelines.
 
-    Rows of one source belong together: features may compare the candidates of a source, and a ranking SVM after it
-    compares nothing else. So split by source, as `sklearn.model_selection.GroupKFold` does.
+    Rows of a source belong together: features may compare its candidates, and a ranking SVM
+    compares nothing else. So split data by source, as `sklearn.model_selection.GroupKFold` does.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Features(TransformerMixin, BaseEstimator):
         self.features = features
 
     def fit(self, X: pd.DataFrame, y: npt.ArrayLike | None = None) -> Self:
-        """Let the extractors learn that learn in training.
+        """Fit the extractors that learn from training data.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Features(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: pd.DataFrame, y: npt.ArrayLike | None = None, **_: Any) -> FloatArray:
-        """Fit, and return the columns to learn from; see `ranker.extractors.base.Extractor.fit_transform`."""
+        """Fit, and return the columns to train a model on; see `ranker.extractors.base.Extractor.fit_transform`."""
         dataset, candidates = _read(X)
         self.feature_set_, columns = FeatureSet.parse(self.features).fit_transform(dataset)
         return np.asarray(columns[candidates])

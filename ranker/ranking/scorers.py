@@ -1,6 +1,6 @@
-"""Scorers: metrics and trained rankers with one interface, used by comparisons, tuning and output.
+"""Scorers: one interface for metrics and trained rankers, used by comparisons, tuning and output.
 
-All but the seven members of a `Scorer` is computed by the functions of this module.
+The functions of this module compute all else from the seven members of a `Scorer`.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from ranker.version import VERSION
 
 
 class Scorer(ABC):
-    """Scores candidates from additive statistics.
+    """A metric or ranker, which computes scores from additive statistics of candidates.
 
-    The score of a candidate is ``score(statistics)`` row by row; that of a document, a system or a choice of
+    The scores of candidates are ``score(statistics)``, row by row; the score of a document, a system or a choice of
     hypotheses is ``score`` of the sum of the rows. `score` runs in several threads.
     """
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Name in tables."""
+        """Name of the scorer in tables."""
 
     @property
     @abstractmethod
     def feature_set(self) -> FeatureSet:
-        """Features that the scorer scores by: those of a ranker, or a metric as the only one."""
+        """Features that scores are computed from: a ranker's features, or the metric alone."""
 
     @property
     def higher_is_better(self) -> bool:
@@ -67,16 +67,16 @@ class Scorer(ABC):
 
     @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return one line with everything that changes the scores (of `dataset`)."""
+        """Return one line with everything that changes the scores, of `dataset` if it is given."""
 
     @abstractmethod
     def note(self, dataset: Dataset) -> str | None:
-        """Notes on the scores of `dataset`, in one line, or None."""
+        """Return notes on the scores of `dataset`, in one line, or None."""
 
 
 @dataclass(frozen=True)
 class MetricScorer(Scorer):
-    """A metric as it scores data."""
+    """Scorer of a metric."""
 
     metric: Metric
 
@@ -96,11 +96,11 @@ class MetricScorer(Scorer):
 
     @property
     def higher_is_better(self) -> bool:
-        """As of the metric."""
+        """True if higher values of the metric are better."""
         return self.metric.higher_is_better
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Statistics of the metric; candidates that are references are scored against the other references."""
+        """Return the metric's statistics; candidates that are references are compared with the other references."""
         self.metric.check_ready()
         dataset, chosen = context_for(self.metric, dataset)
         self.feature_set.check_references(dataset)
@@ -113,7 +113,7 @@ class MetricScorer(Scorer):
         return statistics[chosen]
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the metric's score of statistics."""
+        """Return the metric's scores of statistics of shape (..., k), shape (...)."""
         return checked(self.metric, "score", self.metric.score(statistics), np.shape(statistics)[:-1])
 
     def signature(self, dataset: Dataset | None = None) -> str:
@@ -125,7 +125,7 @@ class MetricScorer(Scorer):
         return make_signature(signature, {"auto": "+".join(names)}) if "tokenizer=auto" in signature else signature
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note of the metric; for external scores it gives their direction."""
+        """Return the metric's note; for external scores, it states whether higher or lower is better."""
         dataset, _ = context_for(self.metric, dataset)
         return (
             self.metric.metric_note(dataset) if isinstance(self.metric, ExternalScores) else self.metric.note(dataset)
@@ -134,10 +134,10 @@ class MetricScorer(Scorer):
 
 @dataclass(frozen=True)
 class RankerScorer(Scorer):
-    """A trained ranker as it scores data: statistics (score, 1), whose sums score their mean.
+    """Scorer of a trained ranker: the statistics are (score, 1), so that the score of a sum is the mean score.
 
-    Scores of different sources are not comparable, so a mean is no quality; its differences between two choices for
-    the same sentences are what counts.
+    Scores of different sources are not comparable, so a mean does not measure quality; only its differences between
+    choices for the same sentences are meaningful.
     """
 
     ranker: Ranker
@@ -155,22 +155,22 @@ class RankerScorer(Scorer):
         return self.ranker.feature_set
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return score and 1 of every candidate."""
+        """Return the score of every candidate and 1, shape (candidates, 2)."""
         scores = self.ranker.candidate_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the mean score; 0 of no sentence."""
+        """Return the mean score, 0 if there are no sentences."""
         return mean_score(statistics)
 
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the signature of the ranker, with the features left out for systems."""
+        """Return the ranker's signature, with the features that are left out for systems."""
         if self.whole is None:
             return self.ranker.signature()
         return f"{self.whole.signature()}|systems:without {self._left_out}"
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note of the ranker, with the features left out for systems."""
+        """Return the ranker's note, with the features that are left out for systems."""
         why = "comparing candidates with one another says nothing about a system"
         left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
         return join_notes([left_out, self.ranker.note(dataset)])
@@ -184,7 +184,7 @@ class RankerScorer(Scorer):
 
 
 def scorer_of(what: str | Path | Metric | Ranker | Scorer) -> Scorer:
-    """Return the scorer for a metric or its notation, or a ranker, the name of an included one or a model file."""
+    """Return the scorer for a metric or its notation, or for a ranker, an included ranker's name or a model file."""
     if isinstance(what, Scorer):
         return what
     if isinstance(what, Metric):
@@ -203,16 +203,16 @@ def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
 
 
 def with_files(scorer: Scorer, files: Mapping[str, str]) -> Scorer:
-    """Return the scorer with the files of external scores set by name."""
+    """Return the scorer with files for its external scores, given by the names of the scores."""
     if isinstance(scorer, RankerScorer):
         return RankerScorer(scorer.ranker.with_files(files), scorer.whole and scorer.whole.with_files(files))
     return MetricScorer(metric_with_files(scorer.metric, files)) if isinstance(scorer, MetricScorer) else scorer
 
 
 def systems_scorer(scorer: Scorer) -> Scorer:
-    """Return the scorer of systems and documents, whose scores never depend on the other systems.
+    """Return the scorer to use for systems and documents, whose scores never depend on other systems.
 
-    A ranker is scored by the weights that were learnt without features that compare candidates.
+    A ranker scores with the weights that were learnt without features that compare candidates.
     """
     compares = np.array([extractor.needs.other_candidates for extractor in scorer.feature_set.extractors])
     if not compares.any():
@@ -238,7 +238,7 @@ def _no_evidence(what: str) -> OptionError:
 
 
 def type_of(scorer: Scorer) -> Literal["metric", "ranker"]:
-    """Type of a scorer, for readers of results."""
+    """Type of the scorer as results state it."""
     return "ranker" if isinstance(scorer, RankerScorer) else "metric"
 
 
@@ -253,20 +253,20 @@ def is_fraction(scorer: Scorer) -> bool:
 
 
 def candidate_scores(scorer: Scorer, dataset: Dataset, statistics: FloatArray | None = None) -> FloatArray:
-    """Scores of all candidates, from their `statistics` if these are known; higher is better, (candidates,)."""
+    """Return the scores of all candidates, from their `statistics` if given, shape (candidates,); higher is better."""
     scores = sign_of(scorer) * scorer.score(scorer.statistics(dataset) if statistics is None else statistics)
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise DataError(
             f"the score by {scorer.name} is {sign_of(scorer) * scores[bad[0]]} for system "
             f"{dataset.candidates['system'].iloc[bad[0]]!r} of "
-            f"{source_place(dataset, dataset.candidate_source[bad[0]])}"
+            f"{source_place(dataset, dataset.candidate_source[bad[0]])}: expected a finite number"
         )
     return scores
 
 
 def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = False) -> FloatArray:
-    """Return a score for every reference, higher is better; see `FeatureSet.transform_references`."""
+    """Return the score of every reference as a candidate; higher is better; see `FeatureSet.transform_references`."""
     columns = scorer.feature_set.transform_references(dataset, exclude_self=exclude_self)
     if not isinstance(scorer, RankerScorer):
         return sign_of(scorer) * columns[:, 0]
@@ -276,14 +276,14 @@ def reference_scores(scorer: Scorer, dataset: Dataset, *, exclude_self: bool = F
 
 
 def score_details(scorer: Scorer, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-    """Components of a score by name, of statistics of shape (..., k), each of shape (...)."""
+    """Return the components of scores, by name, each of shape (...), for statistics of shape (..., k)."""
     return scorer.metric.details(statistics) if isinstance(scorer, MetricScorer) else {}
 
 
 def certainty_of(
     scorer: Scorer, dataset: Dataset, source: npt.ArrayLike, margin: npt.ArrayLike
 ) -> dict[str, FloatArray | BoolArray]:
-    """Confidence and likely ties of margins between two candidates, as columns of a ranking; empty if unknown.
+    """Return ranking columns for margins between two candidates: confidence and likely ties; empty if unknown.
 
     ``confidence``: the probability that people who prefer one of the two prefer the better one; NaN where unknown.
     ``likely_tie``: true if people would probably call them equal.
@@ -292,20 +292,20 @@ def certainty_of(
 
 
 def learnt_kinds(scorer: Scorer) -> tuple[str, ...]:
-    """Kinds of judgement that a scorer was trained on."""
+    """Kinds of human judgement that a scorer was trained on; empty for metrics."""
     training = scorer.ranker.training if isinstance(scorer, RankerScorer) else None
     return (training.kind,) if training else ()
 
 
 def learnt_from(scorer: Scorer, dataset: Dataset) -> BoolArray:
-    """Return the mask of the sources of `dataset` that a scorer learnt from."""
+    """Return the mask of the sources of `dataset` that a scorer was trained on."""
     if isinstance(scorer, RankerScorer):
         return scorer.ranker.learnt_from(dataset)
     return np.zeros(len(dataset.sources), dtype=bool)
 
 
 def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
-    """Phrase for the share of sources of `dataset` in the training data, to follow the scorer's name, or None."""
+    """Phrase, to follow the scorer's name, on the share of `dataset`'s sources that it was trained on; None if none."""
     known = learnt_from(scorer, dataset)[np.unique(dataset.candidate_source)]
     if not known.any():
         return None
@@ -315,21 +315,21 @@ def trained_on(scorer: Scorer, dataset: Dataset) -> str | None:
 
 
 def result_head(scorer: Scorer, dataset: Dataset | None = None) -> str:
-    """Beginning of a result's signature: the version and the scorer; the signature of a ranker has both."""
+    """Beginning of a result's signature: the package's version and the scorer."""
     signature = scorer.signature(dataset)
     return signature if type_of(scorer) == "ranker" else make_signature({"ranker": VERSION}, f"metric:{signature}")
 
 
 def fallback(scorer: Scorer, dataset: Dataset) -> tuple[str, ...]:
-    """Part of a signature for scores of which some are computed by a part of the features only."""
+    """Signature part "fallback", if a ranker lacks some features for any of the scores; else empty."""
     partial = isinstance(scorer, RankerScorer) and scorer.ranker.weight_sets.note(dataset)
     return ("fallback",) if partial else ()
 
 
 def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> str:
-    """Part of a signature with sacreBLEU's own, one for each level where they differ; empty if it has none.
+    """Signature part with sacreBLEU's signature, or those of each level if they differ; empty if it has none.
 
-    A document or a system of one segment is scored as that segment.
+    A document or system that consists of one segment is scored like a segment.
     """
     if not isinstance(scorer, MetricScorer):
         return ""
@@ -346,7 +346,7 @@ def sacrebleu_part(scorer: Scorer, dataset: Dataset, levels: Sequence[str]) -> s
 
 @view
 def _of_one_segment(dataset: Dataset, *, documents: bool) -> set[bool]:
-    """Return {True} if all systems, or their documents, have one segment, {False} if none has; both if mixed."""
+    """Return {True} if every system (or document) has one segment, {False} if none has just one, both if some have."""
     columns = {
         "lp": source_language_pairs(dataset),
         "doc": dataset.sources["doc"].to_numpy(object) if documents else "",

@@ -1,4 +1,4 @@
-"""Settings of a ranker and the record of its training, on the command line, in Python and in a model file."""
+"""A ranker's settings and the record of its training, as used on the command line, in Python and in model files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Settings:
             raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
 
     def document(self) -> dict[str, Any]:
-        """Return the settings as JSON values, for `read`."""
+        """Return the settings as JSON values, which `read` takes back."""
         fields = dataclasses.asdict(self)
         if not self.references_as_candidates:
             del fields["exclude_self"]
@@ -68,7 +68,7 @@ class Settings:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Settings:
-        """Take settings from the model of a file."""
+        """Read the settings from the JSON document of a model file."""
         if not isinstance(document, Mapping):
             raise TypeError
         # models made before the choice learnt from references without themselves
@@ -80,7 +80,7 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True)
 class Training:
-    """Record of the training of a ranker: everything that changes its weights."""
+    """Record of a ranker's training: everything that affects its weights."""
 
     data: str
     data_hash: str

@@ -1,11 +1,11 @@
-"""Training data of a ranker, and learning of its weights, from zero or from the weights of another ranker.
+"""A ranker's training data, and learning its weights, from zero or from the weights of another ranker.
 
-A ranker has several sets of weights, for the columns that there can be (`ranker.ranking.weight_sets`). Those of an
+A ranker has several sets of weights, for different sets of columns (`ranker.ranking.weight_sets`). Those of an
 adapted ranker minimise
 
     1/2 |w - o|^2 + C * sum over pairs of weight * loss,       o: weights of the base, of the same set
 
-so columns that the judgements say nothing about keep their weights, and C = 0 keeps all of them. Chosen by
+so columns on which the judgements have no bearing keep their weights, and C = 0 keeps all weights. If chosen by
 cross-validation, C stays 0 unless another value is better by two standard errors (`ranker.learning.svm.ranksvm`).
 """
 
@@ -69,7 +69,7 @@ class TrainingTable:
         counting: PairCounting = "judgements",
         added: ReferenceCandidates | None = None,
     ) -> TrainingTable:
-        """Take judgements, without features."""
+        """Make a table of judgements without features, and with references as candidates if `added` is given."""
         outputs, kind = people.dataset, people.kind
         if added:
             return cls(added.together, kind, merge_ties(added.human, added.together.candidate_offsets), added=added)
@@ -91,7 +91,7 @@ class TrainingTable:
     def with_features(
         self, features: FeatureSet, parent: ParentModel | None = None
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features`, unless a `parent` has fitted them, and return them and the table with their columns."""
+        """Fit `features`, unless a `parent` has fitted them; return them, and the table with their columns."""
         added = self.added
         dataset = added.outputs if added else self.dataset
         main_weight_set = 0
@@ -118,17 +118,17 @@ class TrainingTable:
 
     @functools.cached_property
     def block(self) -> Int64Array:
-        """Number of the text of every candidate's source; sources with the same text are held out together."""
+        """Number of each candidate's source text; sources with the same text are held out together."""
         return same_source(self.dataset)[self.group]
 
     @property
     def references(self) -> int | None:
-        """Number of references among the candidates."""
+        """Number of references among the candidates; None if references are not candidates."""
         return int(self.dataset.is_reference.sum()) if self.added else None
 
     @property
     def pair_weight(self) -> float:
-        """Summed weight of the pairs that there are to learn from."""
+        """Total weight of the pairs to learn from."""
         if self.pairs is not None:
             return float(self.pairs.weight.sum())
         assert self.target is not None
@@ -138,7 +138,7 @@ class TrainingTable:
 
     @property
     def sources(self) -> Int64Array:
-        """Sources that hold a pair, sorted."""
+        """Sources that have a pair to learn from, sorted."""
         if self.pairs is not None:
             return np.unique(self.group[self.pairs.better])
         assert self.target is not None
@@ -148,11 +148,11 @@ class TrainingTable:
 
     @property
     def blocks(self) -> Int64Array:
-        """Texts of the sources that hold a pair, sorted."""
+        """Numbers (see `block`) of the texts of sources that have a pair to learn from, sorted."""
         return np.unique(self.block[np.isin(self.group, self.sources)])
 
     def take(self, rows: BoolArray) -> TrainingTable:
-        """Restrict the table to the candidates in the mask `rows`, which must select whole sources."""
+        """Return the table of the candidates in the mask `rows`, which must select whole sources."""
         pairs = self.pairs
         if pairs is not None:
             code, mask = np.cumsum(rows) - 1, rows[pairs.better] & rows[pairs.worse]
@@ -163,7 +163,7 @@ class TrainingTable:
         return part._balanced()
 
     def _balanced(self) -> TrainingTable:
-        """Give the pairs of every language pair the same total weight, if `counting` is ``balanced``."""
+        """Return the table with the same total weight for each language pair, if `counting` is ``balanced``."""
         if self.counting != "balanced" or self.pairs is None:
             return self
         language_pair = source_language_pairs(self.dataset)[self.group[self.pairs.better]]
@@ -179,7 +179,7 @@ class TrainingTable:
         origin: FloatArray | None = None,
         signs: FloatArray | None = None,
     ) -> FittedWeights:
-        """Fit the ranking SVM to the standardised columns, or others, near the weights `origin` or with `signs`."""
+        """Fit the ranking SVM to `columns`, by default the table's, near the weights `origin` or with these `signs`."""
         from ranker.learning.svm.fitting import Fitting
         from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
 
@@ -196,7 +196,7 @@ class TrainingTable:
 
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
-    """Replace unknown values by the mean of the known values of the column, so that they distinguish no candidates."""
+    """Replace unknown values by the mean of the column's known values, so that they do not distinguish candidates."""
     if known.all():
         return matrix
     mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -205,24 +205,24 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ParentModel:
-    """Weights and name of the ranker that an adapted ranker starts from."""
+    """Name and weights of the ranker that an adapted ranker starts from."""
 
     name: str
     weight_sets: WeightSets
 
     @property
     def weights(self) -> FloatArray:
-        """The weights of every set, shape (sets, columns)."""
+        """Weights of every weight set, shape (sets, columns)."""
         return self.weight_sets.weights
 
     def document(self) -> dict[str, Any]:
-        """Return the parent as JSON values, for `read`."""
+        """Return the name and weights of the parent model as JSON values, which `read` takes back."""
         sets = self.weight_sets
         return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
 
     @classmethod
     def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> ParentModel:
-        """Take the base from the model of a file."""
+        """Read the parent model from the JSON document of a model file."""
         name, by_language = document["name"], document["by_language"]
         if not (isinstance(name, str) and isinstance(by_language, bool)):
             raise ValueError("base")
@@ -232,7 +232,7 @@ class ParentModel:
 def read_weights(
     features: FeatureSet, model: Mapping[str, Any], training: Training
 ) -> tuple[WeightSets, ParentModel | None]:
-    """Take the weights of a ranker and its base from the model of a file."""
+    """Read the weights of a ranker, and its parent model if it has one, from the JSON document of a model file."""
     if training.base is None:
         return WeightSets.read(features, model["weights"], by_language=training.targets == ENGLISH), None
     base = ParentModel.read(features, model["base"])
@@ -245,7 +245,7 @@ def read_weights(
 def learn_weights(
     table: TrainingTable, features: FeatureSet, settings: Settings, parent: ParentModel | None = None, *, data_hash: str
 ) -> tuple[WeightSets, Training, str | None]:
-    """Learn the weights of every set, near those of a `parent`; also return the record of the training, and a note."""
+    """Learn the weights of every set, near a `parent`'s if given; return them, the record of training, and a note."""
     languages = "+".join(sorted(set(target_languages(table.dataset)) - {""})) or None
     sets = parent.weight_sets if parent else WeightSets.of(features, by_language=languages == ENGLISH)
     base = parent.name if parent else None
@@ -293,7 +293,7 @@ def learn_weights(
 
 
 def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
-    """Note that features are many for few sources, if cross-validation chose the smallest C for that reason."""
+    """Note that there are many features for few sources, if so and if cross-validation chose the smallest C."""
     sources, features = len(table.blocks), len(fitted.coef)
     if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
         return None
@@ -306,7 +306,7 @@ def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
 
 
 def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[float, str]:
-    """Return the gain in cross-validation of the chosen C, and a note on it."""
+    """Return the gain in agreement from the C that cross-validation chose, and a note on it."""
     agreement = fitted.cv_results["mean_test_score"]
     before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
     held_out = f"the held-out judgements of {counted(len(table.sources), 'source')}"
@@ -324,7 +324,7 @@ def _chosen(table: TrainingTable, fitted: FittedWeights, base: str) -> tuple[flo
 
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of every column, rounded as weights are; the deviation of a constant column is 1."""
+    """Return each column's mean and standard deviation (1 if the column is constant), rounded as weights are."""
     mean = matrix.sum(axis=0) / len(matrix)
     spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
     varies = (matrix.max(axis=0) > matrix.min(axis=0)) & (spread > _LEAST)
@@ -333,7 +333,7 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def stratified_folds(strata: npt.ArrayLike, parts: int, seed: int, together: Int64Array | None = None) -> Int64Array:
-    """Assign units to parts at random, as evenly as possible overall and within every stratum."""
+    """Return a random part for each unit, with units spread as evenly as possible overall and in every stratum."""
     labels = np.asarray(strata)
     if together is not None:
         _, first, place = np.unique(together, return_index=True, return_inverse=True)

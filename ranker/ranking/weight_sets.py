@@ -1,4 +1,4 @@
-"""Weights for every set of extractors that can be missing, for lack of references or of candidates."""
+"""Weights for every set of extractors that is left when some lack references or candidates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class AvailableInputs:
-    """References, candidates and language of each source, and the number of all references."""
+    """Inputs for extractors: each source's references, candidates and language, and the number of all references."""
 
     has_reference: BoolArray
     candidates: Int64Array
@@ -32,7 +32,7 @@ class AvailableInputs:
     references: int
 
     def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-        """True for extractors whose needs are met, (sources, extractors), in any language unless `by_language`."""
+        """True where a source meets an extractor's needs (language if `by_language`), shape (sources, extractors)."""
         masks = [
             (self.has_reference | (needs.references == 0))
             & (self.candidates >= needs.candidates)
@@ -45,7 +45,7 @@ class AvailableInputs:
 
 @view
 def available_inputs(dataset: Dataset) -> AvailableInputs:
-    """Inputs of `dataset` that extractors can use; references among candidates count only if there are no others."""
+    """Inputs that `dataset` offers extractors; of candidates that are references, one counts if there are no others."""
     dataset = dataset.context
     voting = ~dataset.is_reference
     candidates = np.bincount(dataset.candidate_source[voting], minlength=len(dataset.sources))
@@ -58,12 +58,12 @@ def available_inputs(dataset: Dataset) -> AvailableInputs:
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
-    """True for extractors whose needs are met, shape (sources, extractors), in any language."""
+    """True where a source meets an extractor's needs, other than of language, shape (sources, extractors)."""
     return available_inputs(dataset).suffices(extractors)
 
 
 def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
-    """Return the sets of extractors usable in some source, all and larger ones first, shape (sets, extractors)."""
+    """Return masks of the sets of extractors that a source may allow, largest first, shape (sets, extractors)."""
     needs = [extractor.needs for extractor in extractors]
     plenty = 1 + max(max(each.references, each.candidates) for each in needs)
     references = {plenty, 0, *(each.references - 1 for each in needs if each.references)}
@@ -86,7 +86,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
 
 @dataclass(frozen=True, eq=False)
 class WeightSets:
-    """Weights of the same columns, learnt with all extractors and without those that can be missing."""
+    """Sets of weights of the same columns, learnt with all extractors and without those that may be unusable."""
 
     extractors: tuple[Extractor, ...]
     used: BoolArray
@@ -95,19 +95,19 @@ class WeightSets:
 
     @classmethod
     def of(cls, features: FeatureSet, *, by_language: bool) -> WeightSets:
-        """Return the sets that the features make possible, with all weights 0."""
+        """Return the weight sets that are possible for `features`, with all weights 0."""
         used = usable_sets(features.extractors, by_language=by_language)
         return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
 
     def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
-        """Return the same sets with other weights."""
+        """Return the same sets with the weights that `learn` returns, called with the number of each set."""
         weights = np.zeros(self.weights.shape)
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
     def restricted_to(self, chosen: BoolArray) -> WeightSets | None:
-        """Restrict the sets to the `chosen` extractors; None if no set has evidence (fluency and length are none)."""
+        """Return the sets that use only `chosen` extractors, not fluency and length alone; None if there are none."""
         evidence = chosen & self._evidence
         sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
@@ -120,21 +120,21 @@ class WeightSets:
 
     @property
     def _evidence(self) -> BoolArray:
-        """True for extractors that compare a candidate with another text, not for fluency and length."""
+        """True for extractors that compare a candidate with another text; False for fluency and length."""
         return np.array([extractor.family not in ("fluency", "length") for extractor in self.extractors])
 
     @property
     def columns(self) -> BoolArray:
-        """True for the columns that the weights are for, shape (sets, columns)."""
+        """True for the columns that each set uses, shape (sets, columns)."""
         return FeatureSet(self.extractors).columns_of(self.used)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
-        """Return the extractors that are missing in one set."""
+        """Return the extractors that the set number `place` does not use."""
         return tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if not used)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Names of all sets but the first, by the missing or the remaining extractors."""
+        """Titles of all sets but the first, which name the missing or the remaining extractors."""
         short = [self._title(place) for place in range(1, len(self.used))]
         return tuple(
             f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
@@ -142,7 +142,7 @@ class WeightSets:
         )
 
     def choose(self, dataset: Dataset) -> Int64Array:
-        """Number of the first set whose extractors have their inputs, for each source with a candidate."""
+        """Return, for each source, the number of the first set whose extractors have their inputs, or `NONE`."""
         inputs = available_inputs(dataset)
         fits = self._fits(inputs.suffices(self.extractors, by_language=self.by_language))
         anywhere = self._fits(inputs.suffices(self.extractors))
@@ -161,38 +161,38 @@ class WeightSets:
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:
-        """True for sets whose extractors all have their inputs, (sources, sets), by the mask `enough` of extractors.
+        """True for sets whose extractors are all marked in `enough`, (sources, extractors), shape (sources, sets).
 
-        Sets without evidence count only in a model that has none.
+        Sets with only fluency and length count only if no set has other extractors.
         """
         evident = self.used[:, self._evidence].any(axis=1) | (not self._evidence.any())
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2) & evident)
 
     def used_by(self, dataset: Dataset) -> BoolArray:
-        """True for extractors that score each source, shape (sources, extractors); raises as `choose`."""
+        """True for the extractors that score each source, shape (sources, extractors); raises like `choose`."""
         place = self.choose(dataset)
         return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
 
     def used_in(self, dataset: Dataset) -> BoolArray:
-        """True for extractors that contribute to the scores of `dataset`, shape (extractors,); raises as `choose`."""
+        """True for extractors that contribute to the scores of `dataset`, shape (extractors,); raises like `choose`."""
         return np.asarray(self.used_by(dataset).any(axis=0))
 
     def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
-        """Return the set that most of the `sources`, by number, are scored by; raises as `choose`."""
+        """Return the number of the set that scores most of the `sources` (their numbers); raises like `choose`."""
         place = self.choose(dataset)[sources]
         return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
     def of_candidates(self, dataset: Dataset) -> FloatArray:
-        """Return the weights that every candidate is scored by, shape (candidates, columns)."""
+        """Return the weights that score each candidate, shape (candidates, columns)."""
         return self.of_sources(dataset)[dataset.candidate_source]
 
     def of_sources(self, dataset: Dataset) -> FloatArray:
-        """Return the weights that every source is scored by, shape (sources, columns); raises as `choose`."""
+        """Return the weights that score each source, shape (sources, columns); raises like `choose`."""
         place = self.choose(dataset)
         return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note on the sources that are not scored by all extractors, with the reasons, in one line, or None."""
+        """Return a note in one line on sources that are not scored by all extractors, with the reasons, or None."""
         scorable = _scored(dataset)
         place = np.where(scorable, self.choose(dataset), 0)
         inputs = available_inputs(dataset)
@@ -212,7 +212,7 @@ class WeightSets:
         return bool((self.used & needy).any(axis=1).all())
 
     def document(self) -> list[dict[str, Any]]:
-        """Return the sets as JSON values, for `read`."""
+        """Return the sets as JSON values, which `read` takes back."""
         return [
             {"without": [str(extractor) for extractor in self.without(place)], "weights": weights.tolist()}
             for place, weights in enumerate(self.weights)
@@ -220,10 +220,10 @@ class WeightSets:
 
     @classmethod
     def read(cls, features: FeatureSet, sets: Sequence[Mapping[str, Any]], *, by_language: bool) -> WeightSets:
-        """Take the sets from the model of a file, the largest first.
+        """Read the sets from the JSON document of a model file, the largest first.
 
-        Each has ``without``, the notations of the extractors that are missing, none in the first, and ``weights``, a
-        number for each column, 0 for theirs.
+        Each has ``without``, the notations of the extractors it does not use, none in the first, and ``weights``, a
+        number for each column, 0 for those of unused extractors.
         """
         names = [str(extractor) for extractor in features.extractors]
         used = np.array([[name not in entry["without"] for name in names] for entry in sets])
@@ -253,7 +253,7 @@ class WeightSets:
 def _reasons(
     dataset: Dataset, inputs: AvailableInputs, missing: tuple[Extractor, ...], rows: BoolArray, size: int
 ) -> list[str]:
-    """Reasons why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
+    """Return the reasons why `missing` extractors cannot be used in sources of the mask `rows`, of `size` in all."""
     referenced, english = inputs.has_reference[rows].any(), inputs.english[rows].any()
     fewest = max(extractor.needs.candidates for extractor in missing)
     lacking = []
@@ -271,12 +271,12 @@ def _reasons(
 
 
 def _scored(dataset: Dataset) -> BoolArray:
-    """True for sources with candidates, and for all sources of a data set to which the candidates come later."""
+    """True for sources with candidates; True for all sources of a data set whose candidates are yet to come."""
     return np.asarray(np.diff(dataset.candidate_offsets) > 0) | (not len(dataset.context))
 
 
 def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
-    """Return distinct names of extractors, as notations where some of the `others` have the same name."""
+    """Return the extractors' distinct names, or notations where one of the `others` has the same name."""
     shared = {_name(extractor) for extractor in others}
     return list(
         dict.fromkeys(str(extractor) if _name(extractor) in shared else _name(extractor) for extractor in extractors)
@@ -284,5 +284,5 @@ def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]
 
 
 def _name(extractor: Extractor) -> str:
-    """Return the name of an extractor, for a column that of the extractor that makes it."""
+    """Return the extractor's name, without the column if it is a single column of another extractor."""
     return extractor.name.partition(".")[0]

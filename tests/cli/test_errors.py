@@ -80,7 +80,7 @@ def test_files_of_plain_text_as_arguments_are_told_their_options(tmp_path, comma
         (("ref.en", "a.en"), "-r ref.en -t a.en"),
     ):
         printed = command("score", *words, "-m", "chrf", code=2)
-        what = f"files of plain text are given by options: {options} (sources, references, translations)"
+        what = f"pass plain-text files with options: {options} (sources, references, translations)"
         assert printed.err == f"ranker: error: {what}\n"
     Path("src.de").write_text("Yes.\nNo.\n")
     assert "files of plain text are given by -s, -r and -t" in command("score", "src.de", "-m", "chrf", code=2).err
