@@ -1,7 +1,7 @@
-"""Meaning of column names of tables and keys of JSON for their values.
+"""The meaning of column names in tables and of keys in JSON records.
 
 Names are compared by their words: ``human_rank``, ``HumanRank`` and ``rank-2`` hold the word ``rank``, ``frank`` does
-not. The tables below are all there is to it; ``--kind NAME:lower`` and ``--kind NAME:higher`` overrule them.
+not. Meanings come from the tables below; ``--kind NAME:lower`` and ``--kind NAME:higher`` override them.
 """
 
 from __future__ import annotations
@@ -116,58 +116,58 @@ def canonical(name: str) -> str:
 
 
 def reference_columns(columns: list[str]) -> list[str]:
-    """Return the canonical `columns` of references, in the order of their numbers."""
+    """Return those of the canonical `columns` that hold references, in the order of their numbers."""
     references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
     return sorted(references, key=lambda column: int(column[9:] or 0))
 
 
 def kinds_of(columns: list[str]) -> list[str]:
-    """Return the canonical `columns` of ratings."""
+    """Return those of the canonical `columns` that hold ratings."""
     not_kinds = {*TEXT_COLUMNS, SOURCE_LANGUAGE, TARGET_LANGUAGE, *reference_columns(columns)}
     return [column for column in columns if column not in not_kinds]
 
 
 def lower_is_better(name: str) -> bool:
-    """True if lower values are better, by the name of a column."""
+    """True if the name of a column implies that lower values are better."""
     words = _words(name)
     # "per" is also a preposition, as in score_per_word
     return (bool(LOWER_IS_BETTER & {*words}) or words[-1:] == ["per"]) and not _TURNED_ROUND & {*words}
 
 
 def is_negated(name: str, lowest: float, highest: float) -> bool:
-    """True if values from `lowest` to `highest` are errors with negated signs, so that higher is better.
+    """True if values from `lowest` to `highest` are errors with a minus sign, so that higher is better.
 
-    Nothing that is counted, or measured from 0, is below 0; MQM and MetricX are often published so.
+    Counts and quantities measured from 0 are never negative; MQM and MetricX are often published with a minus sign.
     """
     return lower_is_better(name) and lowest < 0.0 >= highest
 
 
 def is_reserved(name: str) -> bool:
-    """True if the numbers of a column are no judgements unless a user requests them.
+    """True if the numbers in a column are not read as judgements unless a user asks for them.
 
-    They are counters, sizes, settings of what made an output, or scores of metrics.
+    Such columns hold counters, sizes, settings of the system that made an output, or metric scores.
     """
     return _counts_or_measures(name) or _is_setting(name) or _is_metric(name)
 
 
 def is_known_metric(name: str) -> bool:
-    """True for the name of an automatic metric in wide use, from which its direction is known."""
+    """True if a name is that of a widely used automatic metric, whose direction is known."""
     return _is_metric(name) and name.strip().lower() not in ("given", "length")
 
 
 def is_metadata(name: str) -> bool:
-    """True if a column may hold text, which is then ignored."""
+    """True if a column is allowed to hold text, which is then ignored."""
     return bool(METADATA & {*_words(name)[-1:]}) or _counts_or_measures(name)
 
 
 def is_other(name: str, known: Iterable[str]) -> bool:
-    """True if a name is no judgement's, and not similar to a `known` name; its text is ignored."""
+    """True if a name is neither that of a judgement nor similar to a `known` name, so that its text is ignored."""
     words = {word.rstrip("s") for word in _words(name)}
     return not JUDGEMENTS & {*words, *_words(name)} and not nearest(name[:40], known, likeness=0.75)
 
 
 def not_read(names: list[str]) -> str:
-    """Note on ignored columns or keys that hold text."""
+    """Return a note that lists columns or keys that were ignored because they hold text."""
     listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
     return f"ignored, because not judgements: {listed}{', ...' if len(names) > 8 else ''}"
 
@@ -194,5 +194,5 @@ def _is_metric(name: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name in lower case, without the digits that they end in."""
+    """Split a name into lower-case words without trailing digits."""
     return [word for word in (part.lower().rstrip("0123456789") for part in _BOUNDARY.split(name)) if word]

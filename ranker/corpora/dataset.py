@@ -51,13 +51,13 @@ T = TypeVar("T")
 
 
 def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
-    """Return offsets of the blocks of sorted `codes` in ``0 .. size - 1``; shape (size + 1,)."""
+    """Return offsets, shape (size + 1,), of the blocks of equal values in sorted `codes` from 0 to ``size - 1``."""
     return np.searchsorted(np.asarray(codes), np.arange(size + 1)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Sources, references, candidates and judgements; see the module for the tables.
+    """Sources, references, candidates and judgements; the module's docstring describes the tables.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Dataset:
         return f"<Dataset {self.name}: {sizes}>"
 
     def _repr_html_(self) -> str:
-        """Return the sizes and the first candidates for a notebook."""
+        """Return an HTML summary for notebooks: the table sizes and the first candidates."""
         systems = self.candidates["system"].nunique()
         kinds = ", ".join(sorted(self.ratings["kind"].unique())) or "none"
         summary = f"{self!r}, {systems:,} systems, {', '.join(self.language_pairs)}, ratings: {kinds}"
@@ -99,22 +99,22 @@ class Dataset:
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
-        """Source of every candidate, shape (candidates,)."""
+        """Source of each candidate, as a row of the table of sources, shape (candidates,)."""
         return self.candidates["source"].to_numpy(np.int64)
 
     @functools.cached_property
     def is_reference(self) -> BoolArray:
-        """True for candidates that are people's translations, not outputs of systems; see `own_references`."""
+        """True for candidates that are human translations, not outputs of systems; see `own_references`."""
         return self.candidates["is_reference"].to_numpy(bool)
 
     @functools.cached_property
     def candidate_offsets(self) -> Int64Array:
-        """Block of candidates of every source, shape (sources + 1,)."""
+        """Offsets of each source's block of candidates, shape (sources + 1,)."""
         return block_offsets(self.candidate_source, len(self.sources))
 
     @functools.cached_property
     def reference_offsets(self) -> Int64Array:
-        """Block of references of every source, shape (sources + 1,)."""
+        """Offsets of each source's block of references, shape (sources + 1,)."""
         return block_offsets(self.references["source"].to_numpy(np.int64), len(self.sources))
 
     @functools.cached_property
@@ -124,7 +124,7 @@ class Dataset:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything in the tables: equal content gives an equal fingerprint."""
+        """SHA-256 digest of the content of all tables: equal content gives an equal fingerprint."""
         digest = hashlib.sha256()
         for name, columns in SCHEMA.items():
             if name == "errors" and not len(self.errors):
@@ -141,7 +141,7 @@ class Dataset:
         return digest.hexdigest()
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set of the sources where the mask `keep` (sources,) is true; itself if all are."""
+        """Return the data set of the sources for which the mask `keep` (sources,) is true; itself if all are."""
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -163,16 +163,16 @@ class Dataset:
         return selected._keep_candidates(chosen[self.candidate_source])
 
     def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set without the candidates where the mask `keep` (candidates,) is false.
+        """Return the data set without the candidates for which the mask `keep` (candidates,) is false.
 
-        Sources that keep no candidate stay, with their references. Where all are kept it is this very data set, with
-        its views.
+        Sources that keep no candidate stay, with their references. If all candidates are kept, this data set itself is
+        returned, with its views.
         """
         rows = np.asarray(keep, dtype=bool)
         return self if rows.all() else _selected(self, rows.tobytes())
 
     def in_context(self, keep: npt.ArrayLike) -> Dataset:
-        """Select candidates as `select_candidates` does, but with the other candidates as `context` of their scores."""
+        """Select candidates like `select_candidates`, but keep the others as `context` for scoring them."""
         chosen = np.asarray(keep, dtype=bool)
         if chosen.all():
             return self
@@ -182,12 +182,12 @@ class Dataset:
 
     @property
     def context(self) -> Dataset:
-        """All candidates that these are compared with: the data set itself, unless `in_context` selected from it."""
+        """Data set of all candidates that these are compared with: this one, unless `in_context` made it."""
         return self._views[_CONTEXT][0] if _CONTEXT in self._views else self
 
     @property
     def context_rows(self) -> BoolArray:
-        """Mask of the candidates of this data set in its `context`."""
+        """Mask of the candidates of `context` that are in this data set."""
         return self._views[_CONTEXT][1] if _CONTEXT in self._views else np.ones(len(self), dtype=bool)
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
@@ -209,7 +209,7 @@ class Dataset:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per candidate, or per candidate and judge, which `ranker.from_frame` reads back.
+        """Return a frame of one row per candidate, or per candidate and judge, which `ranker.from_frame` reads back.
 
         Preferences, alignments and the names of references are left out.
 
@@ -249,7 +249,7 @@ class Dataset:
         return self._with_errors(joined)
 
     def _with_errors(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Add the marked errors of every candidate, as JSON, to its first row of a frame with the rows as its index."""
+        """Add each candidate's marked errors, as JSON, to its first row in a frame whose index is the candidate."""
         rows = frame.reset_index(drop=True)
         if len(self.errors):
             written = {
@@ -264,9 +264,9 @@ class Dataset:
 
 
 def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
-    """Cache the result of a function of a data set and options: it runs once for each data set and options.
+    """Cache the results of a function of a data set and options: it runs once for each data set and options.
 
-    What it returns is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
+    The result is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
     data set lives; data sets derived from this one have views of their own. Options must be hashable.
     """
     parameters = inspect.signature(make)
@@ -286,20 +286,20 @@ def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dat
 
 @view
 def source_language_pairs(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """The `LanguagePair` of every source, shape (sources,)."""
+    """`LanguagePair` of each source, shape (sources,)."""
     codes, named = pd.factorize(dataset.sources["lp"])
     return np.array([*map(LanguagePair, named), UNKNOWN_PAIR], dtype=object)[codes]
 
 
 @view
 def has_texts(dataset: Dataset) -> bool:
-    """True if candidates have texts; in preferences between systems they may have none."""
+    """True if candidates have texts, which preferences between systems may lack."""
     return not len(dataset.preferences) or bool((dataset.candidates["text"] != "").any())
 
 
 @view
 def target_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the language, without region, that every source is translated into, shape (sources,); empty if unknown."""
+    """Return the target language of each source, without region, shape (sources,); empty text if unknown."""
     codes = {pair: pair.target or "" for pair in dataset.language_pairs}
     return np.array([codes[pair] for pair in source_language_pairs(dataset)], dtype=object)
 
@@ -316,7 +316,7 @@ def source_place(dataset: Dataset, source: int) -> str:
 
 @view
 def _selected(dataset: Dataset, rows: bytes) -> Dataset:
-    """Select candidates, returning the same data set each time, so that its views are made once."""
+    """Select candidates; an equal selection returns the same object, so that its views are computed once."""
     return dataset._keep_candidates(np.frombuffer(rows, dtype=bool))
 
 
@@ -330,7 +330,7 @@ def _in_context(dataset: Dataset, rows: bytes) -> Dataset:
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:
-    """Content of a text column, independent of its chunks: mask of missing texts, lengths, UTF-8."""
+    """Return the content of a text column, independent of its chunks: mask of missing texts, lengths, UTF-8."""
     filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
     offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     text = filled.buffers()[2]
@@ -342,7 +342,7 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
 
 
 def concatenate(datasets: Sequence[Dataset]) -> Dataset:
-    """Concatenate data sets; equal (lp, seg_id) of different sets stay different sources."""
+    """Concatenate data sets; sources of different data sets with the same (lp, seg_id) stay separate."""
     if len(datasets) == 1:
         return datasets[0]
     starts_source = np.cumsum([0, *(len(dataset.sources) for dataset in datasets)])

@@ -1,4 +1,4 @@
-"""Scores per candidate and preference pairs from judgements, for training and evaluation of rankers.
+"""Candidate scores and preference pairs derived from judgements, to train and evaluate rankers.
 
 A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores of judges, standardised per judge
 over the data set and averaged over a candidate's judges (else the corpus's own ``fluency_z``, else
@@ -53,7 +53,7 @@ class Kind:
 
     @classmethod
     def parse(cls, text: str) -> Kind:
-        """Read ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name."""
+        """Parse ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name."""
         name, colon, direction = text.rpartition(":")
         if not colon or direction not in _DIRECTIONS:
             return cls(text)
@@ -65,13 +65,13 @@ class Kind:
         return cls(name, _DIRECTIONS[direction])
 
     def __str__(self) -> str:
-        """Write the notation, with the direction unless a known kind has its own direction."""
+        """Return the notation that `parse` reads, without the direction if the kind is known to have it."""
         if self.lower is None or (self.name in RATINGS and self.lower == lower_is_better(self.name)):
             return self.name
         return f"{self.name}:{'lower' if self.lower else 'higher'}"
 
     def directed(self, learnt: Sequence[str] = ()) -> Kind:
-        """Return the kind with its direction: as given, else as learnt by rankers, else by its name."""
+        """Return the kind with a direction: its own, else the one learnt by rankers, else that implied by its name."""
         if self.name == PREFERENCES or self.lower is not None:
             return self
         directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
@@ -83,7 +83,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class PreferencePairs:
-    """Strict preferences as rows of the candidate table."""
+    """Strict preferences between candidates, given as rows of the candidate table."""
 
     better: Int64Array
     worse: Int64Array
@@ -91,9 +91,9 @@ class PreferencePairs:
 
 
 def kinds(dataset: Dataset) -> list[str]:
-    """Return the kinds of judgement for training on or evaluation by `dataset`, best first.
+    """Return the kinds of judgement in `dataset` for training and evaluation, best first.
 
-    Ratings that count, number or measure something, or are scores of metrics, are not among them.
+    Counters, numbers, measurements and metric scores are not among them.
     """
     keys = rating_names(dataset)
     named = [kind for kind in RATINGS if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]
@@ -102,10 +102,10 @@ def kinds(dataset: Dataset) -> list[str]:
 
 
 def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, learnt: Sequence[str] = ()) -> str:
-    """Return the kind of judgement that `kind` means for a data set, in the notation of `Kind`.
+    """Return the kind of judgement that `kind` refers to in a data set, in the notation of `Kind`.
 
-    ``auto`` is preferences if there are any, else the first known kind, else what a ranker learnt from, else the only
-    rating there is.
+    ``auto`` is preferences if there are any, else the first known kind, else the kind that a ranker learnt
+    from, else the only rating there is.
     """
     wanted = Kind.parse(kind)
     available = kinds(dataset)
@@ -126,7 +126,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
 
 
 def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
-    """Return the kind of penalties with a direction; without one, penalties are negated if no penalty is above 0."""
+    """Return a kind of penalties with a direction; if none is given, they are negated if no value is above 0."""
     values = ratings_of(dataset, wanted.name)["value"].to_numpy(np.float64)
     lowest, highest = values.min(initial=0.0), values.max(initial=0.0)
     if wanted.lower is not None or lowest == 0.0:
@@ -147,7 +147,7 @@ def _by_sign(dataset: Dataset, wanted: Kind, learnt: Sequence[str]) -> str:
 
 @view
 def _note_once(dataset: Dataset, note: str) -> None:
-    """Log a note on `dataset`, once because this is a view."""
+    """Log a note on `dataset`, only once because the result is cached."""
     log_note(note, dataset.name)
 
 
@@ -180,7 +180,7 @@ def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]
 
 
 def use_of_errors(dataset: Dataset) -> str:
-    """End of a message about data without judgements: the options that use its marked errors; empty without any."""
+    """Return the end of a message about missing judgements: the options that use marked errors, if there are any."""
     marked = int((dataset.errors["severity"] != NO_ERROR).sum())
     if not marked or kinds(dataset):
         return ""
@@ -189,7 +189,7 @@ def use_of_errors(dataset: Dataset) -> str:
 
 
 def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
-    """Return a human score for every candidate, higher is better."""
+    """Return the human score of each candidate; higher is better."""
     wanted = Kind.parse(resolve_kind(dataset, kind, scores=True)).directed()
     sign = -1.0 if wanted.lower else 1.0
     ratings = ratings_of(dataset, wanted.name)
@@ -203,7 +203,7 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
 
 
 def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) -> FloatArray:
-    """Return the mean of the `values` of ratings of every candidate, NaN without ratings; shape (candidates,)."""
+    """Return the mean of each candidate's `values` of ratings, shape (candidates,); NaN without ratings."""
     rows = ratings["candidate"].to_numpy(np.int64)
     counts = np.bincount(rows, minlength=len(dataset))
     with np.errstate(invalid="ignore"):
@@ -236,7 +236,7 @@ def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool
 
 
 def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePairs:
-    """Return the pairs of candidates of a source whose human scores differ, without pairs of unknown scores (NaN)."""
+    """Return the pairs of candidates of a source with different human scores, ignoring unknown scores (NaN)."""
     scores = np.asarray(human, dtype=np.float64)
     first, second = pairs_in_blocks(offsets)
     with np.errstate(invalid="ignore"):
@@ -246,7 +246,7 @@ def ordered_pairs(human: npt.ArrayLike, offsets: npt.ArrayLike) -> PreferencePai
 
 
 def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
-    """Return `pairs` with weights that add up to the same in every group, and to as much as before in all."""
+    """Rescale the weights of `pairs` to the same sum in each group, keeping the overall sum."""
     labels, code = np.unique(np.asarray(group).astype(str), return_inverse=True)
     total = np.bincount(code.reshape(-1), weights=pairs.weight, minlength=len(labels))
     share = pairs.weight.sum() / max(len(labels), 1)
@@ -256,30 +256,30 @@ def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Candidates with judgements of one kind, in the context of the others, and these judgements."""
+    """Candidates that have judgements of one kind, these judgements, and the other candidates as context."""
 
     dataset: Dataset
     kind: str
 
     @classmethod
     def of(cls, dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> Judged:
-        """Select the candidates with judgements of the kind that `kind` means, see `resolve_kind`."""
+        """Select the candidates that have judgements of `kind`, which `resolve_kind` interprets."""
         resolved = resolve_kind(dataset, kind, learnt=learnt)
         return cls(dataset.in_context(judged(dataset, resolved)), resolved)
 
     @functools.cached_property
     def human(self) -> FloatArray:
-        """The human score of every candidate, higher is better."""
+        """Human score of each candidate; higher is better."""
         return human_scores(self.dataset, self.kind)
 
     @property
     def grades(self) -> FloatArray:
-        """Human scores, with those of a source equal that differ by rounding only."""
+        """Human scores, made equal within a source where they differ only by rounding."""
         return merge_ties(self.human, self.dataset.candidate_offsets)
 
     @property
     def pairs(self) -> PreferencePairs:
-        """Strict preferences, or the pairs of candidates of a source with different human scores."""
+        """Strict preferences, or else the pairs of candidates of a source with different human scores."""
         if self.kind == PREFERENCES:
             return preference_pairs(self.dataset)
         return ordered_pairs(self.grades, self.dataset.candidate_offsets)
@@ -298,12 +298,12 @@ def judged(dataset: Dataset, kind: str = AUTO) -> BoolArray:
 
 @view
 def rating_names(dataset: Dataset) -> list[str]:
-    """Return the names of all ratings of `dataset`, sorted."""
+    """Return the names of all ratings in `dataset`, sorted."""
     return sorted(dataset.ratings["kind"].unique())
 
 
 def ratings_of(dataset: Dataset, kind: str) -> pd.DataFrame:
-    """Return the rows of the ratings of a kind of judgement; empty for win rates of preferences."""
+    """Return the rows of ratings of one kind of judgement; empty for win rates of preferences."""
     key = _key_of(Kind.parse(kind).name, rating_names(dataset))
     return dataset.ratings[(dataset.ratings["kind"] == (key or "")).to_numpy(bool)]
 

@@ -102,10 +102,10 @@ _ANY = "*"
 
 
 def language_code(name: str) -> str | None:
-    """Return the two-letter code of a language, with its region or script as in ``pt_BR`` and ``zh_Hans``.
+    """Return the two-letter code of a language, with any region or script as in ``pt_BR`` and ``zh_Hans``.
 
-    Codes that are not known stay as they are, in lower case. None for
-    what is neither a known name nor of the form of a code, and for ``any``.
+    Unknown codes are returned in lower case. None for ``any``, and for text that is neither a known name nor has the
+    form of a code.
     """
     text = name.strip()
     known = _CODES.get(text.lower())
@@ -119,12 +119,12 @@ def language_code(name: str) -> str | None:
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language by its two-letter code; the code if it is not known."""
+    """Return the English name of a language by its two-letter code, or the code itself if it is unknown."""
     return next((line.split()[-1].capitalize() for line in _LANGUAGES.split("\n") if line.startswith(f"{code} ")), code)
 
 
 def is_language(code: str) -> bool:
-    """True if a two-letter code is that of a known language."""
+    """True if `code` is the two-letter code of a known language."""
     return code in _TWO_LETTER_CODES
 
 
@@ -136,8 +136,8 @@ LONGEST_PAIR = 100
 def language_pair(name: str) -> str:
     """Return a language pair as ``en-zh``, however it is written: ``en_zh``, ``eng-zho``, ``EN>ZH``, ``en-zh-Hans``.
 
-    Regions and scripts are kept, as in ``en-zh_Hans``; ``*`` stands for any language. What is no pair of languages
-    stays as it is.
+    Regions and scripts are kept, as in ``en-zh_Hans``; ``*`` stands for any language. Text that is not a pair of
+    languages is returned unchanged.
     """
     if len(name) > LONGEST_PAIR:
         return name
@@ -158,13 +158,13 @@ def _side(language: str) -> str | None:
 
 
 def pair_of(source: str | None, target: str | None) -> str | None:
-    """Return the language pair of two languages by any of their names; ``?`` for one that is not known."""
+    """Return the language pair of two languages, each given by any of its names; ``?`` for an unknown one."""
     codes = [language_code(side or "") or _UNKNOWN for side in (source, target)]
     return None if codes == [_UNKNOWN] * 2 else "-".join(codes)
 
 
 def contradict(pair: str | None, other: str | None) -> bool:
-    """True if two language pairs, of which either may be unknown, cannot both be right, whatever the regions."""
+    """True if two language pairs, either of which may be unknown, cannot both be right; regions are ignored."""
     known = [[side.partition("_")[0] for side in language_pair(name).split("-")] for name in (pair, other) if name]
     return len(known) == 2 and all(map(names_two_languages, map("-".join, known))) and known[0] != known[1]
 
@@ -176,17 +176,17 @@ def is_of_pair(pair: str, pattern: str) -> bool:
 
 
 def is_locale(name: str) -> bool:
-    """True if a name is that of one language with its region, such as ``zh-CN``."""
+    """True if a name is a single language with its region, such as ``zh-CN``."""
     return bool(re.fullmatch(r"[a-z]{2,3}[-_][A-Z]{2}", name))
 
 
 def names_two_languages(pair: str) -> bool:
-    """True if a language pair is of two languages, neither of them ``*`` or ``?``."""
+    """True if a pair names both languages, neither of them as ``*`` or ``?``."""
     return not {_side(side) for side in pair.partition("-")[::2]} & {None, _ANY, _UNKNOWN}
 
 
 class LanguagePair(str):
-    """Language pair of sources, such as ``en-zh``; written as ``?`` where data do not name it."""
+    """Language pair of a source, such as ``en-zh``; written as ``?`` if the data do not name it."""
 
     __slots__ = ()
 
@@ -206,7 +206,7 @@ class LanguagePair(str):
         return self._side(2)
 
     def of(self, data: str) -> str:
-        """Name the part of `data` that is of this pair, for messages: ``wmt en-zh``."""
+        """Name the part of `data` in this language pair, for messages: ``wmt en-zh``."""
         return f"{data} {self}" if self.known else data
 
     def _side(self, place: int) -> str | None:

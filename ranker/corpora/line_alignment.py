@@ -1,4 +1,4 @@
-"""Translations whose lines were merged or split, divided again into one text for each source line.
+"""Divides translations whose lines were merged or split into one text per source line.
 
 Boundaries are sought between words, from the first line to the last, by dynamic programming. A text costs what its
 length differs from the length expected (Gale and Church 1993), less what it shares with the references of its line, or
@@ -43,10 +43,10 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class _Stream:
-    """The words of a file, and the places between them where a line may be divided.
+    """The words of a file, and the boundaries between them at which a text may begin.
 
     `starts`, `ends` (words,) are characters of `text`; `places` (boundaries,) are words before which a text may begin,
-    from 0 to the number of words; `costs` are those of a boundary there, `line_ends` true where a line ends.
+    from 0 to the number of words; `costs` are the costs of these boundaries, `line_ends` is true where a line ends.
     """
 
     text: str
@@ -86,11 +86,11 @@ class _Stream:
 
     @property
     def characters(self) -> FloatArray:
-        """Character at which a text begins, for every boundary."""
+        """Index of the character at which a text begins, for each boundary."""
         return np.append(self.starts, len(self.text) + 1)[self.places].astype(float)
 
     def between(self, first: int, last: int) -> str:
-        """Return the text from one boundary to another, on one line."""
+        """Return the text between two boundaries, on one line."""
         begin, end = self.places[first], self.places[last]
         if begin == end:
             return ""
@@ -104,8 +104,8 @@ class _Stream:
 def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str = "translations") -> list[str]:
     """Divide a translation with other lines than the source into one text for each source line, in the same order.
 
-    `wanted` has the references of each source line, or the line itself where it has none. Lines of which the
-    translation has nothing get an empty text; more than a fifth of such lines are an error.
+    `wanted` has the references of each source line, or the line itself where it has none. Lines that the
+    translation lacks get an empty text; it is an error if more than a fifth are such lines.
     """
     if not wanted:
         return [*lines]
@@ -135,7 +135,7 @@ def align_lines(lines: Sequence[str], wanted: Sequence[Sequence[str]], file: str
 def _boundaries(
     stream: _Stream, expected: FloatArray, weights: Sequence[Mapping[str, float]], near: Sequence[int] | None
 ) -> list[int]:
-    """Find the cheapest boundaries of all texts, in windows around `near`, or around the best boundaries so far."""
+    """Find the cheapest boundaries of all texts, in windows around `near`, or else around the best so far."""
     characters, last = stream.characters, len(stream.places) - 1
     ends_before = np.concatenate([[0], np.cumsum(stream.line_ends)])
     low = high = 0
@@ -172,7 +172,7 @@ def _boundaries(
 
 
 def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int) -> FloatArray:
-    """Sums of the weights of the words from `first` to before each word up to `last`, shape (last - first + 1,)."""
+    """Return weights summed over the words from `first` to before each word up to `last`, shape (last - first + 1,)."""
     values = np.zeros(last - first + 1)
     for word, weight in weights.items():
         numbers = stream.words.get(word, _NOWHERE)
@@ -182,7 +182,7 @@ def _shared(stream: _Stream, weights: Mapping[str, float], first: int, last: int
 
 
 def _differences(stream: _Stream, bounds: Sequence[int]) -> Iterator[str]:
-    """Origins of the texts that are not one whole line."""
+    """Yield the origin of each text that is not exactly one whole line."""
     line_of = np.concatenate([[0], np.cumsum(stream.line_ends)])
     for number, (first, last) in enumerate(itertools.pairwise(bounds), 1):
         if first == last:

@@ -23,7 +23,7 @@ SIDES = ("target", "source")
 
 
 class MarkedError(NamedTuple):
-    """One marked error; the module describes its fields."""
+    """One marked error; the module's docstring describes its fields."""
 
     severity: str
     start: int | None = None
@@ -34,7 +34,7 @@ class MarkedError(NamedTuple):
 
 
 def error_columns(marks: Sequence[tuple[int, MarkedError]]) -> dict[str, list[Any]]:
-    """Columns of the table of errors for errors with their candidates, in the table's order."""
+    """Return the columns of the table of errors, in its order, for errors given with their candidates."""
     rows = [(candidate, mark) for candidate, mark in marks if mark.severity != NO_ERROR]
     marked = {(candidate, mark.rater) for candidate, mark in rows}
     looked = dict.fromkeys(
@@ -51,9 +51,9 @@ def error_columns(marks: Sequence[tuple[int, MarkedError]]) -> dict[str, list[An
 def checked_errors(
     columns: Mapping[str, Any], texts: Mapping[str, pa.ChunkedArray], source: Int64Array
 ) -> tuple[pd.DataFrame, tuple[int, str] | None]:
-    """Return the table of errors, and the candidate of the first place that is not in its text, with a message.
+    """Return the table of errors, and the candidate and message of the first place not in its text, or None.
 
-    `texts` are those of both sides, `source` is the source of every candidate.
+    `texts` are the texts of both sides, `source` is the source of each candidate.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -79,7 +79,7 @@ def checked_errors(
 
 
 def errors_by_candidate(errors: pd.DataFrame) -> dict[int, list[MarkedError]]:
-    """Marked errors of every candidate that somebody looked at, places as numbers of Python."""
+    """Return the marked errors of each candidate that somebody looked at, with places as Python integers."""
     import pandas as pd
 
     listed: dict[int, list[MarkedError]] = {}
@@ -91,7 +91,7 @@ def errors_by_candidate(errors: pd.DataFrame) -> dict[int, list[MarkedError]]:
 
 
 def error_entries(marks: Iterable[MarkedError]) -> list[dict[str, Any]]:
-    """Errors as objects of JSON, with severity and rater, and other fields unless they have their usual value."""
+    """Return errors as JSON objects with severity and rater; other fields only if they differ from the default."""
     usual = MarkedError("")._asdict()
     return [
         {name: value for name, value in mark._asdict().items() if name in ("severity", "rater") or value != usual[name]}

@@ -1,4 +1,4 @@
-"""Sources that look equal but are not, so that their candidates are not compared; and texts that are empty."""
+"""Near-duplicate sources, whose candidates are therefore not compared, and empty texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPACE = r"[\s\p{Z}\x{85}\x{feff}\x{200b}]+"
 
 
 def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
-    """Return sources without an id that equal an earlier one but for blanks, and that no system translated twice."""
+    """Return pairs of sources without ids that differ only in blanks, unless one system translated both."""
     sources = dataset.sources
     if len(dataset) == len(sources) * dataset.candidates["system"].nunique():
         # every system translated every source
@@ -44,7 +44,7 @@ def near_duplicate_sources(dataset: Dataset) -> list[tuple[int, int]]:
 
 
 def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: str = "source") -> str | None:
-    """Note on `near_duplicate_sources`, in one line, or None; `lines` are the places of the sources."""
+    """Return a one-line note on `near_duplicate_sources`, or None; `lines` are the places of the sources."""
     pairs = near_duplicate_sources(dataset)
     if not pairs:
         return None
@@ -57,7 +57,7 @@ def near_sources_note(dataset: Dataset, lines: Sequence[int | None] = (), unit: 
 
 
 def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
-    """True if the texts and references of every two sources are equal."""
+    """True if the two sources of every pair have equal texts and references."""
     texts, references = dataset.sources["text"].tolist(), dataset.references["text"].tolist()
     offsets = dataset.reference_offsets
     return all(
@@ -68,9 +68,9 @@ def _are_equal(dataset: Dataset, pairs: Sequence[tuple[int, int]]) -> bool:
 
 
 def counts(dataset: Dataset) -> list[str]:
-    """Return a line for empty candidates and near-duplicate sources, with the first place of each.
+    """Return one line each for empty candidates and near-duplicate sources, if any: how many, and where the first is.
 
-    Texts of nothing but white space are empty too. Candidates of preferences without texts are not counted.
+    Texts of white space alone count as empty. Candidates of preferences without texts are not counted.
     """
     problems: dict[str, list[int]] = {}
     if has_texts(dataset):
@@ -91,6 +91,6 @@ def counts(dataset: Dataset) -> list[str]:
 
 
 def _plain(texts: pd.Series) -> pd.Series:
-    """Return texts with one space for any white space inside, and no white space at the ends."""
+    """Replace any white space in texts by one space, and remove it at the ends."""
     spaced = pc.replace_substring_regex(pa.chunked_array(texts.array.__arrow_array__()), _SPACE, " ")
     return pd.Series(pd.arrays.ArrowStringArray(pc.utf8_trim(spaced, " ")))

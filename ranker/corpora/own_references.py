@@ -1,4 +1,4 @@
-"""Candidates that are references of their source: people's translations that files list among the systems.
+"""Candidates that are references of their source: human translations that files list among the systems.
 
 Compared with itself, such a candidate matches whatever it holds. So it is scored against the other references of its
 source, and where there are none it is left out. The output of a system that happens to equal a reference is none.
@@ -26,7 +26,7 @@ FEWEST_TEXTS = 10
 
 @view
 def own_references(dataset: Dataset) -> Int64Array:
-    """Return the reference that each candidate marked ``is_reference`` is, by name or text, -1 of others."""
+    """Return the reference of each candidate marked ``is_reference``, matched by name or text; -1 for others."""
     own = np.full(len(dataset), -1, dtype=np.int64)
     marked = np.flatnonzero(dataset.is_reference)
     if not len(marked):
@@ -47,7 +47,7 @@ def own_references(dataset: Dataset) -> Int64Array:
 
 
 def with_references_as_candidates(dataset: Dataset) -> Dataset:
-    """Return the data set with references as candidates ``reference1``, ... after the candidates of their source."""
+    """Add references as candidates ``reference1``, ..., after the other candidates of their source."""
     references = dataset.references
     slot = references.groupby("source").cumcount().to_numpy() + 1
     added = table(
@@ -79,7 +79,7 @@ def with_references_as_candidates(dataset: Dataset) -> Dataset:
 
 
 def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
-    """Return `with_references_as_candidates`, and the row of every reference there."""
+    """Add references as candidates, and return the data set with each reference's row among these."""
     together = with_references_as_candidates(dataset)
     references = np.diff(dataset.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)
@@ -88,7 +88,7 @@ def references_among_candidates(dataset: Dataset) -> tuple[Dataset, Int64Array]:
 
 
 def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-    """Return the candidates that are references of sources with another reference, and the rows of these references."""
+    """Return the rows of candidates that are one of several references of their source, and these references' rows."""
     own = own_references(dataset)
     rows = np.flatnonzero((own >= 0) & (np.diff(dataset.reference_offsets) > 1)[dataset.candidate_source])
     return rows, own[rows]
@@ -96,13 +96,13 @@ def scored_apart(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
 
 @view
 def only_references(dataset: Dataset) -> BoolArray:
-    """True for candidates that are the only reference of their source; all False if there is no other candidate."""
+    """True for candidates that are the only reference of their source; all False if there are no others."""
     alone = (own_references(dataset) >= 0) & (np.diff(dataset.reference_offsets) == 1)[dataset.candidate_source]
     return np.asarray(alone & ~alone.all())
 
 
 def check_texts(dataset: Dataset) -> None:
-    """Refuse preferences between systems without texts, which nothing can score."""
+    """Refuse preferences between systems without texts, because nothing can score them."""
     if not has_texts(dataset):
         remedy = "compare them with ranker systems, without --metric, --model and --html"
         what = f"contains preferences between systems without texts: {remedy}"
@@ -110,7 +110,7 @@ def check_texts(dataset: Dataset) -> None:
 
 
 def without_only_references(dataset: Dataset) -> tuple[Dataset, str | None]:
-    """Drop the `only_references` of a data set, and return it with a note, or None."""
+    """Drop candidates that are the only reference of their source; return the data set, and a note or None."""
     alone, apart = only_references(dataset), np.zeros(len(dataset), dtype=bool)
     apart[scored_apart(dataset)[0]] = True
     notes = []
@@ -139,10 +139,10 @@ def _described(dataset: Dataset, rows: BoolArray) -> str:
 
 
 def mark_references(candidates: Mapping[str, Any], references: Mapping[str, Any], sources: int) -> BoolArray:
-    """Return ``is_reference`` of candidates, true also of all outputs of a system that is a reference throughout.
+    """Return the mask ``is_reference``, true also of all outputs of a system that is a reference throughout.
 
-    That is one whose texts all equal the first reference of their source, or all the second, ..., if they are
-    `FEWEST_TEXTS` different ones or these references are called like the system.
+    All texts of such a system equal the first reference of their source, or all equal the second, and so on; and at
+    least `FEWEST_TEXTS` of them are different, or these references have the system's name.
     """
     marked = np.asarray(candidates["is_reference"], dtype=bool)
     source, offsets = np.asarray(candidates["source"]), block_offsets(references["source"], sources)

@@ -1,4 +1,4 @@
-"""The one place where records and columns are assembled to the tables of data sets.
+"""Assembly of records and columns into the tables of data sets.
 
 Readers of tables make columns and call `build_dataset`; readers of nested formats make a `Record` for each source and
 call `assemble`. All formats share one set of checks.
@@ -34,7 +34,7 @@ _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
 
 
 def shown(value: object) -> str:
-    """Write a value that was found in a file for a message: on one line, text quoted, long values cut."""
+    """Format a value found in a file for a message: on one line, text quoted, long values cut."""
     if isinstance(value, str):
         return repr(value if len(value) <= 30 else f"{value[:27]}...")
     try:
@@ -45,7 +45,7 @@ def shown(value: object) -> str:
 
 
 def joined_texts(value: Any) -> str | None:
-    """Return the text of the last of some messages, or of all of some texts or parts of a message, one per line."""
+    """Return the text of the last message, or of all texts or message parts in a list, one per line; else None."""
     if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
         value = value[-1]["content"]
     if isinstance(value, list):
@@ -55,13 +55,13 @@ def joined_texts(value: Any) -> str | None:
 
 
 def asked_in(messages: Any) -> str:
-    """Texts of the user's messages among `messages`, one text per line."""
+    """Return the texts of the user's messages among `messages`, one per line."""
     of_users = [one for one in messages or [] if isinstance(one, dict) and one.get("role") == "user"]
     return "\n".join(joined_texts([message]) or "" for message in of_users)
 
 
 def number_in(text: str) -> float:
-    """Return the number that a text represents, NaN for other texts, including Python's 1_000."""
+    """Parse a number; NaN for other texts, including Python's 1_000."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:
@@ -69,7 +69,7 @@ def number_in(text: str) -> float:
 
 
 def contradiction(lp: str | None, other: str | None) -> str:
-    """Message on a language pair that contradicts other columns or keys."""
+    """Return a message about a language pair that contradicts other columns or keys."""
     return f"lp {shown(lp)} contradicts the other columns or keys for languages, {shown(other)}: correct or remove one"
 
 
@@ -84,13 +84,13 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def is_one_system(outputs: npt.ArrayLike) -> bool:
-    """True if rows without systems and ids are of one system: most, but not all, sources have one output."""
+    """True if unnamed outputs, counted by source, are of one system: most, but not all, sources have one."""
     sizes = np.asarray(outputs)
     return bool((sizes > 1).any()) and 2 * int((sizes == 1).sum()) > len(sizes)
 
 
 def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
-    """Note on rows that are read as the output of one system."""
+    """Return a note that rows were read as the output of one system."""
     return (
         f"no column 'system', and only {counted(sources, 'source')} with several rows (first: {unit}s {first} and "
         f"{second}): read as the output of one system; if they are candidates of one source, give them the same seg_id"
@@ -99,7 +99,7 @@ def one_system_note(sources: int, unit: str, first: int, second: int) -> str:
 
 @dataclass
 class Candidate:
-    """One output, with its ratings as (kind, judge or None, value), its alignment to the source, its marked errors."""
+    """One output: its ratings as (kind, judge or None, value), its alignment to the source, its marked errors."""
 
     system: str
     text: str
@@ -111,7 +111,7 @@ class Candidate:
 
 @dataclass
 class Record:
-    """One source with everything that belongs to it, and the line it came from."""
+    """One source with its references and candidates, and the line it came from."""
 
     source: str
     references: list[str]
@@ -127,7 +127,7 @@ class Record:
 def assemble(
     records: Iterable[Record], name: str, file: str | None = None, unit: str = "line", *, first: int = 1
 ) -> Dataset:
-    """Make a `Dataset` of `records`, in their order, as `build_dataset` does."""
+    """Make a `Dataset` from `records`, in their order, as `build_dataset` does."""
     record_list = list(records)
     outputs = [(code, candidate) for code, record in enumerate(record_list) for candidate in record.candidates]
     ratings = [(row, *rating) for row, (_, candidate) in enumerate(outputs) for rating in candidate.ratings]
@@ -183,11 +183,11 @@ def build_dataset(
     unit: str = "line",
     first: int = 1,
 ) -> Dataset:
-    """Make a `Dataset` of columns; missing ``seg_id`` are numbered.
+    """Make a `Dataset` from columns; missing ``seg_id`` are numbered.
 
-    An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
-    format can tell these apart. Language pairs are written as ``en-zh``. A system that is a reference throughout is
-    marked as one (`ranker.corpora.own_references.mark_references`).
+    An empty ``lp``, ``doc`` or judge counts as unknown, like the ``lp`` that pairs files write as ``-``, and -0 as 0,
+    because not every format can tell these apart. Language pairs are written as ``en-zh``. A system that is a
+    reference throughout is marked as one (`ranker.corpora.own_references.mark_references`).
     """
     columns = {
         "sources": sources,
@@ -238,12 +238,12 @@ def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _text(values: Any) -> pa.ChunkedArray:
-    """Return the Arrow array that a column of text consists of."""
+    """Return a text column as an Arrow array."""
     return pa.chunked_array(values.__arrow_array__())
 
 
 def distinct_values(column: pa.ChunkedArray, null_encoding: Literal["mask", "encode"] = "mask") -> pa.DictionaryArray:
-    """Encode a column by its distinct values, without a copy of all its texts."""
+    """Dictionary-encode a column without copying all its texts."""
     # older versions of Arrow combine no chunks of a dictionary where there are none
     if not len(column):
         return column.combine_chunks().dictionary_encode(null_encoding)
@@ -251,14 +251,14 @@ def distinct_values(column: pa.ChunkedArray, null_encoding: Literal["mask", "enc
 
 
 def _unless(values: Any, *unknown: str) -> Any:
-    """Replace values that mean `unknown` by null in a column of text."""
+    """Replace the values `unknown` by null in a text column."""
     text = _text(values)
     replaced = pc.is_in(text, pa.array(unknown, text.type))
     return pd.array(pc.if_else(replaced, None, text), dtype=TEXT) if pc.any(replaced).as_py() else values
 
 
 def _in_one_form(pairs: Any) -> Any:
-    """Return a column of language pairs as `language_pair` writes them."""
+    """Normalise a column of language pairs with `language_pair`."""
     encoded = distinct_values(_text(pairs))
     written = encoded.dictionary.to_pylist()
     known = [language_pair(pair) for pair in written]
@@ -268,7 +268,7 @@ def _in_one_form(pairs: Any) -> Any:
 
 
 def _numbered(values: Any, first: int) -> Any:
-    """Return a column of text with its row, counted from `first`, in place of missing values."""
+    """Replace missing values in a text column by their row numbers, counted from `first`."""
     text = _text(values)
     if not text.null_count:
         return values
@@ -282,7 +282,7 @@ def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
 
 
 def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:
-    """Return columns, with further `properties` of each of `texts`, for `size` sources with one text from each."""
+    """Return columns for `size` sources with one text from each of `texts`, and the `properties` of each of these."""
     return {
         "source": np.repeat(np.arange(size), len(texts)),
         "text": [text for row in zip(*texts, strict=True) for text in row],
@@ -291,7 +291,7 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
 
 
 def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
-    """Refuse texts with a NUL, which files of text cannot hold and programs take for the end, and names of pages."""
+    """Refuse texts with a NUL, which text files cannot hold and programs take for the end, and overlong names."""
     for kind, columns in arrays.items():
         for column, values in columns.items():
             if values.dtype != TEXT:
@@ -309,7 +309,7 @@ def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines:
 def _refuse(
     wrong: Any, columns: Mapping[str, Any], kind: str, what: str, file: str, lines: Sequence[int | None]
 ) -> None:
-    """Raise an error at the source of the first row of a table that is wrong, if there is one."""
+    """Raise an error at the source of the first wrong row of a table, if there is one."""
     place = pc.index(wrong, True).as_py()
     if place >= 0:
         source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
@@ -323,7 +323,7 @@ def _check_keys(
     lines: Sequence[int | None],
     unit: str,
 ) -> None:
-    """Refuse a (lp, seg_id) or a system of a source that is there twice, and systems without a name."""
+    """Refuse a duplicate (lp, seg_id), a duplicate system of a source, and systems without a name."""
     lps, numbers, systems = _text(sources["lp"]), _text(sources["seg_id"]), _text(candidates["system"])
     repeated = _first_repeated_row(_codes(lps), numbers)
     if repeated is not None:
@@ -345,7 +345,7 @@ def _check_keys(
 
 
 def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, lines: Sequence[int | None]) -> None:
-    """Refuse ratings of which no sum or square could be computed."""
+    """Refuse ratings that are too large to be summed or squared."""
     values = np.asarray(ratings["value"], dtype=np.float64)
     for at in np.flatnonzero(np.abs(values) > LARGEST)[:1].tolist():
         what = f"{shown(ratings['kind'][at])} is {values[at]:g}: expected a number of at most {LARGEST:g} in size"
@@ -353,7 +353,7 @@ def _check_sizes(ratings: Mapping[str, Any], source: Int64Array, file: str, line
 
 
 def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
-    """Refuse names that differ only by white space, and ids of a language pair that differ only in number format."""
+    """Refuse names that differ only in white space, and ids in a language pair that differ only in number format."""
     sources, candidates, ratings = arrays["sources"], arrays["candidates"], arrays["ratings"]
     of_candidate = np.asarray(candidates["source"], dtype=np.int64)
     judged = np.asarray(ratings["candidate"], dtype=np.int64)
@@ -388,12 +388,12 @@ def _check_alike(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequ
 
 
 def _codes(text: pa.ChunkedArray) -> Int64Array:
-    """Return a number for each value, equal for equal ones."""
+    """Return an integer for each value, the same for equal values."""
     return np.asarray(distinct_values(text, "encode").indices, dtype=np.int64)
 
 
 def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int, int] | None:
-    """Return the first row whose name occurred in its group before, and the row of that occurrence."""
+    """Return the first row whose name occurred earlier in its group, and the earlier row, or None."""
     codes = _codes(names)
     keys = group * (codes.max(initial=0) + 1) + codes
     if len(pd.unique(keys)) == len(keys):
@@ -404,7 +404,7 @@ def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int,
 
 
 def _add_alignments(arrays: dict[str, Any], columns: Mapping[str, Sized]) -> None:
-    """Add word alignments to references or candidates, if there is any."""
+    """Add word alignments to references or candidates, if there are any."""
     texts: Any = columns.get(ALIGNMENT, ())
     alignments = pd.array(texts, dtype=TEXT)
     if not alignments.isna().all():
@@ -412,13 +412,13 @@ def _add_alignments(arrays: dict[str, Any], columns: Mapping[str, Sized]) -> Non
 
 
 def _in_order(ratings: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort ratings, so that formats with another order of ratings give equal data sets."""
+    """Sort ratings, so that formats that order them differently give equal data sets."""
     kind, judge = (pd.factorize(ratings[column], sort=True)[0] for column in ("kind", "judge"))
     order = np.lexsort((judge, kind, ratings["candidate"]))
     return {column: values.take(order) for column, values in ratings.items()}
 
 
 def duplicate_system_error(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:
-    """Return the error for two outputs of one system for one source."""
+    """Return the error about two outputs of one system for one source."""
     what = f"system {shown(system)} is listed twice for one source; rename or remove one of them{hint}"
     return DataError(what, file=file, line=line)

@@ -1,4 +1,4 @@
-"""Notes on data that are probably not as their user assumes, each by a small function of a data set.
+"""Notes on data sets that are probably not as their user assumes, each found by a small function.
 
 The texts of every system are compared with the references of the same sources. Thresholds are far from what clean
 outputs show, so that a note is worth reading. Nothing is said of fewer than five outputs of a system.
@@ -41,14 +41,14 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Note:
-    """A probable problem of a data set: its count, its first place, and a text."""
+    """A probable problem in a data set: its count, the place of the first case, and a text."""
 
     count: int
     first: str
     text: str
 
     def __str__(self) -> str:
-        """Return one line."""
+        """Return the note as one line."""
         return f"{self.text} (first: {self.first})" if self.first else self.text
 
 
@@ -57,7 +57,7 @@ Check = Callable[[Dataset], list[Note]]
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Outputs of the systems of a data set, by system and source, with their first references."""
+    """System outputs of a data set with their first references, grouped by language pair and system."""
 
     rows: Int64Array
     group: Int64Array
@@ -70,22 +70,22 @@ class Outputs:
 
     @property
     def sizes(self) -> Int64Array:
-        """Number of outputs of every group."""
+        """Number of outputs in each group."""
         return np.bincount(self.group, minlength=len(self.names))
 
     def shares(self, flagged: BoolArray) -> FloatArray:
-        """Share of flagged outputs of every group."""
+        """Return the fraction of flagged outputs in each group."""
         return np.bincount(self.group[flagged], minlength=len(self.names)) / np.maximum(self.sizes, 1)
 
     def often(self, flagged: BoolArray, least: float) -> BoolArray:
-        """True for groups with enough flagged outputs, and at least the share `least` of them."""
+        """True for groups in which enough outputs, and at least the fraction `least` of them, are flagged."""
         counts = np.bincount(self.group[flagged], minlength=len(self.names))
         return np.asarray((self.shares(flagged) >= least) & (counts >= _FEWEST))
 
 
 @view
 def outputs(dataset: Dataset) -> Outputs:
-    """Return the outputs of the systems of `dataset`."""
+    """Return the system outputs of `dataset`, grouped by language pair and system."""
     candidates = dataset.candidates
     rows = np.flatnonzero(~candidates["is_reference"].to_numpy())
     pairs, pair_names = pd.factorize(source_language_pairs(dataset))
@@ -119,7 +119,7 @@ def arrow_text(texts: pd.Series) -> pa.ChunkedArray:
 
 
 def _numbered(*columns: pd.Series) -> list[Int64Array]:
-    """Return a number for each text, equal for equal texts of all columns."""
+    """Return an integer for each text of each column; equal texts have equal integers in all columns."""
     chunks = [chunk for column in columns for chunk in arrow_text(column).cast(pa.large_string()).chunks]
     encoded = distinct_values(pa.chunked_array(chunks, pa.large_string()))
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -136,7 +136,7 @@ def _short(name: str) -> str:
 
 
 def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
-    """Return a list of one note about the flagged outputs, or an empty list."""
+    """Return one note about the flagged outputs in a list, empty if there are none."""
     if not flagged.any():
         return []
     arrays = outputs(dataset)
@@ -149,7 +149,7 @@ def _of_systems(dataset: Dataset, flagged: BoolArray, what: str) -> list[Note]:
 
 
 def equal_to_the_reference(dataset: Dataset) -> list[Note]:
-    """Find systems whose outputs are the reference."""
+    """Find systems whose outputs equal the reference."""
     arrays = outputs(dataset)
     flagged = (arrays.text == arrays.reference_text) & (arrays.reference >= 0)
     return _of_systems(dataset, flagged & arrays.often(flagged, _EQUAL)[arrays.group], "equal the reference")
@@ -164,7 +164,7 @@ def copies_of_the_source(dataset: Dataset) -> list[Note]:
 
 
 def shifted_lines(dataset: Dataset) -> list[Note]:
-    """Find runs of outputs that agree with the reference of the line before or after, not with their own."""
+    """Find runs of outputs that match the reference of the line before or after instead of their own."""
     arrays = outputs(dataset)
     if not len(dataset.references):
         return []
@@ -189,7 +189,7 @@ def shifted_lines(dataset: Dataset) -> list[Note]:
 
 
 def _runs(own: FloatArray, other: FloatArray) -> BoolArray:
-    """True for lines in windows in which agreement with neighbours is much higher than with the line's own text."""
+    """True for lines in windows where agreement with a neighbour is much higher than with the line's own text."""
     size = min(_WINDOW, len(own))
     sums = [np.convolve(values, np.ones(size), mode="valid") for values in (own, other)]
     closer = np.convolve(other > own, np.ones(size), mode="valid")
@@ -205,7 +205,7 @@ def _overlaps(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> 
 
 
 def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Bits of the hashed runs of four bytes at the beginnings of texts, shape (texts, `_BITS` / 64)."""
+    """Return bit sets of the hashed runs of four bytes at the beginnings of texts, shape (texts, `_BITS` / 64)."""
     parts = []
     for start in range(0, len(texts), _CHUNK):
         row, code = _byte_runs(texts.slice(start, _CHUNK), _SKETCHED, 4, _BITS)
@@ -218,7 +218,7 @@ def _sketches(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
 def _byte_runs(
     texts: pa.ChunkedArray, longest: int, size: int, codes: int
 ) -> tuple[Int64Array, npt.NDArray[np.uint32]]:
-    """Return the text and the hash of every run of `size` bytes in the first `longest` bytes of lower-cased texts."""
+    """Return the text and hash of each run of `size` bytes in the first `longest` bytes of lower-cased texts."""
     lower = pc.ascii_lower(texts).cast(pa.large_string()).combine_chunks()
     buffer = lower.buffers()[2]
     points = np.zeros(0, dtype=np.uint8) if buffer is None else np.frombuffer(buffer, dtype=np.uint8)
@@ -235,7 +235,7 @@ def _byte_runs(
 
 
 def one_sentence_repeated(dataset: Dataset) -> list[Note]:
-    """Find systems that give one text for many sources whose references differ."""
+    """Find systems that give the same text for many sources whose references differ."""
     arrays = outputs(dataset)
     size = int(arrays.text.max(initial=0)) + 1
     key = arrays.group * size + arrays.text
@@ -263,14 +263,14 @@ def _truth(values: pa.ChunkedArray) -> BoolArray:
 
 
 def lower_case(dataset: Dataset) -> list[Note]:
-    """Find systems without capital letters, where references have them."""
+    """Find systems that use no capital letters although the references do."""
     return _styled(
         dataset, lambda texts: pc.and_(pc.equal(pc.utf8_lower(texts), texts), _longer(texts)), "are in lower case"
     )
 
 
 def tokenised(dataset: Dataset) -> list[Note]:
-    """Find systems with spaces before commas and full stops where references have no such spaces."""
+    """Find systems with spaces before commas and full stops although the references have no such spaces."""
     return _styled(
         dataset,
         lambda texts: pc.or_(pc.match_substring(texts, " , "), pc.ends_with(texts, " .")),
@@ -283,7 +283,7 @@ def _longer(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def other_language(dataset: Dataset) -> list[Note]:
-    """Find systems that write in another script or language than the references."""
+    """Find systems that write in a different script or language from the references."""
     arrays = outputs(dataset)
     if not len(dataset.references):
         return []
@@ -298,7 +298,7 @@ def other_language(dataset: Dataset) -> list[Note]:
 
 
 def _bytes_per_letter(texts: pd.Series) -> FloatArray:
-    """Return bytes per character of texts, by which scripts differ; NaN for short texts."""
+    """Return the bytes per character of each text, which depend on the script; NaN for short texts."""
     arrow = arrow_text(texts)
     letters = pc.utf8_length(arrow).to_numpy().astype(np.float64)
     letters[letters < 10] = np.nan
@@ -306,7 +306,7 @@ def _bytes_per_letter(texts: pd.Series) -> FloatArray:
 
 
 def _similarity(dataset: Dataset) -> FloatArray:
-    """Similarity of a sample of every system and its references in runs of three bytes; NaN for few texts."""
+    """Return each system's similarity to its references, in runs of three bytes of a sample; NaN for few texts."""
     arrays = outputs(dataset)
     alike = np.full(len(arrays.names), np.nan)
     texts, references = (arrow_text(table["text"]) for table in (dataset.candidates, dataset.references))
@@ -338,7 +338,7 @@ def empty(dataset: Dataset) -> list[Note]:
 
 
 def _at_sources(dataset: Dataset, sources: Int64Array, one: str, several: str) -> list[Note]:
-    """Return a list of one note about some sources, or an empty list."""
+    """Return one note about the given sources in a list, empty if there are none."""
     if not len(sources):
         return []
     text = f"1 {one}" if len(sources) == 1 else f"{len(sources):,} {several}"
@@ -359,7 +359,7 @@ def empty_references(dataset: Dataset) -> list[Note]:
 
 
 def of_two_language_pairs(dataset: Dataset) -> list[Note]:
-    """Find sources whose text and reference are also there in another language pair."""
+    """Find sources whose text and reference also occur in another language pair."""
     if len(dataset.language_pairs) < 2:
         return []
     of_source = dataset.references["source"].to_numpy(np.int64)
@@ -376,7 +376,7 @@ def of_two_language_pairs(dataset: Dataset) -> list[Note]:
 
 
 def short_or_long(dataset: Dataset) -> list[Note]:
-    """Find systems with many outputs of less than a third, or more than three times, the length of the reference."""
+    """Find systems with many outputs less than a third, or more than three times, as long as the reference."""
     arrays = outputs(dataset)
     own = pc.utf8_length(arrow_text(dataset.candidates["text"])).to_numpy()[arrays.rows]
     expected = np.append(pc.utf8_length(arrow_text(dataset.references["text"])).to_numpy(), -1)[arrays.reference]
@@ -388,7 +388,7 @@ def short_or_long(dataset: Dataset) -> list[Note]:
 
 @view
 def nearly_identical(dataset: Dataset) -> list[tuple[tuple[str, str, str], int]]:
-    """Return language pair and names of systems whose outputs are mostly the same, and a source where they are."""
+    """Return the language pair and names of each two systems with mostly equal outputs, and an example source."""
     arrays = outputs(dataset)
     found: list[tuple[tuple[str, str, str], int]] = []
     for pair in dict.fromkeys(pair for pair, _ in arrays.names):
@@ -411,7 +411,7 @@ def nearly_identical(dataset: Dataset) -> list[tuple[tuple[str, str, str], int]]
 
 
 def nearly_identical_systems(dataset: Dataset) -> list[Note]:
-    """Name systems of one language pair whose outputs are mostly the same."""
+    """Find systems of one language pair whose outputs are mostly the same."""
     found = nearly_identical(dataset)
     if not found:
         return []
@@ -433,7 +433,7 @@ def few_sources(dataset: Dataset) -> list[Note]:
 
 
 def almost_all_ties(dataset: Dataset) -> list[Note]:
-    """Note that almost all judgements, of the default kind, are ties."""
+    """Note if almost all judgements of the default kind are ties."""
     kind = next(iter(kinds(dataset)), None)
     if kind is None:
         return []
@@ -445,7 +445,7 @@ def almost_all_ties(dataset: Dataset) -> list[Note]:
 
 
 def tied_scores(dataset: Dataset, scores: FloatArray, what: str) -> list[Note]:
-    """Note that almost all scores, one per candidate or NaN, are equal to other scores of their source."""
+    """Note if almost all scores, one per candidate or NaN, equal another score of their source."""
     known = ~np.isnan(scores)
     source = dataset.candidate_source[known]
     merged = merge_ties(scores[known], block_offsets(source, len(dataset.sources)))
@@ -482,7 +482,7 @@ CONCLUSIONS: tuple[Check, ...] = (few_sources,)
 
 
 def notes_of(dataset: Dataset, checks: Sequence[Check] = CHECKS) -> Iterator[Note]:
-    """Yield the notes of `checks`, checks of texts only if there are texts."""
+    """Yield the notes found by `checks`; checks of texts run only if there are texts."""
     for check in checks:
         if has_texts(dataset) or check in (almost_all_ties, *CONCLUSIONS):
             yield from check(dataset)

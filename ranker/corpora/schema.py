@@ -1,4 +1,4 @@
-"""Columns of the six tables of a data set, which `ranker.corpora.dataset` describes, and tables made of columns."""
+"""Columns of the six tables of a data set, described in `ranker.corpora.dataset`, and construction of the tables."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ SCHEMA: dict[str, dict[str, Any]] = {
 
 
 def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame:
-    """Make a table of `SCHEMA` with its column types; columns left out are missing values or empty."""
+    """Make a table of `SCHEMA` with its column types; columns left out have missing or empty values."""
     arrays = typed_columns(name, columns or {})
     return pd.DataFrame(arrays, copy=False) if len(next(iter(arrays.values()))) else empty_table(name)
 
 
 def typed_columns(name: str, columns: Mapping[str, Sized]) -> dict[str, Any]:
-    """Return the columns of a table of `SCHEMA` as arrays of their types, made anew."""
+    """Return the columns of a table of `SCHEMA` as newly made arrays of the declared types."""
     size = max(map(len, columns.values()), default=0)
     return {column: _typed(columns.get(column), kind, size) for column, kind in SCHEMA[name].items()}
 

@@ -1,4 +1,4 @@
-"""The language that a text is in as far as its script tells, for texts whose language pair is not known."""
+"""Guesses the language of texts of unknown language pair, as far as their script tells."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CANDIDATES_LOOKED_AT = 1000
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """Return the language that is known from the script of most letters of `texts` alone, or None."""
+    """Return the language that the script of most letters of `texts` identifies, or None."""
     joined = "\n".join(texts)
     if joined.isascii():
         return None
@@ -66,13 +66,13 @@ def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> in
 
 
 def sampled(references: Int64Array) -> Int64Array:
-    """Return a sample of the references of a language pair for the detection of the script."""
+    """Return a sample of the references of a language pair, to detect their script."""
     return references[:: len(references) // _LOOKED_AT + 1]
 
 
 @view
 def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
-    """Return `language_of` the references of every language pair; without references, of its candidates."""
+    """Return `language_of` the references of each language pair, or of its candidates if it has none."""
     table, source = dataset.references, dataset.references["source"].to_numpy()
     if not len(table):
         table, source = dataset.candidates, dataset.candidate_source[:_CANDIDATES_LOOKED_AT]
@@ -85,7 +85,7 @@ def reference_scripts(dataset: Dataset) -> dict[LanguagePair, str | None]:
 
 @view
 def written_languages(dataset: Dataset) -> npt.NDArray[np.object_]:
-    """Return the target language of every source, as the data name it or else its script tells, shape (sources,)."""
+    """Return the target language of each source, named by the data or else by its script, shape (sources,)."""
     named = target_languages(dataset)
     unknown = {name for name in set(named) if not is_language(name)}
     if not unknown:

@@ -1,4 +1,4 @@
-"""Parts of data sets: some language pairs, with the pair that a user named; no references; two systems."""
+"""Selections from data sets: some language pairs, no references, or the outputs of two systems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def without_references(dataset: Dataset) -> Dataset:
 
 
 def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Return the sources of the `wanted` pairs, such as ``*-en``; raise an error for a pair without sources."""
+    """Select the sources of `wanted` pairs, such as ``*-en``; raise an error for a pair without sources."""
     keep = np.zeros(len(dataset.sources), dtype=bool)
     for pattern in wanted:
         matched = [lp for lp in dataset.language_pairs if is_of_pair(lp, pattern)]
@@ -34,12 +34,12 @@ def select_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def of_language_pairs(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Sources of the `wanted` language pairs, by default of all; data without language pairs gets the wanted pair."""
+    """Select `wanted` language pairs, by default all; data without language pairs gets the wanted pair."""
     return select_language_pairs(with_language_pair(dataset, wanted), wanted) if wanted else dataset
 
 
 def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
-    """Set the one language pair that is `wanted` for a data set without language pairs; return others unchanged."""
+    """Set the single `wanted` language pair in a data set that has none; return other data sets unchanged."""
     if not wanted or not dataset.sources["lp"].isna().all():
         return dataset
     pair = language_pair(wanted[0])
@@ -54,7 +54,7 @@ def with_language_pair(dataset: Dataset, wanted: Sequence[str]) -> Dataset:
 
 
 def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
-    """Return the candidates of two systems for every source, shape (sources, 2); -1 for a missing candidate."""
+    """Return each source's candidates by two systems, shape (sources, 2); -1 if there is none."""
     names = list(dict.fromkeys(dataset.candidates["system"]))
     for name in (first, second):
         if name not in names:

@@ -33,19 +33,19 @@ PARTS = ("accuracy", "fluency", "style", "terminology", "other")
 
 
 def weight_of(severity: str, category: str, weights: Mapping[str, float]) -> float | None:
-    """Weight of an error by its severity and the longest beginning of its category that has one; None if unknown."""
+    """Return an error's weight by severity and the longest category prefix that has one; None if unknown."""
     levels = plain_category(category)
     keys = [key for key in weights if key.startswith(f"{severity}:") and levels.startswith(key[len(severity) + 1 :])]
     return weights.get(max(keys, key=len) if keys else severity)
 
 
 def plain_category(category: str) -> str:
-    """Category in lower case, without spaces around its levels."""
+    """Return a category in lower case, without spaces around its levels."""
     return "/".join(level.strip().lower() for level in category.split("/"))
 
 
 def plain_severity(name: str) -> str:
-    """Severity, or severity and category with a colon between them, as `WEIGHTS` names them."""
+    """Return a severity, or a severity and category joined by a colon, as `WEIGHTS` spells it."""
     return ":".join(map(plain_category, name.split(":", 1)))
 
 
@@ -63,7 +63,7 @@ def checked_weight(
 
 
 def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
-    """Return `WEIGHTS` with the given ones, whose names are put in lower case."""
+    """Return `WEIGHTS` updated with the given weights, whose names are converted to lower case."""
     expected = f"severity_weights: expected weights from 0 to {HEAVIEST:,} of severities, such as {{'critical': 25}}"
     if weights is not None and not isinstance(weights, Mapping):
         raise OptionError(f"{expected}, found {weights!r:.40}")
@@ -74,7 +74,7 @@ def all_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, name: str = "errors") -> pd.DataFrame:
-    """Penalties of the candidates that somebody looked at: the mean over their raters of the summed weights.
+    """Return penalties of the candidates that somebody looked at: the mean over raters of the summed weights.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def penalties(errors: pd.DataFrame, weights: Mapping[str, float] | None = None, 
     count = np.bincount(of_rater, minlength=len(candidates)).astype(np.float64)
 
     def mean(summed: npt.NDArray[Any]) -> FloatArray:
-        """Mean over raters of sums of cells."""
+        """Return the mean over a candidate's raters of the values `summed` over their errors."""
         by_rater = np.bincount(of_cell, summed, len(rater_keys))
         return np.bincount(of_rater, by_rater, len(candidates)) / count
 

@@ -1,4 +1,4 @@
-"""Keys of sources by text: rows of one source in several places are neither held out nor new data."""
+"""Keys of sources by text, so that a source in several places counts as neither held-out nor new data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _NONE = 0
 
 @view
 def same_source(dataset: Dataset) -> Int64Array:
-    """Return the first source with the same text as each, shape (sources,)."""
+    """Return, for each source, the first source with the same text, shape (sources,)."""
     keys = _keys(dataset)
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     return np.where(keys == _NONE, np.arange(len(keys)), first[place.reshape(-1)])
 
 
 def short_keys(dataset: Dataset) -> UInt32Array:
-    """Return 32-bit hashes of the sources that have candidates, each once and sorted, for a model to keep."""
+    """Return sorted, distinct 32-bit hashes of the sources that have candidates, for a model to store."""
     keys = _keys(dataset)[np.unique(dataset.candidate_source)]
     return np.unique(_short(keys[keys != _NONE]))
 
 
 def among(dataset: Dataset, known: UInt32Array) -> BoolArray:
-    """Return the mask of the sources whose `short_keys` are among the `known`."""
+    """Return a mask of the sources whose `short_keys` are among the `known` ones."""
     keys = _keys(dataset)
     return np.asarray((keys != _NONE) & np.isin(_short(keys), known))
 
@@ -41,7 +41,7 @@ def _short(keys: npt.NDArray[np.uint64]) -> UInt32Array:
 
 @view
 def _keys(dataset: Dataset) -> npt.NDArray[np.uint64]:
-    """Return a hash of every source: of its text, else of its references, else of its candidates; 0 without any."""
+    """Return a hash of each source's text, or else of its references or candidates; 0 if it has none."""
     keys = [f"source\n{text}" if text else "" for text in _texts(dataset.sources)]
     for name, table in (("references", dataset.references), ("candidates", dataset.candidates)):
         if all(keys):

@@ -11,7 +11,7 @@ from ranker.corpora.marked_errors import NO_ERROR, SIDES
 
 
 def summarise(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row a language pair: sources, references and candidates per source, systems, judgements."""
+    """Return one row per language pair: sources, references and candidates per source, systems, judgements."""
     rows: list[dict[str, Any]] = []
     lps = source_language_pairs(dataset)
     rated = np.zeros(len(dataset), dtype=bool)
@@ -37,7 +37,7 @@ def summarise(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row a language pair about marked errors; a rating is what one rater marked in one candidate."""
+    """Return one row per language pair on marked errors; a rating is one rater's marks in one candidate."""
     rows: list[dict[str, Any]] = []
     errors = dataset.errors
     lps = source_language_pairs(dataset)[dataset.candidate_source[errors["candidate"].to_numpy()]]
@@ -61,7 +61,7 @@ def summarise_errors(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def errors_by_category(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one row a category of marked errors, the most frequent first, with their numbers by severity."""
+    """Return one row per category of marked errors, the most frequent first, with counts by severity."""
     marked = dataset.errors[dataset.errors["severity"] != NO_ERROR]
     severities = marked["severity"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
     categories = marked["category"].value_counts().sort_index().sort_values(ascending=False, kind="stable")

@@ -1,4 +1,4 @@
-"""Candidates in any form, and the rows that results about them have in data frames."""
+"""Candidates in any form, with the order and index of the data frames in which results about them are returned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ or the name or path of a corpus."""
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
-    """Candidates as a data set, and the rows of results: the rows of a given frame, else one per candidate."""
+    """Candidates as a data set, with the rows and index of the frame they came from; else one row per candidate."""
 
     dataset: Dataset
     index: pd.Index
@@ -33,23 +33,23 @@ class CandidateRows:
 
     @property
     def first(self) -> Int64Array:
-        """The first row of every candidate."""
+        """Index of the first row of each candidate."""
         if self.candidate is None:
             return np.arange(len(self.dataset))
         return np.unique(self.candidate, return_index=True)[1].astype(np.int64)
 
     def by_row(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the values of candidates (candidates, ...) for every row."""
+        """Return the values of each row's candidate, from values of shape (candidates, ...)."""
         return values if self.candidate is None else values[self.candidate]
 
     def frame_by_row(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a frame of candidates with the rows, their order and their index."""
+        """Expand a frame of one row per candidate to the rows and index of the original frame."""
         rows = frame if self.candidate is None else frame.iloc[self.candidate]
         return rows.set_axis(self.index)
 
 
 def candidate_rows(candidates: Candidates) -> CandidateRows:
-    """Return candidates of any form as a data set with the rows of results."""
+    """Convert candidates in any form to a data set, keeping the rows and index of a data frame."""
     if isinstance(candidates, pd.DataFrame) or is_frame(candidates):
         dataset, of_row = dataset_and_rows(candidates)
         if isinstance(candidates, pd.DataFrame) and of_row is not None:
@@ -72,7 +72,7 @@ def candidate_rows(candidates: Candidates) -> CandidateRows:
 
 
 def labelled(dataset: Dataset) -> pd.DataFrame:
-    """Table of one row per candidate: known columns among ``lp``, ``doc``, ``seg_id``, then source, system and text."""
+    """Return a frame of one row per candidate: any known ``lp``, ``doc``, ``seg_id``, then source, system and text."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     known = [key for key in ("lp", "doc", "seg_id") if dataset.sources[key].notna().any()]
     frame = sources[[*known, "text"]].rename(columns={"text": "source"}).reset_index(drop=True)

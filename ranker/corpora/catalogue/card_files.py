@@ -1,4 +1,4 @@
-"""The corpora known by name: one card a corpus, and where its files are looked for.
+"""The corpora known by name: one card per corpus, and the folder where its files are looked for.
 
 A card is ``data/NAME.toml``. The bundled sample lies beside its card; every other corpus is looked for in the folder
 ``NAME`` of the corpus directory: ``$RANKER_DATA``, by default the platform's user data directory. Nothing is
@@ -21,7 +21,7 @@ from ranker.storage.plain_data import parse_toml
 
 
 class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of a corpus that can be fetched."""
+    """A downloadable file of a corpus."""
 
     address: str
     sha256: str = ""
@@ -32,12 +32,12 @@ class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def file(self) -> str:
-        """Name of the file: the last part of the address."""
+        """Name of the file: the last part of its address."""
         return self.address.rsplit("/", 1)[-1]
 
 
 class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Facts of one corpus, from its card file."""
+    """Facts about one corpus, from its card file."""
 
     name: str
     title: str
@@ -54,11 +54,11 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> Path:
-        """Folder that its files are looked for in."""
+        """Folder in which the files of the corpus are looked for."""
         return share.directory("data") if self.bundled else corpus_directory() / self.name
 
     def find(self) -> Path | None:
-        """Return the first of its files that is on this machine."""
+        """Return the first of the corpus files that exists on this machine, or None."""
         return next((self.folder / name for name in self.files if _is_there(self.folder / name, name)), None)
 
 

@@ -1,4 +1,4 @@
-"""Corpora are loaded by their names or paths."""
+"""Loading of corpora by name or path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the documents of the source, of references and of systems together, by document and segment.
+"""Matches the documents of the source, the references and the systems by document and segment.
 
 A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
 output. Such holes are counted in notes. A segment that belongs to nothing in the source is an error.
@@ -25,13 +25,13 @@ class Notes:
         self.first: dict[tuple[str, str], str] = {}
 
     def add(self, part: ManifestPart, what: str, count: int, where: str) -> None:
-        """Count an irregularity `what`, named in the plural, with `where` as a place of it."""
+        """Count irregularities of a part; `what` names them in the plural, `where` is the place of one of them."""
         counts = self.counts.setdefault((part.role, what), {})
         counts[part.name] = counts.get(part.name, 0) + count
         self.first.setdefault((part.role, what), where)
 
     def lines(self) -> list[str]:
-        """Return a line for all parts of one role that have the same."""
+        """Return one line per irregularity and role, covering all parts of that role."""
         lines = []
         for (role, what), counts in self.counts.items():
             heading = role if role == "source" else f"{role}s"
@@ -43,7 +43,7 @@ class Notes:
 
 @dataclass
 class _Source:
-    """A source with its translations so far; `candidates` are by the names of their systems."""
+    """A source and its translations so far; `candidates` are keyed by system name."""
 
     docid: str
     segment: str
@@ -56,7 +56,7 @@ class _Source:
 
 @dataclass
 class DocumentCorpus:
-    """Puts the parts of a corpus together, by document and segment."""
+    """Builds a corpus from its parts, matching them by document and segment."""
 
     language_pair: str | None
     reference_names: frozenset[str]
@@ -67,7 +67,7 @@ class DocumentCorpus:
     rated: dict[tuple[int, str, str | None, str], str] = field(default_factory=dict)
 
     def records(self) -> list[Record]:
-        """Return a record for every source."""
+        """Return one record per source."""
         return [
             Record(
                 source.text,
@@ -83,7 +83,7 @@ class DocumentCorpus:
         ]
 
     def add_source(self, part: ManifestPart, document: sgml.Document) -> None:
-        """Add the segments of a document of the source."""
+        """Add the segments of a source document."""
         docid = self.documents.setdefault(sgml.key(document.docid), document.docid)
         for segment in document.segments:
             source = _Source(docid, segment.id, segment.text, document.file, segment.line)
@@ -94,7 +94,7 @@ class DocumentCorpus:
                 self.notes.add(part, "empty segments", 1, f"{document.file}:{segment.line}")
 
     def find(self, docid: str, segment: str, file: str, line: int) -> _Source:
-        """Return a source, or raise an error if it is unknown."""
+        """Return the source at a document and segment, or raise an error if there is none."""
         source = self.sources.get((sgml.key(docid), sgml.key(segment)))
         if source is not None:
             return source
@@ -107,7 +107,7 @@ class DocumentCorpus:
         raise DataError(what, file=file, line=line)
 
     def add_translations(self, part: ManifestPart, documents: Sequence[sgml.Document]) -> None:
-        """Add the translations of one reference or one system, and note missing ones."""
+        """Add the translations of one reference or system, and note those that are missing."""
         first_seen: dict[int, tuple[str, int]] = {}
         for document in documents:
             for segment in document.segments:
@@ -127,7 +127,7 @@ class DocumentCorpus:
                 self.notes.add(part, "missing segments", 1, f"segment {source.segment} of document {source.docid}")
 
     def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
-        """Add the scores of one table to the candidates that they are for."""
+        """Add the scores of one assessment table to the candidates that they judge."""
         if not assessments:
             raise DataError("contains no score, expected at least one", file=file)
         names = {sgml.key(name): name for name in self.system_names}

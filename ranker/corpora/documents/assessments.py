@@ -1,4 +1,4 @@
-"""Assessment tables: scores by judge, segment and system, in a layout that is described instead of fixed.
+"""Assessment tables: scores by judge, segment and system, in a layout that the manifest declares.
 
 What the tables of the licensed corpora look like is not public, so a `Layout` says which column holds what.
 """
@@ -28,7 +28,7 @@ Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*[^\s\0][^\0]*\Z")]
 
 
 class Layout(msgspec.Struct, forbid_unknown_fields=True):
-    """Layout of an assessment table, as declared in a manifest; once made, `columns` are by name."""
+    """Layout of an assessment table, as declared in a manifest; once made, `columns` is keyed by name."""
 
     columns: list[Text] | dict[str, Annotated[int, msgspec.Meta(ge=1)] | Text]
     fixed: dict[str, Text] = {}
@@ -51,7 +51,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]) -> dict[str, int | str]:
-    """Number or title of every column that is read, by its name; raise a ValueError for inconsistent columns."""
+    """Return the number or title of each column to read, by name; raise a ValueError for inconsistent columns."""
     if isinstance(columns, list):
         numbered: dict[str, int | str] = {name: number for number, name in enumerate(columns, 1) if name != _SKIPPED}
     else:
@@ -79,7 +79,7 @@ def _by_name(columns: list[str] | dict[str, int | str], fixed: Mapping[str, str]
 
 @dataclass(frozen=True)
 class Assessment:
-    """One score: `kind` is the question, `judge` None for an unnamed judge, `line` its row."""
+    """One score: `kind` is the question, `judge` is None for an unnamed judge, `line` is the line in the table."""
 
     system: str
     doc: str
@@ -91,7 +91,7 @@ class Assessment:
 
 
 def parse_assessments(text: str, file: str, layout: Layout) -> Iterator[Assessment]:
-    r"""Yield the scores of an assessment table, in its order; blank lines are passed over."""
+    r"""Yield the scores of an assessment table in order, skipping blank lines."""
     rows = _rows(text, file, layout.delimiter)
     line, first = next(rows, (1, None))
     if first is None:
@@ -126,7 +126,7 @@ def _rows(text: str, file: str, delimiter: str) -> Iterator[tuple[int, list[str]
 
 
 def _index(name: str, column: int | str, first: list[str], file: str, line: int) -> int:
-    """Return the index of the column that holds `name`."""
+    """Return the index of the column that holds `name`, given by its number or title in `column`."""
     if isinstance(column, int):
         if column > len(first):
             found = f"found {counted(len(first), 'column')}: {shown(' '.join(first))}"

@@ -1,4 +1,4 @@
-"""Decodes files that may not be UTF-8, and names the byte and place of an encoding error."""
+"""Decodes files that may not be UTF-8; errors name the invalid byte and its place."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _WESTERN = ("de", "en", "es", "fr", "it", "nl", "pt")
 
 
 class Lines:
-    """Finds line and column of a position in `text`, both from 1."""
+    """Converts positions in `text` to lines and columns, both counted from 1."""
 
     def __init__(self, text: str) -> None:
         self._breaks = [match.start() for match in re.finditer("\n", text)]
 
     def place(self, position: int) -> tuple[int, int]:
-        """Return line and column of the character at `position`."""
+        """Return the line and column of the character at `position`."""
         before = bisect.bisect_left(self._breaks, position)
         return before + 1, position - (self._breaks[before - 1] if before else -1)
 
 
 def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
-    """Return the encodings of `language` to try after UTF-8, GB2312 first for translations from Chinese."""
+    """Return the encodings to try after UTF-8 for `language`, GB2312 first for translations from Chinese."""
     language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
     if language == "zh":
         return ("gb18030",)
@@ -53,7 +53,7 @@ def is_encoding(name: str) -> bool:
 
 
 def declared_encoding(raw: bytes) -> str | None:
-    """Return the encoding that the XML declaration at the start of `raw` names, if there is one that Python knows."""
+    """Return the encoding named by the XML declaration at the start of `raw`; None if missing or unknown to Python."""
     declared = _DECLARED.match(raw)
     name = declared[1].decode("ascii") if declared else ""
     return name if declared and is_encoding(name) else None
@@ -95,6 +95,6 @@ def decode(raw: bytes, file: str, encoding: str, *, replace: bool = False) -> st
 
 
 def with_superset(encoding: str) -> str:
-    """Return GB18030 for its subsets GB2312 and GBK, the encoding itself for others."""
+    """Return GB18030 for its subsets GB2312 and GBK, and other encodings unchanged."""
     name = codecs.lookup(encoding).name
     return _SUPERSETS.get(name, name)

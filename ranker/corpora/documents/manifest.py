@@ -1,4 +1,4 @@
-"""Corpora that are a folder of SGML or XML files: ``manifest.toml`` declares the role of each file.
+"""Corpora stored as a folder of SGML or XML files: ``manifest.toml`` declares the role of each file.
 
 So a licensed corpus is read as it was delivered, and what its documentation leaves open is written down once::
 
@@ -58,7 +58,7 @@ from ranker.files import display_name, printable, read_bytes, read_text
 
 
 def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
-    """Read the corpus that a manifest describes; its notes go to the log, which by default is standard error."""
+    """Read the corpus that a manifest describes, and log notes on it, by default to standard error."""
     dataset, notes = read_with_notes(path, name=name)
     for note in notes:
         log_note(note, dataset.name)
@@ -66,7 +66,7 @@ def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
 
 
 def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Dataset, list[str]]:
-    """Read as `read_manifest`, and return the data set with its notes instead of logging them."""
+    """Read a corpus like `read_manifest`, but return its notes instead of logging them."""
     path = Path(path)
     if path.is_dir():
         path = path / FILE_NAME
@@ -91,7 +91,7 @@ def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Datas
 
 @dataclass
 class _ManifestFiles:
-    """Finds, decodes and parses the files that a manifest names, and notes irregularities."""
+    """Finds, decodes and parses the files that a manifest names, noting irregularities."""
 
     language_pair: str
     folder: Path
@@ -99,7 +99,7 @@ class _ManifestFiles:
     notes: Notes
 
     def paths(self, part: ManifestPart) -> list[Path]:
-        """Return the files of paths and patterns; for a folder all its files that are not hidden, by name."""
+        """Return the files that a part's paths and patterns match; in folders, all files that are not hidden."""
         paths: list[Path] = []
         for pattern in part.paths:
             try:
@@ -115,7 +115,7 @@ class _ManifestFiles:
         return list(dict.fromkeys(paths))
 
     def texts(self, part: ManifestPart, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
-        """Return name and text of every file; files of unknown encoding are assumed to share one encoding."""
+        """Return the name and text of each file; files of unknown encoding are assumed to share one encoding."""
         raws = [(display_name(path), read_bytes(path)) for path in self.paths(part)]
         declared = [part.encoding or declared_encoding(raw) for _, raw in raws]
         unknown = [(file, raw) for (file, raw), name in zip(raws, declared, strict=True) if name is None]
@@ -129,7 +129,7 @@ class _ManifestFiles:
         return texts
 
     def guess(self, files: Sequence[tuple[str, bytes]], part: ManifestPart, fallbacks: Sequence[str]) -> str | None:
-        """Return an encoding that is valid for all `files`, and note a guess."""
+        """Return the first encoding that is valid for all `files`, or None, and add a note if it is a guess."""
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
         non_ascii = [(file, raw) for file, raw in files if not raw.isascii()]
         if used in fallbacks:
@@ -161,7 +161,7 @@ class _ManifestFiles:
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    """Return the files that a path or a pattern matches, and all files of folders that it matches."""
+    """Return the files that a path or pattern matches, including the files in matching folders."""
     path = folder / pattern
     if path.exists():
         matched = [path]
@@ -177,7 +177,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 
 def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
-    """Return the documents of a file that belong to `part`, if the file holds several sets or systems."""
+    """Return the documents of `part` from a file that may contain several sets or systems."""
     roles = next(roles for role, roles in sgml.ROLES.items() if role == part.role)
     groups = [[document for document in documents if document.role in (role, None)] for role in roles]
     groups = [group for group in groups if group]

@@ -1,4 +1,4 @@
-"""Content of a ``manifest.toml`` as declared types: files of the source, references, systems and assessments.
+"""Typed content of a ``manifest.toml``: the files of the source, references, systems and assessments.
 
 `ranker.corpora.documents.manifest` explains the file and reads what it names.
 """
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """The source, one reference, one system, or assessments of one layout: role, name and paths."""
+    """One part of a corpus (source, reference, system, or assessments of one layout): role, name and paths."""
 
     role: Role | Literal["assessment"]
     name: str
@@ -43,7 +43,7 @@ class ManifestPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A corpus that lies in SGML or XML files."""
+    """A corpus stored in SGML or XML files, as declared by its manifest."""
 
     language_pair: str
     source: ManifestPart
@@ -53,7 +53,7 @@ class Manifest:
 
 
 class _Tables(msgspec.Struct, forbid_unknown_fields=True):
-    """The top level of a manifest; its parts are decoded one by one, so that messages can name them."""
+    """The top level of a manifest; its parts are decoded one at a time, so that error messages can name them."""
 
     language_pair: str
     source: Any
@@ -67,7 +67,7 @@ class _Tables(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _PartTable(msgspec.Struct, forbid_unknown_fields=True):
-    """Where the source, a reference or a system is."""
+    """Manifest table that locates the source, a reference or a system."""
 
     path: Paths
     encoding: str | None = None
@@ -82,7 +82,7 @@ class _PartTable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _AssessmentTable(Layout, kw_only=True):
-    """Where an assessment table is, and its layout."""
+    """Manifest table with the location and layout of an assessment table."""
 
     path: Paths
     encoding: str | None = None
@@ -110,7 +110,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
 
 
 def decoded(values: object, kind: type[T], file: str, place: str = "") -> T:
-    """Decode the values of a TOML file at `place` in it to a declared type, or raise an error that names a value."""
+    """Decode the values at `place` in a TOML file to a declared type, or raise an error that names the wrong value."""
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""SGML and XML with translations by document and segment: the LDC's stories, the test sets of mteval and of WMT.
+"""SGML and XML files of translations by document and segment: LDC stories, and test sets of mteval and WMT.
 
 An LDC story is one document a file::
 
@@ -72,7 +72,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Document:
-    """A document in one of its versions: the source, a reference or the output of a system."""
+    """One version of a document: the source, a reference or the output of a system."""
 
     docid: str
     segments: tuple[Segment, ...]
@@ -85,13 +85,13 @@ class Document:
 
 
 def key(text: str) -> str:
-    """Return the id `text` in the form in which ids are compared: without case, blanks and leading zeros."""
+    """Return an id in the form used for comparison: without case, blanks and leading zeros."""
     plain = text.strip().casefold()
     return plain.lstrip("0") or "0" if plain.isascii() and plain.isdigit() else plain
 
 
 def parse_documents(text: str, file: str) -> list[Document]:
-    r"""Parse all documents of a file, in their order."""
+    r"""Parse all documents of a file, in order."""
     text = _SEGMENT_OR_COMMENT.sub(lambda part: _COMMENT.sub(_removed, part[0]), text)
     parser = _Parser(text, file)
     position = 0
@@ -102,7 +102,7 @@ def parse_documents(text: str, file: str) -> list[Document]:
 
 @dataclass
 class _Open:
-    """A tag that is not closed yet: its name, its attributes, its position and the position of its content."""
+    """An open tag: its name, its attributes, its position, and the position at which its content starts."""
 
     name: str
     attributes: dict[str, str]
@@ -128,7 +128,7 @@ class _Parser:
         raise DataError(what, file=self.file, line=line, column=column)
 
     def take(self, token: re.Match[str]) -> int:
-        """Take one tag; return the position to read on from."""
+        """Process one tag; return the position at which to continue reading."""
         inside_segment = bool(self.open) and self.open[-1].name == "seg"
         name, closes = token[2].lower(), bool(token[1])
         if inside_segment and name in VERSIONS:
@@ -153,7 +153,7 @@ class _Parser:
         return self.read_to
 
     def pass_over(self, start: int, end: int) -> None:
-        """Go on to `end`; text before `start` that is not read yet belongs to no segment, which is noted."""
+        """Skip to `end`, noting unread text before `start`, because it belongs to no segment."""
         between = _OTHER_MARKUP.sub(lambda tag: " " * len(tag[0]), self.text[self.read_to : start])
         if self.stray is None and between.strip():
             self.stray = self.read_to + len(between) - len(between.lstrip())

@@ -1,4 +1,4 @@
-"""Test sets of mteval and WMT in SGML or XML, as one file or as files of source, references and systems.
+"""Test sets of mteval and WMT in SGML or XML, as one file or as separate source, reference and system files.
 
 Documents and segments are matched by their ids. A file of several systems or references gives each its own, named by
 ``sysid``, ``refid``, ``system`` or ``translator``, or else by the file. Beside such files plain ones may stand, one
@@ -32,7 +32,7 @@ def looks_like_testset(text: str) -> bool:
 
 
 def is_testset(path: str | Path) -> bool:
-    """True if a file, but no pipe, is a test set in SGML or XML, by its name or its first characters."""
+    """True if a file is a test set in SGML or XML, by its name or its first characters; False for a pipe."""
     if str(path) == STDIN:
         return False
     if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
@@ -76,7 +76,7 @@ def parse_testset(text: str, file: str) -> list[Record]:
 def read_testset(
     source: str | Path | None, references: Sequence[str | Path], translations: Mapping[str, str | Path], name: str
 ) -> Dataset:
-    """Read a test set from the files of its source, empty without one, its references and its systems, by name."""
+    """Read a test set from its source file (None: empty sources), its references, and its systems by name."""
     files: list[tuple[sgml.Role, str | Path, str]] = [
         *(("source", path, "") for path in (source,) if path is not None),
         *(("reference", path, display_name(Path(path).name)) for path in references),
@@ -104,7 +104,7 @@ def read_testset(
 
 @dataclass(frozen=True)
 class _Part:
-    """The source, a reference or a system: its documents."""
+    """The source, a reference or a system: its role, name and documents."""
 
     role: sgml.Role
     name: str
@@ -112,7 +112,7 @@ class _Part:
 
 
 def _without_source(like: _Part) -> _Part:
-    """Return empty sources with the ids of another part."""
+    """Make a source part of empty texts with the ids of the part `like`."""
     emptied = [
         replace(
             document,
@@ -126,7 +126,7 @@ def _without_source(like: _Part) -> _Part:
 
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
-    """Return the documents of a file that have `role`, or an accepted substitute for it."""
+    """Return the documents in `role`, or else those in a role that is accepted instead."""
     for accepted in sgml.ROLES[role]:
         accepted_documents = [document for document in documents if document.role in (accepted, None)]
         if accepted_documents:
@@ -136,7 +136,7 @@ def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list
 
 
 def _named(documents: list[sgml.Document], role: sgml.Role, file_name: str) -> dict[str, list[sgml.Document]]:
-    """Return the documents of every system or reference by its name; all documents of the source have one name."""
+    """Group documents by the name of their system or reference; source documents form one group."""
     named: dict[str, tuple[str, list[sgml.Document]]] = {}
     for document in documents:
         name = "" if role == "source" else document.sysid or file_name
@@ -145,7 +145,7 @@ def _named(documents: list[sgml.Document], role: sgml.Role, file_name: str) -> d
 
 
 def _aligned(role: sgml.Role, path: str | Path, name: str, like: _Part) -> _Part:
-    """Return the lines of a plain file as documents with the ids of the documents of another part."""
+    """Convert the lines of a plain-text file to documents with the ids of the part `like`."""
     total = sum(len(document.segments) for document in like.documents)
     lines = iter(enumerate(read_lines(path, total, like.documents[0].file), 1))
     file = display_name(path)
@@ -177,7 +177,7 @@ def _records(parts: Sequence[_Part], file: str) -> list[Record]:
 
 
 def _distinct(parts: Sequence[_Part]) -> list[_Part]:
-    """Give references of one name other names, after their files; refuse systems of one name."""
+    """Number references that share a name (ref, ref2, ...); refuse systems that share a name."""
     distinct: list[_Part] = []
     for part in parts:
         taken = {sgml.key(earlier.name): earlier for earlier in distinct if earlier.role == part.role}

@@ -1,1 +1,1 @@
-"""Downloads of files whose addresses are in cards of corpora: fetched, checked and put in place, on request only."""
+"""Downloads of corpus files from the addresses on their cards: fetched, checked and installed only on request."""

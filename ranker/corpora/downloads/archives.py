@@ -1,4 +1,4 @@
-"""Unpacks tar and zip archives whose content nobody has checked.
+"""Unpacks untrusted tar and zip archives.
 
 Only plain files are unpacked, into a new folder and under names that cannot leave it. Links, devices, sparse files and
 duplicate names are refused, and so is an archive that expands far beyond its size or has more entries than any corpus.
@@ -55,12 +55,12 @@ _Entry = tuple[str, Iterator[bytes] | None]
 
 
 def is_archive(name: str) -> bool:
-    """True if the name of a file is that of an archive that `unpack` accepts."""
+    """True if a file name has the ending of an archive that `unpack` accepts."""
     return name.endswith((*_TAR, *_ZIP))
 
 
 def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] = ()) -> int:
-    """Unpack the files of an archive, or `only` folders and files, named up to a dot, and return their number."""
+    """Unpack the files of an archive, or `only` those in these folders or with these stems; return their number."""
     file, start = display_name(archive), [part for part in below.split("/") if part]
     read = _zip_entries if archive.name.endswith(_ZIP) else _tar_entries
     count = 0
@@ -93,17 +93,17 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
 
 
 class _RefusedError(Exception):
-    """Something that no archive of a corpus has."""
+    """Raised for content that no archive of a corpus should have."""
 
 
 class _Budget:
-    """Remaining size and number of entries that an archive may hold, wanted or not."""
+    """Size and number of entries that an archive may still have, counting entries that are not unpacked."""
 
     def __init__(self, size: int) -> None:
         self.size, self.entries = size, _MOST_ENTRIES
 
     def take(self, size: int) -> None:
-        """Subtract one entry of a declared size, before any of it is read."""
+        """Subtract one entry of a declared size before reading it."""
         if size < 0:
             raise ValueError("negative size")
         self.size -= size
@@ -142,7 +142,7 @@ def _tar_entries(archive: Path, budget: _Budget) -> Iterator[_Entry]:
 
 
 def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """Yield the content of an entry of a tar archive, and read the rest of its last block."""
+    """Yield the content of an entry of a tar archive, then skip the padding of its last block."""
     left = size
     while left:
         block = stream.read(min(left, _BLOCK))
@@ -154,7 +154,7 @@ def _content(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
-    """Fields of a header for the following entry: "path", "size", and "GNU" of a sparse file."""
+    """Return fields of a header that apply to the next entry: "path", "size", and "GNU" for a sparse file."""
     if kind in (_LONG_NAME, _LONG_LINK):
         return {"path": raw.partition(b"\0")[0].decode(errors="surrogateescape")} if kind == _LONG_NAME else {}
     header, place = {}, 0
@@ -173,16 +173,16 @@ def _header_of(kind: bytes, raw: bytes) -> dict[str, str]:
 
 
 class _Bounded(io.BufferedReader):
-    """A zip archive from which zipfile reads no large block except the list of its entries."""
+    """A zip archive that refuses reads larger than the longest allowed list of entries."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read `size` bytes, if a list of entries can be as long."""
+        """Read `size` bytes; raise a ValueError if that is longer than any allowed list of entries."""
         if size is not None and size > _LONGEST_LIST:
             raise ValueError("its list of entries is too long")
         return super().read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position, and raise a ValueError for one before the beginning, as of a damaged list."""
+        """Go to a position; raise a ValueError if it is negative, as in a damaged list of entries."""
         if whence == io.SEEK_SET and offset < 0:
             raise ValueError("its list of entries is damaged")
         return super().seek(offset, whence)

@@ -1,4 +1,4 @@
-"""Fetches the files of a corpus that its card gives addresses for: the work of ``ranker data get``.
+"""Fetches corpus files from the addresses on the corpus card, for ``ranker data get``.
 
 Files come into the folder ``downloads`` of the corpus directory. An archive stays there, and other cards take their
 part of it without fetching it again. ``NAME.sha256`` there records the digest of a file that no card has one for, so
@@ -27,7 +27,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was fetched or found among the downloads."""
+    """A file that was fetched, or found among earlier downloads."""
 
     file: str
     size: int
@@ -45,7 +45,7 @@ def get(
     sources: Sequence[str] | None = None,
     limits: DownloadLimits | None = None,
 ) -> list[Fetched]:
-    """Fetch a corpus known by name, or the `sources` and references of language pairs, into its folder."""
+    """Fetch a corpus by name into its folder, or just the sources and references of the language pairs `sources`."""
     card = catalogue.card(name) if sources is None else _sources_alone(catalogue.card(name), sources)
     if not card.download:
         how = "it is included in this package" if card.bundled else card.obtain
@@ -74,7 +74,7 @@ def get(
 
 
 def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
-    """Return the card of the sources and references of language pairs, all by default, in a folder of their own."""
+    """Return the card of just the sources and references of `lps` (all if empty), in a folder of their own."""
     parts = [part for part in card.download if {"sources", "references"} <= set(part.only)]
     if not parts:
         raise OptionError(f"the sources and references of {card.name} are not in files of their own; omit --sources")
@@ -84,7 +84,7 @@ def _sources_alone(card: Card, lps: Sequence[str]) -> Card:
 
 
 def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests that the user expects, by file."""
+    """Return the SHA-256 digests that the user gave, by file name."""
     files = [part.file for part in card.download]
     chosen = {}
     for file, digest in sha256.items():
@@ -100,7 +100,7 @@ def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
 
 
 def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tuple[str, str]:
-    """Expected digest of a file, empty if unknown, and the origin of the digest."""
+    """Return the expected digest of a file, empty if unknown, and the origin of that digest."""
     if part.file in chosen:
         return chosen[part.file], "--sha256"
     if part.sha256:
@@ -128,7 +128,7 @@ def _make_folder(folder: Path) -> None:
 def fetch_file(
     card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: DownloadLimits
 ) -> Fetched:
-    """Fetch one file, unless it is among the downloads, and record its digest if no card has it."""
+    """Fetch one file unless it was downloaded before, and record its digest if no card has it."""
     path, record = safe_join(downloads, part.file), _record(part, downloads)
     if path.is_file() and not again:
         actual_digest = digest_of(path)
@@ -152,7 +152,7 @@ def fetch_file(
 
 
 def _put_in_place(card: Card, downloads: Path) -> None:
-    """Move all downloaded files into the folder of the corpus, replacing its files of the same names at once."""
+    """Move all downloaded files into the corpus folder, replacing files of the same names all at once."""
     _make_folder(card.folder)
     with replacing_together(card.folder) as temporary:
         for part in card.download:

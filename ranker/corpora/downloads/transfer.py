@@ -28,7 +28,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """Limits of a transfer."""
+    """Limits on a download."""
 
     size: int = 4_000 * _MEGABYTE
     timeout: float = 30.0
@@ -36,7 +36,7 @@ class DownloadLimits:
 
 
 def in_bytes(size: int) -> str:
-    """Write a number of bytes for people."""
+    """Format a number of bytes for people to read."""
     for unit, name in ((1000 * _MEGABYTE, "GB"), (_MEGABYTE, "MB"), (1000, "kB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
@@ -50,7 +50,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_address(address: str, before: str = "") -> None:
-    """Refuse an address that is not HTTP or HTTPS, or to which `before` must not redirect."""
+    """Refuse an address that is not HTTP or HTTPS, or to which the address `before` must not redirect."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018
@@ -65,7 +65,7 @@ def check_address(address: str, before: str = "") -> None:
 
 
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
-    """Fetch the file at `address`, replace `target` by it once it is complete, and return its SHA-256 digest."""
+    """Download `address`, replace the file `target` once complete, and return its SHA-256 digest."""
     check_address(address)
     with replacing(target) as stream, _open(address, limits) as response:
         if response.status != 200:
@@ -84,7 +84,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
 
 
 def _total(response: http.client.HTTPResponse, address: str, size: int | None, *, is_known: bool) -> int | None:
-    """Return the size that the server declares, which must be the expected `size`, or else that, if any."""
+    """Return the size that the server declares, which must equal `size` if known, else `size`."""
     if response.length is not None and size and response.length != size:
         raise FetchError(f"{address}: the file has {response.length:,} bytes, expected {size:,}: it has changed")
     if response.length is None and not response.chunked and not is_known:
@@ -106,7 +106,7 @@ def _check_room(address: str, folder: Path, size: int, limits: DownloadLimits) -
 def _receive(
     response: http.client.HTTPResponse, stream: IO[bytes], address: str, total: int | None, limits: DownloadLimits
 ) -> str:
-    """Write the file to `stream`, and return its digest."""
+    """Write the downloaded file to `stream`, and return its SHA-256 digest."""
     received, digest, most = 0, hashlib.sha256(), total or limits.size
     while True:
         try:
@@ -133,7 +133,7 @@ def _receive(
 
 
 def _open(address: str, limits: DownloadLimits) -> http.client.HTTPResponse:
-    """Ask for `address`, following redirections, and return the response."""
+    """Request `address`, following redirections, and return the response."""
     # neither urllib's handlers of file:, ftp: and data:, nor its own redirections
     opener = OpenerDirector()
     for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):

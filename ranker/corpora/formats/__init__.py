@@ -1,1 +1,1 @@
-"""Readers and writers of the formats in which translations, judgements, alignments and scores come."""
+"""Readers and writers for the formats of translations, judgements, alignments and scores."""

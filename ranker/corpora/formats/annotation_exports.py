@@ -1,4 +1,4 @@
-"""Exports of annotation tools as flat records, the rows of a table.
+"""Exports of annotation tools, read as flat records like the rows of a table.
 
 Label Studio (JSON): tasks ``{"data": {...}, "annotations": [{"completed_by": 1, "result": [...]}]}``. ``data`` has the
 names of columns; of the results, ratings, numbers and choices that are numbers become ratings called by their
@@ -71,7 +71,7 @@ class _Task(msgspec.Struct):
 
 
 class _Ranked(msgspec.Struct):
-    """An item of a list that is ranked."""
+    """One item of a ranked list."""
 
     id: str
     title: str = ""
@@ -98,7 +98,7 @@ class _Judgement(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct):
-    """Judgements of some items by one person, in Pearmut."""
+    """Judgements of several items by one person, in Pearmut."""
 
     user_id: Any
     item: list[_Item]
@@ -106,7 +106,7 @@ class _Entry(msgspec.Struct):
 
 
 def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return rows, one per candidate or comparison and judge, with their lines; empty for other JSON."""
+    """Return the rows of an export, one per judge and candidate or comparison, with lines; empty for other JSON."""
     answers: list[tuple[int, dict[str, Any], bool]] = []
     scored: dict[tuple[str, ...], tuple[int, dict[str, Any], bool]] = {}
     words: dict[str, str] = {}
@@ -152,12 +152,12 @@ def exported(values: Iterable[tuple[int, Any]], file: str) -> list[tuple[int, di
 
 
 def is_flat_export(header: Collection[str]) -> bool:
-    """True if the columns, or the keys of a record, are those of Label Studio's JSON-MIN or CSV."""
+    """True if column names, or keys of a record, are those of Label Studio's JSON-MIN or CSV exports."""
     return {"annotation_id", "lead_time"} <= {*header}
 
 
 def without_bookkeeping(table: Columns) -> Columns:
-    """Return a flat export of Label Studio without the columns that it adds, and with its annotators as judges."""
+    """Drop the columns that Label Studio adds to a flat export, and read its annotators as judges."""
     kept = [(name, values) for name, values in zip(table.header, table.values, strict=True) if name not in _BOOKKEEPING]
     names = ["judge" if name == "annotator" else name for name, _ in kept]
     return replace(table, header=names, values=[values for _, values in kept])
@@ -170,9 +170,9 @@ def _is_entry(value: object) -> bool:
 def _of_label_studio(
     value: dict[str, Any], words: dict[str, str], lost: list[int], line: int
 ) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the rows of a task, and whether they have more than marks.
+    """Yield each row of a task, and True if it has more than marked errors.
 
-    Choices without a meaning go to `words`, and `line` to `lost` for a mark whose place is not in the text.
+    Choices without a meaning are added to `words`, and `line` to `lost` if the place of a mark is not in the text.
     """
     task = typed(value, _Task)
     texts = {canonical(key): text for key, text in task.data.items()}
@@ -215,7 +215,7 @@ def _of_label_studio(
 
 
 def _place(text: object, answer: _Value) -> Place:
-    """Place of a labelled part, which versions of Label Studio count in characters or in UTF-16 units."""
+    """Return the place of a labelled span, which versions of Label Studio count in characters or in UTF-16 units."""
     start, end = answer.start, answer.end
     if not isinstance(text, str) or type(start) is not int or type(end) is not int:
         return None, None
@@ -227,7 +227,7 @@ def _place(text: object, answer: _Value) -> Place:
 
 
 def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a comparison of every two items of a ranking."""
+    """Yield one comparison for every two items of a ranking."""
     if len(ranker) != 1:
         raise TypeError("items are sorted into several lists, expected one ranking")
     (order,) = ranker.values()
@@ -244,9 +244,9 @@ def _ranked(data: dict[str, Any], ranker: dict[str, list[str]], row: dict[str, A
 def _of_pearmut(
     raw: dict[str, Any], lost: list[int], line: int
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any], bool]]:
-    """Yield the keys of the items of an entry, the rows of their answers, and whether they score or mark anything.
+    """Yield each answer of an entry: the key of its item, its row, and True if it scores or marks anything.
 
-    `line` goes to `lost` for a mark whose place is not in the text.
+    `line` is added to `lost` if the place of a mark is not in the text.
     """
     if "annotation" not in raw or str(raw.get("item_i")).startswith(_NOT_JUDGED):
         return

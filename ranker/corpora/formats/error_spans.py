@@ -29,7 +29,7 @@ Place = tuple[int, int] | tuple[None, None]
 
 
 def units_of(text: str, *, line_breaks: bool = True) -> list[int]:
-    """Character of every UTF-16 unit of a text, with or without its line breaks."""
+    """Return the character index of each UTF-16 unit of a text, with or without its line breaks."""
     return [
         at
         for at, character in enumerate(text)
@@ -39,7 +39,7 @@ def units_of(text: str, *, line_breaks: bool = True) -> list[int]:
 
 
 def place_of_units(text: str, first: object, last: object, *, line_breaks: bool = True) -> Place:
-    """Place of an error from its first to its last UTF-16 unit; none for other values, and beyond the text."""
+    """Convert an error's first and last UTF-16 unit to its place; (None, None) if invalid or beyond the text."""
     units = units_of(text, line_breaks=line_breaks)
     if type(first) is int and type(last) is int and 0 <= first <= last < len(units):
         return units[first], units[last] + 1
@@ -47,23 +47,23 @@ def place_of_units(text: str, first: object, last: object, *, line_breaks: bool 
 
 
 def note_lost_places(lines: Sequence[int], file: str) -> None:
-    """Say on which lines errors lost their places because these are not in the text."""
+    """Log the lines on which errors lost their places because these are not in the text."""
     if lines:
         what = f"{counted(len(lines), 'marked error')} with a place that is not in the text"
         log_note(f"{what} (the first on line {lines[0]}): kept without a place", file)
 
 
 def units_of_place(text: str, mark: MarkedError, *, line_breaks: bool = True) -> tuple[int, int] | None:
-    """First and last UTF-16 unit of an error of the target, None for one that has no characters there."""
+    """Return the first and last UTF-16 unit of an error, None if it covers no characters of the target."""
     units = units_of(text, line_breaks=line_breaks)
     inside = [index for index, at in enumerate(units) if (mark.start or 0) <= at < (mark.end or 0)]
     return (inside[0], inside[-1]) if inside and mark.side == SIDES[0] else None
 
 
 def rows_of_outputs(dataset: Dataset, marked: Dataset) -> Int64Array:
-    """Row in a data set of every output of another one, found by ``lp``, ``seg_id`` and ``system``.
+    """Return the row in `dataset` of each output of `marked`, matched by ``lp``, ``seg_id`` and ``system``.
 
-    -1 for outputs that it does not have, -2 for those with another text, or another source with errors marked in it.
+    -1 for outputs that `dataset` lacks, -2 for those whose text differs, or whose source differs and has marked errors.
     """
     in_source = marked.errors["candidate"][(marked.errors["side"] == SIDES[1]).to_numpy(bool)]
     here, outputs = (
@@ -83,7 +83,7 @@ def rows_of_outputs(dataset: Dataset, marked: Dataset) -> Int64Array:
 
 
 def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
-    """Add the marked errors of the same outputs in another data set."""
+    """Add the errors marked in `marked` to the same outputs in `dataset`."""
     row = rows_of_outputs(dataset, marked)
     wrong = [at for at in np.unique(marked.errors["candidate"].to_numpy()).tolist() if row[at] < 0]
     if wrong:
@@ -98,7 +98,7 @@ def with_errors_of(dataset: Dataset, marked: Dataset) -> Dataset:
 
 
 def write_marked(dataset: Dataset, form: str) -> bytes:
-    """Return the file of `FORMS` for a data set with marked errors."""
+    """Format a data set with marked errors as a file in one of the `FORMS`."""
     if not len(dataset.errors):
         raise DataError("contains no marked errors, expected some: use another format", file=dataset.name)
     if form in _ONE_PAIR and len(dataset.language_pairs) > 1:
@@ -108,7 +108,7 @@ def write_marked(dataset: Dataset, form: str) -> bytes:
 
 
 class _Marked:
-    """A data set by source, with the errors and ratings of each candidate."""
+    """A data set grouped by source, with the errors and ratings of each candidate."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -133,7 +133,7 @@ class _Marked:
         )
 
     def raters(self, candidate: int) -> Iterator[tuple[str, list[MarkedError], dict[str, float]]]:
-        """Yield those who looked at a candidate or rated it, with the errors they marked and their ratings."""
+        """Yield everyone who looked at or rated a candidate, with the errors they marked and their ratings."""
         marks, ratings = self.marks.get(candidate, []), self.ratings.get(candidate, {})
         for rater in dict.fromkeys([*(mark.rater for mark in marks), *ratings]):
             marked = [mark for mark in marks if mark.rater == rater and mark.severity != NO_ERROR]
@@ -141,7 +141,7 @@ class _Marked:
 
 
 def _mqm(dataset: Dataset) -> str:
-    """Write a table of Google's MQM viewer, one row per error."""
+    """Format errors as a table for Google's MQM viewer, one row per error."""
     marked = _Marked(dataset)
     documents: dict[object, int] = {}
     lines = ["\t".join(_MQM)]
@@ -172,7 +172,7 @@ def _refuse(dataset: Dataset, what: str) -> NoReturn:
 
 
 def _esa(dataset: Dataset) -> str:
-    """Write error span annotations as those of WMT 2025, one source per line."""
+    """Format error span annotations as in WMT 2025, one source per line."""
     marked = _Marked(dataset)
     records = []
     for source, row in enumerate(marked.sources):
@@ -214,7 +214,7 @@ def _plain(value: float | None) -> float | int | None:
 
 
 def _pearmut(dataset: Dataset) -> str:
-    """Write annotations as Pearmut's downloads, one entry per source and rater."""
+    """Format annotations like Pearmut's downloads, one entry per source and rater."""
     marked = _Marked(dataset)
     entries = []
     for source, row in enumerate(marked.sources):
@@ -240,7 +240,7 @@ def _pearmut(dataset: Dataset) -> str:
 
 
 def _label_studio(dataset: Dataset) -> str:
-    """Write tasks of Label Studio, one per candidate."""
+    """Format tasks for Label Studio, one per candidate."""
     marked = _Marked(dataset)
     tasks = []
     for source, row in enumerate(marked.sources):

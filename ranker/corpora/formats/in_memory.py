@@ -1,4 +1,4 @@
-"""Data sets from objects in memory: data frames, records, lists of texts.
+"""Data sets made from objects in memory: data frames, records, lists of texts.
 
 Frames have the columns of tables (`ranker.corpora.formats.tables`), records the keys of JSON
 (`ranker.corpora.formats.json_lines`): the same names and the same checks, whose messages name the row or the record,
@@ -35,7 +35,7 @@ References = Sequence[str | Texts] | Mapping[Any, Texts]
 def from_frame(
     frame: pd.DataFrame | Any, name: str = "frame", *, lp: str | None = None, systems: Sequence[str] = ()
 ) -> Dataset:
-    """Make a data set of a frame with one row per candidate, or per candidate and judge.
+    """Make a data set from a frame with one row per candidate, or per candidate and judge.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def from_frame(
 
 
 def is_frame(value: object) -> bool:
-    """True if a value is a data frame of pandas, or of another library that exports Arrow streams or makes one."""
+    """True if a value is a data frame of pandas, exports Arrow streams, or can be converted to pandas."""
     return isinstance(value, pd.DataFrame) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "to_pandas")
 
 
 def dataset_and_rows(
     frame: pd.DataFrame | Any, name: str = "frame", lp: str | None = None, systems: Sequence[str] = ()
 ) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a frame, and the candidate of every row, shape (rows,), if rows are candidates."""
+    """Return the data set of a frame, and each row's candidate, shape (rows,); None if rows are not candidates."""
     if not isinstance(frame, pd.DataFrame) and is_frame(frame):
         arrow = hasattr(frame, "__arrow_c_stream__")
         frame = pa.table(frame).to_pandas() if arrow else frame.to_pandas()
@@ -114,7 +114,7 @@ def dataset_and_rows(
 
 
 def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
-    """Return the levels of an index that name texts, and are no columns, with their numbers."""
+    """Return the numbers, by name, of index levels that name texts and are not also columns."""
     known = {*map(canonical, header)}
     # our own results have an index called candidate
     names = {name: number for number, name in enumerate(index.names) if isinstance(name, str) and name != "candidate"}
@@ -123,7 +123,7 @@ def _levels(index: pd.Index, header: list[str]) -> dict[str, int]:
 
 
 def from_records(records: Iterable[Mapping[str, Any]], name: str = "records", *, lp: str | None = None) -> Dataset:
-    """Make a data set of records, each of one source with its candidates, or of one candidate.
+    """Make a data set from records, each of one source with its candidates, or of one candidate.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def from_texts(
     name: str = "texts",
     align: bool = False,
 ) -> Dataset:
-    """Make a data set of parallel lists of texts.
+    """Make a data set from parallel lists of texts.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _aligned(
 
 
 def by_translation(references: References | None) -> References | None:
-    """Return lists of references, one per translation, in a form that cannot be read in another way."""
+    """Convert lists of references, one per translation, to an unambiguous form; other references are unchanged."""
     if references is None or isinstance(references, str | Mapping):
         return references
     entries = [*references]
@@ -258,7 +258,7 @@ def by_translation(references: References | None) -> References | None:
 
 
 def _references(references: References | None, size: int, name: str) -> list[list[str]]:
-    """Return the references of every source."""
+    """Return a list of references for each source."""
     if references is None:
         return [[]] * size
     if isinstance(references, str):
@@ -298,7 +298,7 @@ def _length(value: object) -> int:
 
 
 def _texts(values: object, what: str, name: str) -> list[str]:
-    """Return a list of texts, or raise an error that names a value that is not a text."""
+    """Return values as a list of texts, or raise an error that names a value that is not a text."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"{what}: expected a list of strings, found {shown(values)}", file=name)
     texts = [*values]
@@ -311,7 +311,7 @@ def _texts(values: object, what: str, name: str) -> list[str]:
 
 @contextlib.contextmanager
 def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
-    """Name the place of an error in memory instead of a file and a line."""
+    """Make errors name a place in memory instead of a file and a line."""
     try:
         yield
     except DataError as error:
@@ -319,7 +319,7 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
 
 
 def _arrow(column: pd.Series) -> pa.ChunkedArray:
-    """Convert a column to Arrow, with nulls for all missing values of pandas, and types unknown to Arrow as text."""
+    """Convert a column to Arrow, with nulls for missing values of pandas, and text for types unknown to Arrow."""
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):
@@ -329,7 +329,7 @@ def _arrow(column: pd.Series) -> pa.ChunkedArray:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to a JSON value: no types of numpy, and null for NaN."""
+    """Convert a value to a JSON value: numpy types to plain ones, NaN to null."""
     if isinstance(value, Mapping):
         return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""JSON in all the shapes people keep translations in: JSONL, and ``candidates.json``.
+"""JSON files of translations in all common layouts: JSONL, and ``candidates.json``.
 
 A record is one source::
 
@@ -67,7 +67,7 @@ def parse_records(text: str, file: str) -> list[Record]:
 
 
 def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
-    """Make records of JSON `values`, each with its line for messages, or its number in another `unit`."""
+    """Make records from JSON `values`, each with its line for messages, or its number in another `unit`."""
     records: list[Record] = []
     rows = _Rows(file, unit)
     left_out: dict[str, None] = {}
@@ -104,7 +104,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
 
 
 def _repeated(record: Record, before: dict[tuple[object, ...], Record]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a record without ids, and of the first of its source, if a system translated both."""
+    """Yield the lines of a record without an id and of its source's first record, if one system translated both."""
     if record.seg_id is None and record.source:
         first = before.setdefault((record.source, tuple(record.references), record.lp, record.doc), record)
         systems = [{candidate.system for candidate in one.candidates} for one in (first, record)]
@@ -113,7 +113,7 @@ def _repeated(record: Record, before: dict[tuple[object, ...], Record]) -> Itera
 
 
 class _Rows:
-    """Records of one candidate, put together by their source as rows of a table are."""
+    """Records of single candidates, grouped by source like the rows of a table."""
 
     def __init__(self, file: str, unit: str) -> None:
         self.file, self.unit = file, unit
@@ -122,7 +122,7 @@ class _Rows:
         self.grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, int, Candidate]]]] = {}
 
     def add(self, record: Record, reader: RecordReader, fields: Mapping[str, Any], text_key: str) -> list[Record]:
-        """Add a candidate to the record of its source, and return that record if it is new."""
+        """Add a candidate to the record of its source; return that record in a list, empty unless it is new."""
         self.number += 1
         named = fields.get("system") is not None
         self.are_all &= not named and record.seg_id is None
@@ -147,7 +147,7 @@ class _Rows:
         return [record] if new else []
 
     def by_system(self, records: list[Record]) -> list[Record]:
-        """Return a record for every candidate if no system is named and all are of one; else the `records`."""
+        """Return one record per candidate if all are unnamed outputs of one system, else `records` unchanged."""
         groups = [[*by_system.values()] for _, by_system in self.grouped.values()]
         if not self.are_all or not is_one_system([len(group) for group in groups]):
             return records
@@ -163,7 +163,7 @@ class _Rows:
 
 
 def _judged_before(record: Record, candidate: Candidate, judge: str) -> str | None:
-    """Return the system of the output of `record` with the same text that another judge has judged."""
+    """Return the system whose output in `record` has the same text and no rating by `judge`, or None."""
     for before in record.candidates:
         if before.text == candidate.text and judge not in {by for _, by, _ in before.ratings}:
             return before.system
@@ -171,7 +171,7 @@ def _judged_before(record: Record, candidate: Candidate, judge: str) -> str | No
 
 
 def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `fields` with the references of a table's row, ``reference1`` and so on, as one list."""
+    """Return `fields` with numbered references, ``reference1`` and so on, collected in one list."""
     numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdecimal()])
     if not numbered:
         return fields
@@ -182,7 +182,7 @@ def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[st
 
 
 def json_values(text: str, file: str) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) of every record of JSONL, of a list, or of a single record, as `parse_records` reads them."""
+    """Yield (line, value) for each record of JSONL, of a list, or alone, from `text` as `parse_records` takes it."""
     lines = text.split("\n")
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     lists = [number for number in filled[:2] if lines[number - 1].lstrip().startswith("[")]
@@ -207,7 +207,7 @@ def json_line(text: str, file: str, line: int) -> Any:
 
 
 def source_key(value: object) -> str | None:
-    """Key of the source of a record of one candidate, None for any other record."""
+    """Return a key for the source of a single-candidate record, None for any other record."""
     if not isinstance(value, dict) or any(key in value for key in CANDIDATES):
         return None
     keys = [
@@ -219,7 +219,7 @@ def source_key(value: object) -> str | None:
 
 
 def _array(text: str, file: str) -> Iterator[tuple[int, Any]]:
-    """Yield the elements of a top-level array with the lines they start on."""
+    """Yield (line, element) for each element of a top-level array."""
     start = text.index("[")
     line, counted = 1, 0
     position = _skip_space(text, start + 1)
@@ -251,7 +251,7 @@ def _expect_end(text: str, position: int, file: str, first_line: int) -> None:
 
 
 def _fail_at(text: str, position: int, file: str, first_line: int, what: str) -> NoReturn:
-    """Raise an error about the text at `position` of `text`, which starts on `first_line`."""
+    """Raise an error about the text at `position` in `text`, whose first line is number `first_line`."""
     actual = shown(text[position : position + 31].split("\n")[0]) if position < len(text) else "the end"
     line = first_line + text.count("\n", 0, position)
     raise DataError(f"{what} {actual}", file=file, line=line, column=position - text.rfind("\n", 0, position))
@@ -266,7 +266,7 @@ def _is_json(text: str) -> bool:
 
 
 def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, int]:
-    """Decode the value at `position`, which is on `first_line`; return it and the position after it."""
+    """Decode the value at `position`, which is on line `first_line`; return it and the position after it."""
     start, position = position, _skip_space(text, position)
     first_line += text.count("\n", start, position)
     try:
@@ -284,17 +284,17 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
 
 
 class RecordReader:
-    """Takes typed values out of one JSON record, or raises an error that names the path of a difference."""
+    """Reads typed values from one JSON record; errors name the path of a wrong value."""
 
     def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
         self.file, self.line, self.left_out = file, line, left_out
 
     def fail(self, path: str, expected: str, actual: object) -> NoReturn:
-        """Raise an error with the expected and the actual value at `path`."""
+        """Raise an error that states the expected and the actual value at `path`."""
         raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
-        """Return the one of several synonymous keys that `fields` has."""
+        """Return the one of the synonymous keys `spellings` that `fields` has, or None; refuse several."""
         present = [key for key in spellings if key in fields]
         filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:
@@ -303,7 +303,7 @@ class RecordReader:
         return next(iter(filled or present), None)
 
     def with_language_pair(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a record with ``lp`` in place of other keys for the languages."""
+        """Return a record with ``lp`` in place of other language keys."""
         if names.LANGUAGE_KEYS.isdisjoint(fields):
             return fields
         stated = {
@@ -317,13 +317,13 @@ class RecordReader:
         return {**others, "lp": pair or made}
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
-        """Return an object."""
+        """Return a value that must be an object."""
         if not isinstance(value, dict):
             self.fail(path, "an object {...}", value)
         return value
 
     def text(self, value: object, path: str) -> str:
-        """Return a string, and refuse a value that is not a string or cannot be written as UTF-8."""
+        """Return a value that must be a string that can be encoded in UTF-8."""
         if not isinstance(value, str):
             self.fail(path, "a string", value)
         try:
@@ -333,14 +333,14 @@ class RecordReader:
         return value
 
     def optional_text(self, fields: Mapping[str, Any], key: str, path: str) -> str | None:
-        """Return the string or whole number under `key` as text, if there is one."""
+        """Return the string or whole number under `key` as text, or None if there is none."""
         value = fields.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         return None if value is None else self.text(value, path)
 
     def texts(self, value: object, path: str) -> list[str]:
-        """Return a list of strings; a single string counts as a list."""
+        """Return a value that must be a list of strings; a single string counts as a list."""
         if isinstance(value, str):
             return [self.text(value, path)]
         if not isinstance(value, list):
@@ -348,7 +348,7 @@ class RecordReader:
         return [self.text(item, f"{path}[{index}]") for index, item in enumerate(value)]
 
     def number(self, value: object, path: str) -> float:
-        """Return a finite number."""
+        """Return a value that must be a finite number."""
         if _is_number(value):
             try:
                 number = float(cast(Any, value))
@@ -359,7 +359,7 @@ class RecordReader:
         return self.fail(path, "a finite number", value)
 
     def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
-        """Read ratings by their names; `known` are the keys that are allowed among them."""
+        """Read an object of ratings as (kind, judge, value); `known` are other keys that messages suggest."""
         ratings: list[tuple[str, str | None, float]] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
@@ -376,7 +376,7 @@ class RecordReader:
         return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
-        """Yield the keys of `fields` that may be ratings, or misspelled `known` keys."""
+        """Yield the keys of `fields` that may be ratings or misspelt `known` keys."""
         for key, value in fields.items():
             is_rating = numbers and _is_number(value)
             if key in known or value is None or (key in names.NOT_READ and not is_rating):
@@ -394,7 +394,7 @@ class RecordReader:
             raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
-        """Return the ratings of `candidate`, refusing ratings that `before` has already."""
+        """Return the ratings of `candidate`, refusing any that `before` already has."""
         judged = {(kind, judge) for kind, judge, _ in before.ratings}
         for kind, judge, _ in candidate.ratings:
             if {(kind, judge), (kind, None)} & judged:
@@ -405,7 +405,7 @@ class RecordReader:
         return candidate.ratings
 
     def name(self, value: object, path: str) -> str:
-        """Return a string that is not empty."""
+        """Return a value that must be a non-empty string."""
         return self.text(value, path) or self.fail(path, "a name", value)
 
     def candidates(self, value: object, path: str) -> list[Candidate]:
@@ -427,7 +427,7 @@ class RecordReader:
     def candidate(
         self, value: object, path: str, index: int, text_key: str = "text", *, row: bool = False
     ) -> Candidate:
-        """Read one candidate, or with `row` a record that is one candidate with its source and perhaps its judge."""
+        """Read one candidate; with `row`, from a record that also has its source and perhaps its judge."""
         fields = self.mapping(value, path)
         if not row:
             text_key = self.spelling(fields, *_CANDIDATE, *names.ANSWERS, "content") or text_key
@@ -465,7 +465,7 @@ class RecordReader:
     def marked_errors(
         self, fields: Mapping[str, Any], path: str, rater: str
     ) -> tuple[list[MarkedError], list[tuple[str, str | None, float]]]:
-        """Read the marked errors of a candidate, those without a name as by `rater`, and the ratings of its raters."""
+        """Read a candidate's marked errors, attributing unnamed ones to `rater`, and its raters' ratings."""
         errors, ratings = [], []
         for key in _MARKED:
             listed = fields.get(key)
@@ -492,7 +492,7 @@ class RecordReader:
         return errors, ratings
 
     def error(self, value: object, path: str, rater: str = "", side: str = SIDES[0]) -> MarkedError:
-        """Read one marked error; its place is compared with its text where the data set is made."""
+        """Read one marked error; its place is checked against the text when the data set is made."""
         fields = self.mapping(value, path)
         for key in sorted({key for key in fields if fields[key] is not None}.difference(MarkedError._fields)):
             if hint := nearest(key[:40], {*MarkedError._fields}.difference(fields), likeness=0.75):
@@ -519,14 +519,14 @@ class RecordReader:
 
 
 def _listed(keys: tuple[str, ...]) -> str:
-    """Return `keys`, each under one spelling."""
+    """List `keys` for a message, with one spelling per meaning."""
     return ", ".join(
         dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references", *CANDIDATES[2:]))
     )
 
 
 def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
-    """True if a key holds no numbers, and its name is not that of a judgement and not similar to a known key."""
+    """True if a key can be ignored: reserved numbers, or text not named like a judgement or a known key."""
     if _is_number(value) or (isinstance(value, dict) and value and all(map(_is_number, value.values()))):
         return names.is_reserved(key)
     looks_numeric = isinstance(value, str) and re.fullmatch(r"\s*[-+.,\d]+\s*", value)
@@ -534,7 +534,7 @@ def _is_metadata(key: str, value: object, known: tuple[str, ...]) -> bool:
 
 
 def has_errors(value: object) -> bool:
-    """True for a list of marked errors, which a key or column ``errors`` may hold, or may be called after others."""
+    """True if a value is a list of marked errors; an empty list counts as one."""
     if not isinstance(value, list):
         return False
     return not value or any(isinstance(item, dict) and {"severity", "start", "end"} & {*item} for item in value)
@@ -545,13 +545,13 @@ def _is_number(value: object) -> bool:
 
 
 def _inside(path: str, key: str) -> str:
-    """Return the path of `key` inside the object at `path`, in so few characters that it fits a message."""
+    """Return the path of `key` in the object at `path`, shortened to fit a message."""
     plain = key.isidentifier() and len(key) <= 30
     return f"{path}.{key}".lstrip(".") if plain else f"{path}[{shown(key)}]"
 
 
 def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str | None) -> Record:
-    """Make the record of one source, without candidates."""
+    """Make a record of one source without candidates."""
     key = reader.spelling(fields, "references", "refs", "ref", "reference")
     references = [] if key is None or fields[key] is None else reader.texts(fields[key], key)
     names = fields.get("reference_names")

@@ -1,4 +1,4 @@
-"""Errors marked by MQM raters, tab-separated, one per line: a corpus with texts, marked errors and penalties.
+"""Tab-separated errors marked by MQM raters, one per line: a corpus with texts, marked errors and penalties.
 
 The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_id``, ``doc_seg_id``, ``global_seg_id``),
 ``rater``, ``source``, ``target``, ``category``, ``severity``; others are passed over. The marks ``<v>`` and ``</v>``
@@ -38,7 +38,7 @@ _NONE = ("no-error", "no error", "none", "")
 
 
 def is_mqm(header: list[str]) -> bool:
-    """True if the columns are those of a file of MQM errors."""
+    """True if the columns are those of an MQM error file."""
     return {"system", "target", "category", "severity"} <= {name.strip().lower() for name in header}
 
 
@@ -122,7 +122,7 @@ def _add(
 
 
 def _place(marked: str, text: str) -> tuple[int, int] | tuple[None, None]:
-    """Place in `text` of what is between the first and the last mark of `marked`, which has its own white space."""
+    """Return the place in `text` of the span between the first and last tag in `marked`; white space may differ."""
     before, opening, rest = marked.partition("<v>")
     inside, closing, _ = rest.rpartition("</v>")
     if not opening or not closing:
@@ -138,7 +138,7 @@ def _place(marked: str, text: str) -> tuple[int, int] | tuple[None, None]:
 
 
 def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None) -> Dataset:
-    """Return the data set with the penalties of its marked errors as ratings, in place of ratings of these kinds."""
+    """Return the data set with penalties of its marked errors as ratings, replacing earlier penalties."""
     wide = penalties(dataset.errors, weights, dataset.name)
     made = table(
         "ratings",
@@ -155,7 +155,7 @@ def with_penalties(dataset: Dataset, weights: Mapping[str, float] | None = None)
 
 
 def weights_of(texts: Iterable[str]) -> dict[str, float]:
-    """Return the weights of severities that texts such as ``critical=25,neutral=0`` give."""
+    """Parse weights of severities from texts such as ``critical=25,neutral=0``."""
     weights: dict[str, float] = {}
     for text in (part.strip() for whole in texts for part in whole.split(",")):
         name, equals, number = text.rpartition("=")

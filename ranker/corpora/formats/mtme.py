@@ -47,7 +47,7 @@ def is_mtme(folder: str | Path) -> bool:
 
 
 def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
-    """Read the test set in a directory of mt-metrics-eval."""
+    """Read the test set in an mt-metrics-eval directory."""
     root = Path(folder)
     file = display_name(root)
     available = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
@@ -64,18 +64,18 @@ def read_mtme(folder: str | Path, *, name: str | None = None) -> Dataset:
 
 
 def has_published_scores(folder: str | Path) -> bool:
-    """True if a directory has scores of metrics, as mt-metrics-eval keeps them."""
+    """True if a directory contains metric scores in the layout of mt-metrics-eval."""
     return is_mtme(folder) and bool(_listed(Path(folder) / _PUBLISHED))
 
 
 def published_scores(
     folder: str | Path, dataset: Dataset, reference: str
 ) -> tuple[Dataset, dict[str, FloatArray], list[str]]:
-    """Scores of metrics in a directory of mt-metrics-eval, computed with one reference or with the source alone.
+    """Return metric scores in an mt-metrics-eval directory, computed with one reference or the source alone.
 
-    Returns the data set, which `read_mtme` has read, with this reference alone; the scores by metric and reference,
+    Returns the data set, as read by `read_mtme`, with this reference alone; the scores by metric and reference,
     such as ``COMET-refA`` or ``CometKiwi-src``, NaN for candidates without a score; and the metrics that are left out,
-    because they have no scores of some language pair or judged candidate.
+    because they lack scores for a language pair or for a judged candidate.
     """
     root, pairs = Path(folder), source_language_pairs(dataset)
     names = dataset.references["name"].to_numpy(object)
@@ -118,7 +118,7 @@ def _put_scores(
     of_pair: BoolArray,
     path: Path,
 ) -> None:
-    """Put the scores of a file, one per segment of a language pair, into the places of the candidates."""
+    """Enter a file's scores, one per segment of a language pair, in `values` at their candidates."""
     segment = dataset.sources["seg_id"].to_numpy(object)[dataset.candidate_source]
     systems = dataset.candidates["system"].to_numpy(object)
     rows_of = of_pair[dataset.candidate_source]
@@ -133,7 +133,7 @@ def _put_scores(
 
 
 def _listed(folder: Path) -> list[Path]:
-    """Return the visible entries of a folder, by name; empty if there is no such folder."""
+    """Return the visible entries of a folder, sorted by name; empty if the folder does not exist."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
@@ -188,7 +188,7 @@ def _documents(path: Path, size: int, like: str) -> list[str | None]:
 
 
 def _score_files(root: Path, pair: str) -> Iterator[tuple[Path, re.Match[str]]]:
-    """Yield the files of human scores of a language pair, and the parts of their names."""
+    """Yield each file of human scores for a language pair, with the parts of its name."""
     for path in _listed(root / "human-scores"):
         # marked errors, whose sums are among the scores
         if not path.name.startswith(f"{pair}.") or path.name.endswith(".rating"):
@@ -201,7 +201,7 @@ def _score_files(root: Path, pair: str) -> Iterator[tuple[Path, re.Match[str]]]:
 
 
 def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> dict[str, Any]:
-    """Return the scores of segments as columns of ratings."""
+    """Return the segment-level human scores of a language pair as columns of ratings."""
     places = {system: place for place, system in enumerate(systems)}
     candidates: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
     values: list[FloatArray] = [np.zeros(0)]
@@ -227,7 +227,7 @@ def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> d
 
 
 def _kind(name: str) -> tuple[str, int]:
-    """Return the kind of judgement in a file of human scores, and the sign by which to multiply the scores."""
+    """Return the kind of judgement in a file of human scores, and the sign by which to multiply its scores."""
     if name != "mqm" and not re.match(r"mqm[-_.]", name):
         return name, -1 if lower_is_better(name) else 1
     return ("mqm_total" if name == "mqm" else f"mqm_{name[4:]}"), -1

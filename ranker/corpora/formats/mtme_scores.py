@@ -1,4 +1,4 @@
-"""Score files of mt-metrics-eval: lines of ``SYSTEM<tab>SCORE``, the lines of a system in succession.
+"""Score files of mt-metrics-eval: lines of ``SYSTEM<tab>SCORE``, grouped by system.
 
 ``NAME.sys.score`` has one line a system, ``NAME.doc.score`` one a document, ``NAME.seg.score`` one a segment, in the
 order of the test set; ``None`` stands for a score that is missing. Files of metrics are called ``METRIC-REFERENCES``,
@@ -24,7 +24,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.,=+\[\]-]")
 
 
 def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int]]]:
-    r"""Parse a score file."""
+    r"""Parse a score file into (score, line) pairs by system."""
     by_system: dict[str, list[tuple[float | None, int]]] = {}
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
         fields = line.split()
@@ -39,7 +39,7 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
 
 
 def parse_score(value: str, file: str, line: int) -> float | None:
-    """Read one score, None if it is missing."""
+    """Parse one score; None if it is missing."""
     if value == MISSING:
         return None
     number = number_in(value)
@@ -49,7 +49,7 @@ def parse_score(value: str, file: str, line: int) -> float | None:
 
 
 def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None = None) -> str:
-    """Write a score file; a score that is not finite is missing. Messages name `file`, where the systems are from."""
+    """Format a score file; non-finite scores are written as missing. Messages name `file`, the systems' origin."""
     lines = []
     for system, values in scores.items():
         if len(system.split()) != 1 or system != system.strip():
@@ -63,7 +63,7 @@ def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None
 
 
 def stem(metric: str, references: Sequence[str | None] | None) -> str:
-    """Return the name of a score file up to its level: the metric and the references."""
+    """Return the beginning of a score file's name, before the level: the metric and the references."""
     return f"{_NOT_IN_FILE_NAMES.sub('_', metric)}-{_reference_set(references)}"
 
 

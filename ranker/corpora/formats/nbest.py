@@ -38,7 +38,7 @@ NAMELESS = "F"
 
 @dataclass(frozen=True, eq=False)
 class NBestList:
-    """Hypotheses for sentences, sorted by sentence."""
+    """Translation hypotheses with their features, sorted by sentence."""
 
     name: str
     sentence: Int64Array
@@ -54,48 +54,48 @@ class NBestList:
         return len(self.sentence)
 
     def __repr__(self) -> str:
-        """Return the name and the sizes."""
+        """Return the name and the sizes of the list."""
         return f"<NBestList {self.name}: {len(self):,} hypotheses, {self.sentences:,} sentences, {self.described}>"
 
     @functools.cached_property
     def columns(self) -> tuple[str, ...]:
-        """Name of every column: that of its feature, followed by ``.1``, ``.2``, ... if the feature has several."""
+        """Column names: those of the features, followed by ``.1``, ``.2``, ... for features with several values."""
         return column_names(self.layout)
 
     @property
     def described(self) -> str:
-        """The layout for a message."""
+        """Description of the layout for a message."""
         return describe_layout(self.layout)
 
     @functools.cached_property
     def sentences(self) -> int:
-        """Number of sentences that have a hypothesis."""
+        """Number of sentences that have at least one hypothesis."""
         return int((np.diff(self.sentence) > 0).sum() + (len(self) > 0))
 
     def offsets(self, sentences: int) -> Int64Array:
-        """Return the block of hypotheses of every sentence in ``0 .. sentences - 1``, shape (sentences + 1,)."""
+        """Return offsets, shape (sentences + 1,), of the blocks of hypotheses of sentences ``0 .. sentences - 1``."""
         return block_offsets(self.sentence, sentences)
 
     def text_of(self, hypotheses: npt.ArrayLike) -> list[str]:
-        """Return the texts of some `hypotheses`."""
+        """Return the texts of the given `hypotheses`."""
         taken: list[str] = self.texts.take(pa.array(self.text[np.asarray(hypotheses, dtype=np.int64)])).to_pylist()
         return taken
 
     def select(self, keep: npt.ArrayLike) -> NBestList:
-        """Return the list of the hypotheses where the mask `keep` (hypotheses,) is true, in the same order."""
+        """Return the list of hypotheses for which the mask `keep` (hypotheses,) is true, in the same order."""
         rows = np.flatnonzero(np.asarray(keep, dtype=bool))
         return _take(self, rows)
 
 
 def column_names(layout: Layout) -> tuple[str, ...]:
-    """Return the name of every column of a layout."""
+    """Return the column names of a layout."""
     return tuple(
         (name or NAMELESS) + (f".{number + 1}" if size > 1 else "") for name, size in layout for number in range(size)
     )
 
 
 def describe_layout(layout: Layout) -> str:
-    """Return names and numbers of values of features, for a message."""
+    """Describe a layout in a message: the name and number of values of each feature."""
     return ", ".join(f"{name or 'nameless'} ({size})" for name, size in layout) or "no feature"
 
 
@@ -108,7 +108,7 @@ def from_columns(
     *,
     score: npt.ArrayLike | None = None,
 ) -> NBestList:
-    """Make an n-best list of columns, all of the same length."""
+    """Make an n-best list from columns of equal length."""
     sentences = np.asarray(sentence, dtype=np.int64)
     matrix = np.ascontiguousarray(features, dtype=np.float64)
     for feature, _ in layout:
@@ -144,7 +144,7 @@ def from_columns(
 
 
 def merge(first: NBestList, second: NBestList) -> NBestList:
-    """Put two lists together in order, `first` before `second`, and drop repeated sentence, text and features."""
+    """Merge two lists by sentence, `first` before `second`, dropping entries with equal sentence, text and features."""
     if first.layout != second.layout:
         raise DataError(
             f"has the features {second.described}; expected {first.described}, as in {first.name}", file=second.name
@@ -186,12 +186,12 @@ def _take(nbest: NBestList, rows: Int64Array) -> NBestList:
 
 
 def write_nbest(nbest: NBestList, path: str | Path) -> None:
-    """Write a list in Moses format, gzipped if the name ends in ``.gz``; reading it gives equal columns."""
+    """Write a list in Moses format, gzipped if the name ends in ``.gz``; reading it back gives equal columns."""
     write_bytes(path, nbest_bytes(nbest, path))
 
 
 def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
-    """Return a list in Moses format, to be written to `path`."""
+    """Return the bytes of a list in Moses format, to be written to `path`."""
     if not len(nbest):
         raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
     if not nbest.layout:
@@ -222,7 +222,7 @@ def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
 
 
 def _written(values: FloatArray) -> pa.Array:
-    """Write numbers in the shortest form that reads back as the same float; whole ones without a point."""
+    """Format numbers as the shortest text that reads back as the same float, whole numbers without a point."""
     # + 0.0 makes -0 a 0, which is what merging takes it for
     return pc.cast(pa.array(np.ascontiguousarray(values + 0.0)), pa.large_string())
 

@@ -1,4 +1,4 @@
-"""Reads n-best lists of Moses, by columns, and of fairseq; errors name the line."""
+"""Reads n-best lists of Moses and fairseq; errors name the line."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
 def read_nbest(path: str | Path) -> NBestList:
     """Read an n-best list, plain or gzipped; ``-`` is standard input.
 
-    All lines must have the same fields and the same features; features may be ``name= value value``, as of Moses,
-    ``name: value``, ``name=value`` or mere values.
+    All lines must have the same fields and the same features; features may be ``name= value value``, as in Moses,
+    ``name: value``, ``name=value`` or values alone.
     """
     return parse_nbest(read_text(path), display_name(path))
 
@@ -89,7 +89,7 @@ def parse_fairseq(text: str, file: str) -> tuple[NBestList, dict[int, str], dict
 
 
 def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
-    """Return the columns of text, without white space at their ends."""
+    """Split lines into columns of text without white space at their ends."""
     split = pc.split_pattern(lines, SEPARATOR)
     sizes = pc.list_value_length(split).to_numpy()
     expected = int(sizes[0])
@@ -120,7 +120,7 @@ def _sentences(written: pa.Array, file: str) -> Int64Array:
 
 
 def _features(written: pa.Array, file: str) -> tuple[Layout, FloatArray]:
-    """Return the layout of the first line, which all must have, and the matrix."""
+    """Return the feature layout of the first line, which all lines must have, and the feature matrix."""
     # Moses writes "name= value", others "name=value"
     split = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(pc.replace_substring(written, "=", "= ")))
     offsets = split.offsets.to_numpy().astype(np.int64)
@@ -137,7 +137,7 @@ def _features(written: pa.Array, file: str) -> tuple[Layout, FloatArray]:
 
 
 def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
-    """Return the layout of the words of one line."""
+    """Parse the feature layout from the words of one line."""
     layout: list[tuple[str, int]] = []
     for word in words:
         if word.endswith(("=", ":")):
@@ -158,7 +158,7 @@ def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
 
 
 def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout: Layout, file: str) -> None:
-    """Refuse lines with other features than the first."""
+    """Refuse lines whose features differ from those of the first line."""
     lines, size = len(offsets) - 1, int(offsets[1] - offsets[0])
     bad = np.diff(offsets) != size
     if not bad.any():
@@ -175,7 +175,7 @@ def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout
 
 
 def _numbers(written: pa.Array, row: Int64Array, file: str, called: Callable[[int], str]) -> FloatArray:
-    """Return finite numbers; `row` is the line of each, `called` names one by its position."""
+    """Parse finite numbers; for errors, `row` gives the row of each, and `called` its name by position."""
     try:
         numbers = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:

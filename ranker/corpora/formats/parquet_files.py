@@ -1,4 +1,4 @@
-"""Reads Parquet files in parts, with texts in their dictionaries, and refuses files that unpack to far more than text.
+"""Reads Parquet files in parts, with texts as dictionaries, and refuses files that expand far more than text does.
 
 A text that is in a file once can be in a million rows. The lengths of all values are therefore summed before any is
 copied.
@@ -25,7 +25,7 @@ _ROWS = 1 << 14
 
 
 def read_parquet(path: str | Path, file: str) -> Columns:
-    """Read a Parquet file; messages give the row as its line."""
+    """Read a Parquet file; messages name rows instead of lines."""
     raw = read_bytes(path)
     with parquet_errors(file):
         batches = [*parquet_batches(pa.BufferReader(raw), file, len(raw), _ROWS)]
@@ -34,7 +34,7 @@ def read_parquet(path: str | Path, file: str) -> Columns:
 
 
 def parquet_batches(source: Any, file: str, size: int, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file of `size` bytes in batches of `rows`, checked and with values of plain types."""
+    """Yield a Parquet file of `size` bytes in checked batches of `rows` rows, with values of plain types."""
     content = pyarrow.parquet.ParquetFile(source)
     most, metadata = max(UNPACKED_FREE, UNPACKED_RATIO * size), content.metadata
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
@@ -59,7 +59,7 @@ def _too_large(file: str) -> DataError:
 
 
 def _bytes(values: pa.Array) -> int:
-    """Return the size in bytes of values when each has its own text."""
+    """Return the size in bytes that values have with their dictionaries expanded."""
     kind = values.type
     if pa.types.is_dictionary(kind) and (pa.types.is_string(kind.value_type) or pa.types.is_binary(kind.value_type)):
         used = pc.value_counts(values.indices.drop_null())
@@ -77,7 +77,7 @@ def _plain(values: pa.Array) -> pa.Array:
 
 @contextmanager
 def parquet_errors(file: str) -> Iterator[None]:
-    """Turn errors of reading the Parquet file `file` into an error that names it."""
+    """Convert errors in reading the Parquet file `file` to an error that names it."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:

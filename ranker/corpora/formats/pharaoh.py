@@ -1,4 +1,4 @@
-"""Word alignments that come with a corpus, in Pharaoh format: read, and kept with the data set.
+"""Word alignments that come with a corpus in Pharaoh format, stored in its data set.
 
 One line is one sentence pair, ``0-0 1-2`` its links: position of the source word, dash, position of the target word,
 both from 0, in any order. An empty line is a pair without links. What the words are is up to whoever made the
@@ -34,7 +34,7 @@ _Refusal = Callable[[int, str], DataError]
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """The word alignments of a data set to its sources."""
+    """Word alignments of the references and candidates of a data set to their sources."""
 
     references: Links
     candidates: Links
@@ -43,12 +43,12 @@ class Alignments:
 
 
 def pharaoh_lines(links: Links) -> list[str]:
-    """Return one line for every sentence pair, ``0-0 1-2``, without line ends."""
+    """Format links as one line per sentence pair, such as ``0-0 1-2``, without line ends."""
     return [" ".join(f"{source}-{target}" for source, target in links.of(pair)) for pair in range(len(links))]
 
 
 def attach_all(dataset: Dataset, alignments: Alignments) -> Dataset:
-    """Return `dataset` with these word alignments to the source, in place of any that it has."""
+    """Return `dataset` with these word alignments to the source, replacing any that it has."""
     columns = [pd.Series(pharaoh_lines(links), dtype=TEXT) for links in (alignments.references, alignments.candidates)]
     return dataclasses.replace(
         dataset,
@@ -64,7 +64,7 @@ def alignments_of(
     reference_lengths: npt.ArrayLike | None = None,
     candidate_lengths: npt.ArrayLike | None = None,
 ) -> Alignments:
-    """Return the word alignments that `dataset` came with; rows without one have no links."""
+    """Return the word alignments stored in `dataset`; rows without an alignment have no links."""
     alignments = _alignments(dataset)
     for links, rows, lengths in (
         (alignments.references, dataset.references, reference_lengths),
@@ -85,7 +85,7 @@ def _alignments(dataset: Dataset) -> Alignments:
 
 
 def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
-    """Return the alignment of every row as text, None if it has no alignment."""
+    """Return the alignment of each row as text, None if it has none."""
     lines = np.full(len(rows), None, dtype=object)
     if ALIGNMENT in rows:
         present = rows[ALIGNMENT].notna().to_numpy(bool)

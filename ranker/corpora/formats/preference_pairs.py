@@ -41,14 +41,14 @@ def companion(path: str | Path) -> Path | None:
 
 
 def companion_name(path: str | Path) -> str:
-    """Return the name of the pairs file that belongs to the corpus file `path`, gzipped if that is."""
+    """Return the name of the pairs file for the corpus file `path`; it is gzipped if the corpus file is."""
     plain = Path(path).name.removesuffix(".gz")
     stem = plain[: plain.rfind(".")] if "." in plain else plain
     return f"{stem}.pairs.tsv" + (".gz" if Path(path).name.endswith(".gz") else "")
 
 
 def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
-    """Return `dataset` with the preferences of the pairs file `path`, or of relative rankings as WMT has them."""
+    """Return `dataset` with the preferences of a pairs file, or of relative rankings in WMT's format."""
     name = display_name(path)
     text = read_text(path)
     from ranker.corpora.formats.wmt_rankings import is_rankings, with_rankings
@@ -115,7 +115,7 @@ def pairs_bytes(dataset: Dataset) -> bytes:
 
 
 def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:
-    """Return the columns by name."""
+    """Check the columns of a pairs file, and return them by name."""
     missing = [column for column in _REQUIRED if column not in given.header]
     if missing:
         what = f"column {missing[0]!r} is missing; expected a first line with {' '.join(COLUMNS)}"
@@ -132,7 +132,7 @@ def _checked(given: Columns) -> dict[str, npt.NDArray[np.object_]]:
 
 
 def _refuse(given: Columns, wrong: BoolArray, what: Callable[[int], str]) -> None:
-    """Raise an error for the first row of the mask `wrong`."""
+    """Raise an error for the first row where the mask `wrong` is true, if any."""
     for row in np.flatnonzero(wrong)[:1].tolist():
         raise DataError(what(row), file=given.file, line=int(given.lines[row]))
 
@@ -158,6 +158,6 @@ def _source(columns: Mapping[str, npt.NDArray[np.object_]], row: int) -> str:
 
 
 def _find(keys: list[npt.NDArray[Any]], wanted: list[npt.NDArray[Any]]) -> Int64Array:
-    """Return the row of each `wanted` key pair in `keys`, -1 if it is absent."""
+    """Return the row in `keys` of each pair of keys in `wanted`, -1 if absent."""
     index = pd.MultiIndex.from_arrays(keys)
     return np.asarray(index.get_indexer(pd.MultiIndex.from_arrays(wanted)), dtype=np.int64)

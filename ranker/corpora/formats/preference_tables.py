@@ -51,7 +51,7 @@ _EXPECTED = "a, b, tie, 1, 2, both bad, or the name of one of the two systems"
 
 
 def preference_roles(header: Sequence[str], file: str = "", line: int | None = None) -> dict[str, str]:
-    """Return the columns of compared items and of the verdict by their roles; empty for a table of another shape.
+    """Map roles to the columns of compared items and of the verdict; empty for a table of another shape.
 
     Roles are ``text.a``, ``text.b``, ``system.a``, ``system.b``, ``better`` and ``worse`` (either), and ``verdict``.
     """
@@ -92,14 +92,14 @@ def preference_roles(header: Sequence[str], file: str = "", line: int | None = N
 
 
 def one_hot(header: Sequence[str]) -> dict[str, str]:
-    """Return the relation of each column of zeros and ones; empty unless there is a column for each side."""
+    """Return the relation meant by each column of zeros and ones; empty unless each side has a column."""
     matched = {name: match for name in header if (match := _ONE_HOT.fullmatch(name.strip().lower()))}
     columns = {name: ">" if match[1] else "<" if match[2] else "=" for name, match in matched.items()}
     return columns if {">", "<"} <= {*columns.values()} else {}
 
 
 def check_spelling(table: Columns) -> None:
-    """Refuse a table without texts that has a column with nearly the name of a column of comparisons."""
+    """Refuse a table without texts if a column name is nearly that of a column of comparisons."""
     known = {name for pair in _PAIRS for name in pair} | {*_VERDICTS}
     for column in names.kinds_of([*map(names.canonical, table.header)]):
         meant = nearest(column.strip(), known, likeness=0.8)
@@ -109,7 +109,7 @@ def check_spelling(table: Columns) -> None:
 
 
 def read_preferences(given: Columns, name: str) -> Dataset:
-    """Return the data set of a table of preferences."""
+    """Make a data set from a table of preferences."""
     roles = preference_roles(given.header, given.file, given.header_line)
     hot = one_hot(given.header) if "verdict" in roles else {}
     if hot:
@@ -171,7 +171,7 @@ def _is_judge(column: str) -> bool:
 
 
 def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
-    """Return the relation of every row of columns of zeros and ones."""
+    """Return the relation of each row from columns of zeros and ones."""
     cells = dict(zip(given.header, given.values, strict=True))
     rows = zip(*(cells[name].to_pylist() for name in columns), strict=True)
     relations = []
@@ -190,7 +190,7 @@ def _relations_of_ones(columns: Mapping[str, str], given: Columns) -> list[str]:
 
 
 def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
-    """Return the lists in the cells of a column, or parsed from JSON in them; None for other columns."""
+    """Return the lists in a column's cells, stored as lists or as JSON; None for other columns."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return list(column.to_pylist())
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -204,19 +204,19 @@ def _from_json(column: pa.ChunkedArray) -> list[Any] | None:
 
 
 def _spoken(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose lists of texts, or of messages, are texts."""
+    """Convert the lists of texts or messages in a column to texts."""
     cells = _from_json(column)
     return column if cells is None else pa.chunked_array([pa.array(map(joined_texts, cells), pa.large_string())])
 
 
 def _asked(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Texts of the user's messages in a column of messages, None if there are none."""
+    """Return the texts of the user's messages in a column of messages, None if there are none."""
     texts = [asked_in(cell) for cell in _from_json(column) or []]
     return pa.chunked_array([pa.array(texts, pa.large_string())]) if any(texts) else None
 
 
 def _relations(read: dict[str, pa.ChunkedArray], column: str, given: Columns) -> npt.NDArray[np.object_]:
-    """Return the relation of every row, shape (rows,)."""
+    """Return the relation of each row, shape (rows,)."""
     encoded = pc.utf8_trim_whitespace(read["verdict"]).fill_null("").combine_chunks().dictionary_encode()
     known = np.array([_relation(verdict.lower()) for verdict in encoded.dictionary.to_pylist()], dtype=object)
     relation: npt.NDArray[np.object_] = known[encoded.indices.to_numpy()]
@@ -250,7 +250,7 @@ def _relation(verdict: str) -> str | None:
 def _better_are(
     column: str, read: dict[str, pa.ChunkedArray], others: dict[str, pa.ChunkedArray], given: Columns
 ) -> str:
-    """Type of a winner and a loser, "text" or "system": systems are compared on more than one source."""
+    """Return "text" or "system", the type of winners and losers: a system is compared on several sources."""
     if "text.a" in read or "system.a" in read:
         return "system" if "text.a" in read else "text"
     source = next((values for key, values in others.items() if names.canonical(key) == "source"), None)
@@ -269,7 +269,7 @@ def _better_are(
 
 
 def _several_texts(long: dict[str, pa.ChunkedArray], columns: Sequence[str]) -> bool:
-    """True if a system has several texts for one source."""
+    """True if any system has several texts for one source."""
     if "system" not in columns:
         return False
     frame = pd.DataFrame({column: values.to_pandas() for column, values in zip(columns, long.values(), strict=True)})

@@ -1,4 +1,4 @@
-"""Outputs of programs as records of JSON: one table of shapes, recognised by their keys.
+"""JSON outputs of known programs as records: one table of their formats, recognised by their keys.
 
 Batches and completions of OpenAI's interface (and batches of Anthropic's), requests of vLLM, samples of lm-eval,
 logs of Inspect, and what pipelines of transformers return. A shape names the keys that tell it from others, and where
@@ -30,14 +30,14 @@ class Shape(NamedTuple):
 
 
 class _Said(msgspec.Struct):
-    """A message, or a completion without messages."""
+    """One choice of a completion: a message, or text without messages."""
 
     message: dict[str, Any] | None = None
     text: str | None = None
 
 
 class _Answer(msgspec.Struct):
-    """An answer of a model: of chat completions, of OpenAI's responses, or of Anthropic's messages."""
+    """A model's answer, from chat completions, OpenAI's responses or Anthropic's messages."""
 
     model: str | None = None
     choices: list[_Said] | None = None
@@ -45,7 +45,7 @@ class _Answer(msgspec.Struct):
     content: list[dict[str, Any]] | None = None
 
     def texts(self) -> list[str]:
-        """Return the text of every choice, or of every message."""
+        """Return the text of each choice or message."""
         messages = [{"content": self.content}] if self.content else self.output or []
         if self.choices is not None:
             messages = [choice.message or {"content": choice.text} for choice in self.choices]
@@ -53,7 +53,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Sample(msgspec.Struct):
-    """A sample of Inspect."""
+    """A sample in an Inspect log."""
 
     input: str | list[dict[str, Any]]
     output: _Answer
@@ -67,7 +67,7 @@ class _Task(msgspec.Struct):
 
 
 class _Log(msgspec.Struct):
-    """A log of Inspect."""
+    """A log of Inspect with its samples."""
 
     eval: _Task
     samples: list[_Sample]
@@ -87,7 +87,7 @@ class _Generated(msgspec.Struct):
 
 
 class _Outputs(msgspec.Struct):
-    """A request of vLLM."""
+    """A request of vLLM with its outputs."""
 
     outputs: list[_Generated]
     prompt: str | None = None
@@ -110,7 +110,7 @@ def _batch(value: Fields) -> Iterator[Fields]:
 
 
 def _failed(value: Fields) -> bool:
-    """True for the line of a batch whose request failed."""
+    """True if a line of a batch is a failed request."""
     inner = value.get("response") if "response" in value else value.get("result")
     answer = inner.get("body" if "response" in value else "message") if isinstance(inner, dict) else None
     return not isinstance(answer, dict) or bool(answer.get("error"))
@@ -187,7 +187,7 @@ def _shape_of(value: object) -> Shape | None:
 
 
 def program_records(values: Iterable[tuple[int, Any]], file: str) -> Iterator[tuple[int, Any]]:
-    """Yield the records of JSON with their lines, outputs of programs converted to our form."""
+    """Yield JSON records with their lines, converting the output of known programs to our record format."""
     failed: list[int] = []
     for line, value in values:
         if isinstance(value, list) and value and all(isinstance(one, dict) and len(one) == 1 for one in value):

@@ -1,4 +1,4 @@
-"""Opens a corpus file of any format, by its name or, on standard input, by its first characters."""
+"""Reads corpus files of any format, recognised by name or, on standard input, by the first characters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
 def format_of(path: str | Path) -> str | None:
-    """Return the format by the ending of `path`, or None."""
+    """Return the format implied by the ending of `path`, or None."""
     return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
 
 
@@ -62,7 +62,7 @@ def read_dataset(
 
 
 def _weighted(dataset: Dataset, weights: Mapping[str, float], file: str) -> Dataset:
-    """Return the data set with penalties of its marked errors, after a note on weights that change nothing."""
+    """Return the data set with penalties of its marked errors, after a note if the weights change nothing."""
     named = all_weights(weights)
     if not len(dataset.errors):
         log_note("contains no marked errors: --severity-weights changes nothing", file)
@@ -85,9 +85,9 @@ def read_parallel(
 ) -> Dataset:
     """Read parallel files, one sentence per line; for the names of systems see `system_files`.
 
-    With `align` translations may have other lines than the source: see `ranker.corpora.line_alignment`. Without
-    `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in SGML or
-    XML; see `ranker.corpora.documents.testsets`.
+    With `align`, translations may have different lines from the source: see `ranker.corpora.line_alignment`. Without
+    `source` the sources are empty, which is an error only if they are used. Any of the files may be a test set in SGML
+    or XML; see `ranker.corpora.documents.testsets`.
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
@@ -195,7 +195,7 @@ def parse_dataset(
 
 
 def fairseq_dataset(text: str, name: str, file: str) -> tuple[NBestList, Dataset]:
-    """Return the hypotheses of fairseq's output, and the data set of their sources and references (``T-0``)."""
+    """Return the hypotheses in fairseq's output, and a data set of their sources and references (``T-0``)."""
     nbest, sources, references = parse_fairseq(text, file)
     size = max(nbest.sentence[-1], *sources, *references, 0) + 1
     rank = pd.Series(nbest.sentence).groupby(nbest.sentence).cumcount() + 1

@@ -1,4 +1,4 @@
-"""Scores of segments that another program wrote, and the candidates of a data set that they belong to.
+"""Segment scores written by other programs, and their assignment to the candidates of a data set.
 
 Read are score files of mt-metrics-eval (see `ranker.corpora.formats.mtme_scores`), the JSON that ``comet-score
 --to_json`` writes, CSV, TSV and JSONL with a score in every row, files of one score a line, and folders of these, one
@@ -36,7 +36,7 @@ _FORMS = "expected lines with a system and a score, lines with a score, columns 
 
 
 class Row(NamedTuple):
-    """One score with its place in the file, and its language pair, segment and system as far as stated."""
+    """One score with its place in the file, and its language pair, segment and system if they are stated."""
 
     score: float
     where: int | str
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SegmentScores:
-    """The scores of a file or a folder."""
+    """The scores in a file or a folder."""
 
     file: str
     rows: list[Row]
@@ -56,7 +56,7 @@ class SegmentScores:
 
     @classmethod
     def read(cls, path: str | Path, name: str) -> SegmentScores:
-        """Read the scores of the metric called `name`."""
+        """Read the scores of the metric called `name` from a file or folder."""
         file = display_name(path)
         if not Path(path).is_dir():
             text = read_text(path)
@@ -80,11 +80,11 @@ class SegmentScores:
         return np.array([row.score for row in self.rows], dtype=np.float64)
 
     def error(self, what: str, row: Row | None = None) -> DataError:
-        """Return the error about a row, or about the whole."""
+        """Make an error about a row, or about the whole file."""
         return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores in the order of the file, for `number` of some `things`."""
+        """Return the scores in file order; there must be `number` of them, one for each of `things`."""
         if len(self.rows) != number:
             raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
         lacking = next((row for row in self.rows if math.isnan(row.score)), None)
@@ -93,7 +93,7 @@ class SegmentScores:
         return self.values
 
     def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
-        """Return the score of every candidate of a data set, NaN for a missing score, shape (candidates,)."""
+        """Return the score of each candidate of a data set, shape (candidates,); NaN if missing."""
         systems = self._systems(dataset)
         there = np.array([name is not None for name in systems])
         system = [name for name in systems if name is not None]
@@ -120,7 +120,7 @@ class SegmentScores:
         return candidate_scores
 
     def _note_unused(self, dataset: Dataset, unused: Int64Array, number: int) -> None:
-        """Log the number of scores without a candidate in the data set; raise an error if no score has one."""
+        """Log the number of scores without a candidate in the data set; raise an error if all are."""
         if len(unused):
             row = self.rows[int(unused[0])]
             keys = [f"{key} {shown(getattr(row, key))}" for key in _KEYS if getattr(row, key) is not None]
@@ -140,7 +140,7 @@ class SegmentScores:
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str | None]:
-        """Return the system of every row by its name in the data set, None for other systems."""
+        """Return each row's system as named in the data set, None for systems that it lacks."""
         known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
         by_name: dict[str | None, str | None] = {}
         for row in self.rows:
@@ -172,7 +172,7 @@ class SegmentScores:
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the source of every row, a row of the table of sources; -1 for other segments."""
+        """Return the source of each row, as a row of the table of sources; -1 for unknown segments."""
         if self.rows[0].seg_id is None:
             return self._counted(dataset, system, wanted)
         pairs, ids = source_language_pairs(dataset), dataset.sources["seg_id"].to_numpy(object)
@@ -196,7 +196,7 @@ class SegmentScores:
         return np.array(indices, dtype=np.int64)
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
-        """Return the sources of rows that are in the order of the segments."""
+        """Return the source of each row by its position, for scores without ids of segments."""
         source = np.zeros(len(self.rows), dtype=np.int64)
         names = dataset.candidates["system"].to_numpy(object)
         groups: dict[tuple[str, str | None], list[int]] = {}
@@ -273,7 +273,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
 
 
 def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
-    """Read one score per line; None if the lines are not single scores."""
+    """Read one score per line; return None if the lines are not single scores."""
     filled = lines[:-1] if lines and not lines[-1] else lines
     if any(len(line.split()) != 1 or "," in line for line in filled[:2]):
         return None
@@ -281,13 +281,13 @@ def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
 
 
 def _value(text: str, file: str, line: int) -> float:
-    """Return a number that was written as text; NaN for ``None`` and for empty text."""
+    """Parse a number; NaN for ``None`` and for empty text."""
     score = parse_score(text, file, line) if text else None
     return math.nan if score is None else score
 
 
 def _header(fields: list[str], name: str) -> dict[str, int] | None:
-    """Return the places of the columns, if `fields` are their names."""
+    """Return the column indices by name if `fields` are a header, else None."""
     known = {field.strip(): place for place, field in enumerate(fields)}
     score = next((column for column in (name, *_SCORES) if column in known), None)
     if score is None:

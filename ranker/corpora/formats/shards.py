@@ -29,7 +29,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A file of whole sources, by its name in the manifest's directory or its path, and the digest of all of it."""
+    """A file of whole sources: its name in the manifest's directory or its path, and the digest of the whole file."""
 
     file: str
     rows: Count | None = None
@@ -50,14 +50,14 @@ class ShardManifest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of one data set, in order, with absolute paths; the name is for messages and signatures."""
+    """The shards of one data set in order, with absolute paths; the name is used in messages and signatures."""
 
     name: str
     shards: tuple[Shard, ...]
 
     @classmethod
     def open(cls, data: Sequence[str]) -> Shards | None:
-        """Open the shards of directories with a manifest, patterns and files; None if `data` names no shards."""
+        """Open shards given as directories with a manifest, patterns and files; None if `data` names no shards."""
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
         names: list[str] = []
@@ -80,7 +80,7 @@ class Shards:
         return len(self.shards)
 
     def read(self, number: int, expected: str | None = None) -> Dataset:
-        """Read one shard, which must be the file that the manifest describes and have the `expected` digest, if any."""
+        """Read one shard, which must match the manifest and have the `expected` digest, if any."""
         shard = self.shards[number]
         actual = digest(shard)
         if expected not in (None, actual):
@@ -98,7 +98,7 @@ class Shards:
 
 
 def is_pattern(data: str) -> bool:
-    """True if `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
+    """True if `data` is not a file but a pattern for files: it contains an asterisk or a question mark."""
     return any(mark in data for mark in "*?") and not exists(data)
 
 
@@ -108,7 +108,7 @@ def is_manifest(data: str) -> bool:
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the files that match a pattern, by name, without pairs files; raise an error if no file matches."""
+    """Return the files that match a pattern, sorted by name, without pairs files; raise an error if none matches."""
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
     files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
     if not files:
@@ -117,7 +117,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def digest(shard: Shard) -> str:
-    """Return the SHA-256 of a shard, which must be that of the manifest, if there is one."""
+    """Return the SHA-256 digest of a shard, which must equal that in the manifest, if there is one."""
     hasher = hashlib.sha256()
     for block in _blocks(Path(shard.file)):
         hasher.update(block)
@@ -134,7 +134,7 @@ def digest(shard: Shard) -> str:
 
 
 def read_manifest(folder: Path) -> ShardManifest:
-    """Read the manifest of a directory of shards; one that is damaged or of a later version is an error."""
+    """Read the manifest of a directory of shards; raise an error if it is damaged or of a later version."""
     file = display_name(folder / MANIFEST)
     text = read_text(folder / MANIFEST)
     try:

@@ -1,4 +1,4 @@
-"""Names of systems whose outputs are in files."""
+"""Names of systems, taken from the names of their output files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ranker.files import STDIN, display_name
 
 
 def system_files(translations: Sequence[str | Path]) -> dict[str, str | Path]:
-    """Return files of translations by the names of their systems.
+    """Return translation files by the names of their systems.
 
-    A file may be given as ``NAME=FILE``. Otherwise a system is called by the file, without the parts between full stops
-    that all names of files begin or end with.
+    A file may be given as ``NAME=FILE``. Otherwise a system is named after the file, without the dot-separated parts
+    that all file names begin or end with.
     """
     given = [_named(path) for path in translations]
     files = [name or ("stdin" if str(path) == STDIN else display_name(Path(path).name)) for name, path in given]
@@ -27,7 +27,7 @@ def system_files(translations: Sequence[str | Path]) -> dict[str, str | Path]:
 
 
 def short_names(files: Sequence[str]) -> list[str]:
-    """Return names of several files without the parts that all begin or end with, as long as letters are left."""
+    """Shorten file names by the dot-separated parts that all begin or end with, as long as letters are left."""
     parts = [file.split(".") for file in files]
     for rest in (slice(-1), slice(1, None)):
         while len({*files}) > 1:
@@ -40,6 +40,6 @@ def short_names(files: Sequence[str]) -> list[str]:
 
 
 def _named(path: str | Path) -> tuple[str, str | Path]:
-    """Split ``NAME=FILE`` into the name of a system, empty for a file alone, and the file."""
+    """Split ``NAME=FILE`` into the name of a system and the file; the name is empty for a file alone."""
     name, equals, file = str(path).partition("=")
     return (name, file) if name and equals and "/" not in name and not Path(path).exists() else ("", path)

@@ -29,7 +29,7 @@ from ranker.errors import DataError, log_note, nearest
 
 
 def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tuple[Dataset, Int64Array | None]:
-    """Return the data set of a table, and the candidate of every row, None for tables whose rows are not candidates.
+    """Return the data set of a table, and the candidate of each row; None if its rows are not candidates.
 
     `systems` are the columns of the systems of a table with one row per source.
     """
@@ -50,7 +50,7 @@ def table_dataset(table: Columns, name: str, systems: Sequence[str] = ()) -> tup
 
 
 def is_other_shape(record: object) -> bool:
-    """True if a record of JSON is the row of a table whose rows are not single candidates."""
+    """True if a JSON record is the row of a table whose rows are not single candidates."""
     keys: Mapping[str, Any] = record if isinstance(record, dict) else {}
     columns = [names.canonical(key) for key, value in keys.items() if isinstance(value, str)]
     systems = [column for column in names.kinds_of(columns) if not names.is_metadata(column)]
@@ -66,7 +66,7 @@ def is_other_shape(record: object) -> bool:
 
 
 def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> Columns:
-    """Return the columns that flat records of JSON, each with its line, are the rows of."""
+    """Convert flat JSON records, each with its line, to the columns of a table."""
     numbered = [*records]
     for line, record in numbered:
         if not isinstance(record, dict):
@@ -87,7 +87,7 @@ def columns_of_records(records: Iterable[tuple[int, Any]], file: str, unit: str 
 
 
 def _unfit(record: Any) -> str:
-    """Return a record of JSON for a message if it contains half of a surrogate pair, or an empty text."""
+    """Return a JSON record for a message if it contains half of a surrogate pair, else an empty text."""
     return shown(record) if re.search("[\ud800-\udfff]", json.dumps(record, ensure_ascii=False)) else ""
 
 
@@ -100,7 +100,7 @@ def _column(cells: list[Any]) -> pa.ChunkedArray:
 
 
 def _columns_of_systems(table: Columns) -> list[str]:
-    """Return the columns of texts with unknown names as systems, if there are several, and log a note."""
+    """Return text columns with unknown names as systems, if there are several, and log a note."""
     columns = [*map(names.canonical, table.header)]
     unknown = {*names.kinds_of(columns)}
     systems = [
@@ -116,7 +116,7 @@ def _columns_of_systems(table: Columns) -> list[str]:
 
 
 def _by_candidate(table: Columns, systems: Sequence[str]) -> Columns:
-    """Return the table with one row per candidate for one with a column per system."""
+    """Convert a table with one column per system to one with one row per candidate."""
     for system in systems:
         if system not in table.header:
             what = f"no column {system!r}{nearest(system, table.header)}, expected the names of systems in --systems"

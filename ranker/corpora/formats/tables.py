@@ -1,4 +1,4 @@
-"""Tables in long form, one row a candidate (or a candidate and a judge): CSV, TSV and Parquet.
+"""CSV, TSV and Parquet tables in long form, one row per candidate, or per candidate and judge.
 
 Columns ``text`` and ``source`` or ``reference`` (or ``reference1``, ``reference2``, ...) are required; ``system``,
 ``lp`` (or ``src_lang`` and ``tgt_lang``), ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are
@@ -63,7 +63,7 @@ _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table as a file or a frame has them; messages call row i ``unit lines[i]``."""
+    """The columns of a table as found in a file or a frame; messages call row i ``unit lines[i]``."""
 
     header: list[str]
     values: Sequence[pa.ChunkedArray]
@@ -74,7 +74,7 @@ class Columns:
 
 
 def table_rows(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the fields of every row of CSV, which is `quoted`, or TSV, all as many as in the first."""
+    """Yield the line and fields of each row of CSV (if `quoted`) or TSV; all rows must have the same length."""
     rows = _csv_rows(text, file, delimiter) if quoted else _tsv_rows(with_line_feeds(text), delimiter)
     size = 0
     for line, row in rows:
@@ -115,7 +115,7 @@ def _csv_rows(text: str, file: str, delimiter: Delimiter) -> Iterator[tuple[int,
 
 
 def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> Columns:
-    """Parse CSV, which is `quoted`, or TSV with a header line."""
+    """Parse CSV (if `quoted`) or TSV with a header line."""
     numbered = table_rows(text, file, delimiter, quoted=quoted)
     header_line, header = next(numbered, (1, []))
     columns = [*map(names.canonical, header)]
@@ -147,7 +147,7 @@ def parse_table(text: str, file: str, delimiter: Delimiter, *, quoted: bool) -> 
 
 
 def _rows_in(row: list[str], delimiter: Delimiter) -> int:
-    """Return the number of lines in a cell of a row that look like rows themselves, 0 unless all lines but one do."""
+    """Return the number of lines after the first in a cell of `row` if all of them look like rows, else 0."""
     for cell in row:
         if "\n" in cell:
             begins = [line.count(delimiter) == len(row) - 1 for line in cell.rstrip().split("\n")[1:]]
@@ -162,7 +162,7 @@ def _unless_empty(column: str, values: pa.Array) -> pa.Array:
 
 
 def long_table(table: Columns, *, comparable: bool = False) -> LongTable:
-    """Return the table whose columns hold values of any type; `comparable` without source and references."""
+    """Check columns of any type, and return them as a table; if `comparable`, it needs no source or reference."""
     lines, file = table.lines, table.file
     columns = _columns(table.header, file, table.header_line, comparable=comparable)
     kinds = set(names.kinds_of(columns))
@@ -184,7 +184,7 @@ def holds_text(column: pa.ChunkedArray) -> bool:
 
 
 def texts_of(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
-    """Return the cells of a text column as texts; programs also store numbers, bytes and categories."""
+    """Convert the cells of a text column to texts: programs also store numbers, bytes and categories."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -214,13 +214,13 @@ def _text(value: object, column: str, file: str, line: int) -> str | None:
 
 
 def interleaved(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Return the cells of several columns row by row."""
+    """Interleave the cells of several columns row by row."""
     cells = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.large_string())
     return cells.take(pa.array(np.arange(len(cells)).reshape(len(columns), -1).T.ravel()))
 
 
 def _columns(header: list[str], file: str, line: int | None, *, comparable: bool) -> list[str]:
-    """Return the columns under the names that this module knows them by."""
+    """Check the columns of a header, and return their canonical names."""
     columns = [names.canonical(name) for name in header]
     missing = "text" if "text" not in columns else "" if comparable or _is_comparable(columns) else "reference"
     if missing:
@@ -238,13 +238,13 @@ def _is_comparable(columns: list[str]) -> bool:
 
 
 def is_header(line: str, delimiter: str) -> bool:
-    """True if a line names the columns that a table needs."""
+    """True if a line contains the column names that a table needs."""
     columns = [names.canonical(name) for name in next(csv.reader([line[:100_000]], delimiter=delimiter), [])]
     return "text" in columns and _is_comparable(columns)
 
 
 def delimiter_of(header: str, file: str) -> Delimiter:
-    """Delimiter of CSV with the given first line; log a note if several delimiters are possible."""
+    """Return the delimiter of CSV with the given first line; log a note if several are possible."""
     delimiters: tuple[Delimiter, ...] = (",", ";", "\t")
     reads = [delimiter for delimiter in delimiters if is_header(header, delimiter)]
     if len(reads) > 1:
@@ -263,11 +263,11 @@ class LongTable:
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str, *, first: int = 1) -> Dataset:
-        """Return the data set, its sources without ``seg_id`` numbered from `first`, or raise the first thing wrong."""
+        """Return the data set, numbering sources without ``seg_id`` from `first`, or raise the first error found."""
         return self.dataset_and_candidates(name, first=first)[0]
 
     def dataset_and_candidates(self, name: str, *, first: int = 1) -> tuple[Dataset, Int64Array]:
-        """Return `dataset`, and the candidate of every row of the table, shape (rows,)."""
+        """Return `dataset`, and the candidate of each row of the table, shape (rows,)."""
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
         references, reference_texts = self._references()
         is_reference = self._truths()
@@ -331,10 +331,10 @@ class LongTable:
         return dataset, place[output]
 
     def _number_systems(self, group: Int64Array, judge: Int64Array, *, has_ids: bool) -> Int64Array:
-        """Call the outputs of every source candidate1, candidate2, ..., as in JSON, and return the source of every row.
+        """Name each source's outputs candidate1, candidate2, ..., as in JSON; return the source of each row.
 
         Rows with equal texts by different judges are one output. If most sources have one output, the table is that of
-        one system, and every output has a source of its own, unless there are ids of sources.
+        one system, and every output has a source of its own, unless sources have ids.
         """
         text = self._codes("text")
         again = pd.Series(_joined(group, text, judge)).pipe(lambda key: key.groupby(key).cumcount()).to_numpy(np.int64)
@@ -365,19 +365,19 @@ class LongTable:
         return f"column {shown(kind)}: system {system} is judged twice; expected one judgement per judge"
 
     def _refuse(self, wrong: BoolArray, what: Callable[[int], str]) -> None:
-        """Record an error for the first row of the mask `wrong`."""
+        """Record an error for the first row where the mask `wrong` is true."""
         for row in np.flatnonzero(wrong)[:1].tolist():
             self.problems.append((row, DataError(what(row), file=self.file, line=int(self.lines[row]))))
 
     def _take(self, column: str, rows: Int64Array) -> pd.Series:
-        """Return the texts of a column in some rows; empty for a missing column, or null if it may be unknown."""
+        """Return the texts of a column in some rows; a missing column is empty, or null if it may be unknown."""
         if column not in self.columns:
             return pd.Series(["" if column == "source" else None] * len(rows), dtype=TEXT)
         values = self.columns[column].take(pa.array(rows))
         return _series(values.fill_null("") if column in ("source", "text") else values)
 
     def _codes(self, column: str) -> Int64Array:
-        """Return a number for every distinct text of a column, -1 for null and the empty text, shape (rows,)."""
+        """Return an integer for each distinct text of a column, -1 for null and empty text, shape (rows,)."""
         if column not in self.columns:
             return np.full(len(self.lines), -1, dtype=np.int64)
         codes, texts = _encode(self.columns[column])
@@ -385,7 +385,7 @@ class LongTable:
         return codes if empty < 0 else np.where(codes == empty, -1, codes)
 
     def _references(self) -> tuple[Int64Array, pa.Array]:
-        """Return the references of every row as numbers, with -1 for missing references last, and their texts."""
+        """Return each row's references as indices, padded with -1 at the end, and the texts they index."""
         columns = [self.columns[column] for column in names.reference_columns([*self.columns])]
         chunks = [chunk for column in columns for chunk in column.chunks]
         codes, texts = _encode(pa.chunked_array(chunks, pa.large_string()))
@@ -409,7 +409,7 @@ class LongTable:
         return truth > 0
 
     def _errors(self, judge: Int64Array) -> list[tuple[int, MarkedError]]:
-        """Read the marked errors of every row out of the column ``errors``, if it holds any, and leave it out."""
+        """Read the marked errors of each row from the column ``errors``, if it holds any, and remove it."""
         cells = self.columns.get("errors", pa.chunked_array([[]])).to_pylist()
         filled = [(row, cell) for row, cell in enumerate(cells) if cell not in (None, "")]
         if not filled or not all(has_errors(cell) or str(cell).lstrip().startswith("[") for _, cell in filled):
@@ -432,7 +432,7 @@ class LongTable:
         return errors
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
-        """Return the columns of ratings, with the number of the output instead of the candidate."""
+        """Return the columns of ratings, with the number of the output in place of the candidate."""
         kinds = names.kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         known = [*names.TEXT_COLUMNS, "reference"]
@@ -469,7 +469,7 @@ def _nameless(values: FloatArray, row: int) -> str:
 
 
 def _with_pairs(columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> dict[str, pa.ChunkedArray]:
-    """Replace columns of source and target languages by one of language pairs."""
+    """Replace columns of source and target languages by one column of language pairs."""
     taken = dict(columns)
     sides = [taken.pop(name, None) for name in (names.SOURCE_LANGUAGE, names.TARGET_LANGUAGE)]
     if all(side is None for side in sides):
@@ -497,14 +497,14 @@ def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
-    """Return the number of every cell among the distinct values, -1 for null, and these values."""
+    """Return the index of each cell among the distinct values, -1 for null, and these values."""
     encoded = distinct_values(column)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, encoded.dictionary
 
 
 def _joined(*codes: Int64Array) -> Int64Array:
-    """Return the number of every row among the different rows of several columns, in order of first occurrence."""
+    """Number the distinct rows of several columns in order of first occurrence; return the number of each row."""
     joined = codes[0]
     for column in codes[1:]:
         joined = pd.factorize(joined * (column.max(initial=0) + 2) + column + 1)[0]
@@ -512,12 +512,12 @@ def _joined(*codes: Int64Array) -> Int64Array:
 
 
 def _first(codes: Int64Array) -> Int64Array:
-    """Return the first row with each code of ``0 .. n - 1``."""
+    """Return the index of the first row with each code in ``0 .. n - 1``."""
     return np.unique(codes, return_index=True)[1].astype(np.int64)
 
 
 def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, BoolArray]:
-    """Return the numbers of a column, NaN for null, and a mask of the cells that are not finite numbers."""
+    """Return the numbers in a column, NaN for null, and a mask of the cells that are not finite numbers."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy()
         return np.where(np.isinf(values), np.nan, values), np.isinf(values)
@@ -532,7 +532,7 @@ def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, BoolArray]:
 
 
 def _number(value: object) -> float | None:
-    """Return the number in a cell, NaN for an empty cell, None for other content."""
+    """Parse the number in a cell: NaN for an empty cell, None for other content."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return math.nan
     try:

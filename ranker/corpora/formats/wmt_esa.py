@@ -1,4 +1,4 @@
-"""Human evaluation of the general translation task of WMT 2025: error span annotations, one source a line as JSON.
+"""Human evaluation of WMT 2025's general translation task: error span annotations as JSON, one source per line.
 
 ::
 
@@ -30,7 +30,7 @@ _SCORE = re.compile(r"human(\d{1,3})\Z")
 
 
 def is_wmt_esa(text: str) -> bool:
-    """True if a JSON file begins with a record of ESA."""
+    """True if a JSON file begins with an ESA record."""
     first = text.lstrip().split("\n", 1)[0]
     return all(f'"{key}"' in first for key in ("doc_id", "src_text", "tgt_text"))
 
@@ -71,7 +71,7 @@ def _record(reader: RecordReader, value: object, lost: list[int]) -> Record:
 
 
 def _add_judgements(reader: RecordReader, output: Candidate, scores: Mapping[str, Any], lost: list[int]) -> None:
-    """Add the ratings and errors of one output; one whom `scores` name twice judges the second time by another name."""
+    """Add the ratings and errors of one output; a judge named twice in `scores` is renamed the second time."""
     by_judge: set[str] = set()
     for key, score in scores.items():
         number = _SCORE.match(key)

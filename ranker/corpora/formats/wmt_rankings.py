@@ -1,4 +1,4 @@
-"""Relative rankings as WMT published them from 2012 to 2016: comma-separated values that belong to a corpus.
+"""Relative rankings as published by WMT from 2012 to 2016: comma-separated values that belong to a corpus.
 
 Until 2014 a row is a judge's ranking of up to five outputs of one source, from 2015 on a pair of one ranking::
 
@@ -38,7 +38,7 @@ _BLANK = -1
 
 @dataclass(frozen=True)
 class Ranking:
-    """One row: a judge's ranks of outputs of one source, 1 best."""
+    """One row: a judge's ranks of several outputs for one source; 1 is best."""
 
     line: int
     pair: str
@@ -106,11 +106,11 @@ def _ranking(row: Mapping[str, str], columns: Sequence[tuple[str, str]], file: s
 
 
 def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
-    """Return `dataset` with the preferences of relative rankings, every two outputs of a ranking one pair.
+    """Return `dataset` with preferences from relative rankings, one for every two outputs of a ranking.
 
-    Rows of language pairs that `dataset` has not, and references among the ranked, are passed over, which a note on
-    standard error counts. Where rankings are given by pairs, a pair of one ranking whose texts stood there before, but
-    for case, punctuation and blanks, is not ``primary``: that output was shown once, under all its systems.
+    Rows of language pairs that `dataset` lacks, and ranked references, are skipped and counted in a note on standard
+    error. Where rankings are given by pairs, a pair whose texts occurred before in its ranking, apart from case,
+    punctuation and blanks, is not ``primary``: that output was shown once, under all its systems.
     """
     places = _Places(dataset)
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA["preferences"]}
@@ -165,7 +165,7 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
 
 
 class _Places:
-    """Finds sources and candidates of a data set."""
+    """Finds the sources and candidates of a data set that rankings refer to."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -231,7 +231,7 @@ class _Places:
         return DataError(what, file=file, line=line)
 
     def content(self, candidate: int) -> str:
-        """Return the text of a candidate without case, punctuation and blanks."""
+        """Return the text of a candidate in lower case, without punctuation and blanks."""
         if candidate not in self.contents:
             letters = (
                 character

@@ -25,7 +25,7 @@ from ranker.storage.escapes import csv_cell, looks_escaped
 
 
 def write_dataset(dataset: Dataset, path: str | Path, form: str | None = None) -> list[Path]:
-    """Write `dataset` in the format of the ending of `path`; preferences go to a pairs file next to it.
+    """Write `dataset` in the format that the ending of `path` implies; preferences go to a pairs file next to it.
 
     With `form`, one of `ranker.corpora.formats.error_spans.FORMS`, marked errors are written for another program.
     """
@@ -92,7 +92,7 @@ def _json(dataset: Dataset, *, lines: bool) -> bytes:
 
 
 def records_of(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return one JSON-ready record a source, in the form that JSONL files hold."""
+    """Return one JSON-ready record per source, in the form used by JSONL files."""
     humans: dict[int, dict[str, Any]] = {}
     ratings = dataset.ratings
     for candidate, judge, kind, value in zip(
@@ -139,7 +139,7 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _alignments(rows: pd.DataFrame) -> list[str | None]:
-    """Return the word alignment of every row, None for a row without one; an empty list if no row has one."""
+    """Return the word alignment of each row, None if it has none; an empty list if no row has one."""
     if ALIGNMENT not in rows:
         return []
     return [None if pd.isna(links) else links for links in rows[ALIGNMENT]]

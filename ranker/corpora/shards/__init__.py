@@ -1,1 +1,1 @@
-"""Data sets of many files, each with whole sources: made from a stream, read one at a time."""
+"""Data sets of many files, each with whole sources: written from a stream, read one at a time."""

@@ -26,7 +26,7 @@ ENDINGS = (".parquet", ".jsonl.gz")
 def make_shards(
     data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
 ) -> ShardManifest:
-    """Write a corpus, by name or path, as shards of up to `rows` rows and whole sources; the manifest comes last."""
+    """Write a corpus, given by name or path, as shards of whole sources and up to `rows` rows, then the manifest."""
     folder = Path(folder)
     if rows < 1:
         raise OptionError(f"--rows {rows}: expected a whole number from 1")
@@ -53,7 +53,7 @@ def make_shards(
 
 
 def check_shards(shards: Shards) -> Iterator[Dataset]:
-    """Read all shards one by one, and name the first whose digest or rows are wrong, or that has a source again."""
+    """Yield all shards one by one; refuse a shard with a wrong digest or wrong rows, and a repeated source."""
     keys = SourceKeys(shards.name)
     with notes_once():
         for number, shard in enumerate(shards.shards):

@@ -36,14 +36,14 @@ _OF_SOURCES = ("lp", SOURCE_LANGUAGE, TARGET_LANGUAGE, "doc", "seg_id", "source"
 
 
 class Part(NamedTuple):
-    """Some consecutive sources of a corpus; `by_content`: candidates of equal sources are of one source."""
+    """Consecutive sources of a corpus; if `by_content`, candidates of equal sources belong to one source."""
 
     dataset: Dataset
     by_content: bool = False
 
 
 def parts_of(data: str, rows: int) -> Iterator[Dataset]:
-    """Read a corpus, by name or path, in parts of whole sources and up to `rows` candidates, or one larger source."""
+    """Yield parts of whole sources and up to `rows` candidates, or one larger source, of a corpus by name or path."""
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
         keys.add(part)
@@ -64,7 +64,7 @@ def _parts(data: str, rows: int) -> Iterator[Part]:
 
 
 def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
-    """Yield consecutive sources of a data set in memory."""
+    """Split a data set in memory into parts of consecutive sources."""
     offsets, sources = dataset.candidate_offsets, len(dataset.sources)
     start = 0
     while start < sources:
@@ -76,7 +76,7 @@ def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
 
 
 def _is_json_lines(path: Path) -> bool:
-    """True if the first non-empty line is a complete record in our form, with its systems or an id."""
+    """True if the first non-empty line is a complete record in our format, with its systems or an id."""
     for lines in line_batches(path):
         for line in lines:
             if line.strip():
@@ -139,7 +139,7 @@ def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
 
 
 def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of a Parquet file in tables that no source is cut by."""
+    """Yield the rows of a Parquet file in tables that never split a source."""
     buffered: pa.Table | None = None
     with parquet_errors(file):
         for batch in parquet_batches(path, file, path.stat().st_size, rows):
@@ -153,7 +153,7 @@ def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
 
 
 def _cut_at(table: pa.Table, rows: int) -> int:
-    """Number of rows of the first table: up to `rows`, or all rows of the first source."""
+    """Number of rows in the first table: whole sources up to `rows` rows, or else the whole first source."""
     changes = np.zeros(table.num_rows, dtype=bool)
     changes[0] = True
     for name in table.column_names:
@@ -170,14 +170,14 @@ def _cut_at(table: pa.Table, rows: int) -> int:
 
 
 class SourceKeys:
-    """The keys of all sources read, to find one that comes back; a number each, so that millions fit into memory."""
+    """Keys of all sources read, to detect repeated ones; one number each, so that millions fit into memory."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.seen: UInt64Array = np.zeros(0, dtype=np.uint64)
 
     def add(self, part: Part) -> None:
-        """Add the sources of a part; one that has been there is an error."""
+        """Add the sources of a part; raise an error if one was added before."""
         sources = part.dataset.sources
         columns = [sources[column].fillna("") for column in ("lp", "doc" if part.by_content else "seg_id")]
         if part.by_content:
