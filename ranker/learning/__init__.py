@@ -1,1 +1,1 @@
-"""Models learnt from data: arrays in, arrays out, without knowledge of sentences or systems."""
+"""Models learnt from data. They take and return arrays and know nothing of sentences or systems."""

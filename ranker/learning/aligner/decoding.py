@@ -1,4 +1,4 @@
-"""Applies a trained word aligner: link posteriors of sentence pairs, words that training never saw included."""
+"""Applies a trained word aligner: link posteriors of sentence pairs, including words unseen in training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDENTICAL = 0.5
 
 
 class KnownWords(NamedTuple):
-    """Numbers of the text's words in the model or -1, and of each source word's target word of the same spelling."""
+    """Model's number of each word of the texts, -1 if unknown, and each source word's target word of equal spelling."""
 
     source: Int32Array
     target: Int32Array
@@ -53,7 +53,7 @@ def _lexical(
 
 @kernel(elements=0)
 def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> FloatArray:
-    """Smoothed probabilities of the words of `text` given null."""
+    """Return the smoothed probabilities of the words of `text` given null."""
     null = np.full(len(text), FLOOR)
     for position in range(len(text)):
         if numbers[text[position]] >= 0:
@@ -93,7 +93,7 @@ def link_posteriors(
     product: FloatArray,
     which: Int64Array,
 ) -> None:
-    """Write, for every cell of the pairs numbered `which`, the product of its link's posteriors in both directions."""
+    """Write into `product`, for each cell of the pairs numbered `which`, the product of the link's two posteriors."""
     for pair in which:
         source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]
         target = pairs.target[pairs.target_offsets[pair] : pairs.target_offsets[pair + 1]]

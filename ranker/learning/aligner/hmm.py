@@ -1,13 +1,13 @@
 """Expectation step of word alignment: posteriors of IBM model 1 and of the alignment HMM, as numba kernels.
 
-Both models say how one sentence, the *observed* words, comes from another, the *states*. In the HMM (Vogel, Ney and
+Both models generate one sentence, the *observed* words, from another, the *states*. In the HMM (Vogel, Ney and
 Tillmann 1996; Och and Ney 2003) observed word ``j`` is null with probability ``p0``, and else comes from state ``i``
 with probability
 
     (1 - p0) * s(i - i') / sum over i'' of s(i'' - i'),
 
-``i'`` being the last state that was not null, -1 at the start, and ``s`` one weight for every jump width from -`REACH`
-to `REACH`, and one for all beyond on either side. With equal weights this is IBM model 1. The tails are summed by
+``i'`` being the last state that was not null, -1 at the start, and ``s`` one weight for each jump width from -`REACH`
+to `REACH` and one for all wider jumps on either side. With equal weights this is IBM model 1. The tails are summed by
 running sums, so that the cost is (observed words) * (states) * (2 * `REACH` + 1).
 
 A *cell* is a pair of a source and a target word of one sentence pair; cells of a pair are ordered by source, then
@@ -39,8 +39,8 @@ _BLOCKS = 64
 class HmmTables(NamedTuple):
     """Parameters learnt by EM: word probabilities in both directions, and jump weights; index 0 generates the target.
 
-    ``offsets`` and ``columns`` say which target words each source word shares a sentence pair with; ``forward`` is
-    P(target word | source word) and ``backward`` P(source word | target word) of those.
+    ``offsets`` and ``columns`` list the target words with which each source word shares a sentence pair; ``forward`` is
+    P(target word | source word) and ``backward`` P(source word | target word) for each of them.
     """
 
     offsets: Int64Array
@@ -53,7 +53,7 @@ class HmmTables(NamedTuple):
 
 
 class Expectations(NamedTuple):
-    """Contribution of one batch of pairs to the next tables."""
+    """Expected counts from one batch of sentence pairs, for the next tables."""
 
     entries: Int64Array
     forward: FloatArray
@@ -68,7 +68,7 @@ class Expectations(NamedTuple):
 def cooccurrences(
     pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
 ) -> Int64Array:
-    """Count, or write into `columns`, the different target words that each source word's tokens (`order`) meet."""
+    """Count the distinct target words that share sentence pairs with each source word, or list them in `columns`."""
     sizes = np.zeros(len(starts) - 1, dtype=np.int64)
     for_each_block(lambda block: _meet(block, pairs, order, starts, pair_of, offsets, columns, sizes), _BLOCKS)
     return sizes
@@ -85,7 +85,7 @@ def _meet(
     columns: Int32Array,
     sizes: Int64Array,
 ) -> None:
-    """Fill the results of `cooccurrences` for one of `_BLOCKS` blocks of source words."""
+    """Write the results of `cooccurrences` for one of `_BLOCKS` blocks of source words."""
     target_words = 1 + (pairs.target.max() if len(pairs.target) else 0)
     seen = np.full(target_words, -1, dtype=np.int32)
     for word in range(block, len(sizes), _BLOCKS):
@@ -110,7 +110,7 @@ def _meet(
 
 @kernel(elements=0)
 def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) -> int:
-    """Return the index of `column` in the sorted `row`, or -1."""
+    """Return the index in `columns` of the entry for `column` in the sorted row `row`, or -1 if there is none."""
     low, high = offsets[row], offsets[row + 1]
     while low < high:
         middle = (low + high) // 2
@@ -125,7 +125,7 @@ def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) 
 def ibm1(
     lexical: FloatArray, null: FloatArray, null_probability: float, posterior: FloatArray, null_posterior: FloatArray
 ) -> float:
-    """Write the posteriors of IBM model 1, and return the log-likelihood."""
+    """Write the posteriors of IBM model 1 for one sentence pair, and return its log-likelihood."""
     observed, states = lexical.shape
     share = (1.0 - null_probability) / states
     log_likelihood = 0.0
@@ -142,7 +142,7 @@ def ibm1(
 
 @kernel(elements=0)
 def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
-    """Return, for every previous state from -1, the sum of the weights of all jumps from it."""
+    """Return, for each previous state from -1 on, the sum of the weights of all jumps from it."""
     sums = np.zeros(states + 1)
     for k in range(states + 1):
         low, high = max(0, k - 1 - REACH), min(states, k + REACH)
@@ -154,7 +154,7 @@ def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
 
 @kernel(elements=0)
 def _count_exposures(departures: FloatArray, sums: FloatArray, states: int, exposures: FloatArray) -> None:
-    """Add, for every jump weight, the expected number of times that it was in a normaliser, over that normaliser."""
+    """Add to `exposures`, for each jump weight, the sum over states of expected departures over the normaliser."""
     for k in range(states + 1):
         if departures[k] > 0.0:
             rate = departures[k] / sums[k]
@@ -178,7 +178,7 @@ def _forward(
 ) -> None:
     """Write the scaled forward probabilities.
 
-    ``memory[j, k]`` is that of the first ``j`` words with ``k - 1`` the last state that was not null, ``posterior[j,
+    ``memory[j, k]`` is that of the first ``j`` words with ``k - 1`` as the last state that was not null, ``posterior[j,
     i]`` that of the words up to ``j`` with word ``j`` from state ``i``.
     """
     observed, states = lexical.shape
@@ -220,10 +220,10 @@ def hmm(
     jump_counts: FloatArray,
     exposures: FloatArray,
 ) -> float:
-    """Write the posteriors of the HMM by the forward-backward algorithm, and return the log-likelihood.
+    """Write the posteriors of the HMM for one sentence pair (forward-backward), and return its log-likelihood.
 
     Parameters as `ibm1`; `jumps` are the weights, shape (`JUMPS`,), and to `jump_counts` and `exposures`, of the same
-    shape, the expected number of jumps is added, and what `_count_exposures` says.
+    shape, the expected numbers of jumps and the values of `_count_exposures` are added.
     """
     observed, states = lexical.shape
     sums = _normalisers(jumps, states)
@@ -323,10 +323,10 @@ def expect(
     batch: Expectations,
     which: Int64Array,
 ) -> None:
-    """Write the contributions of the pairs numbered `which` to `batch`, which has room for their cells and tokens.
+    """Write the expected counts of the pairs numbered `which` into `batch`, which has room for their cells and tokens.
 
     With `agreement` both directions get the product of their link posteriors (Liang, Taskar and Klein 2006, section
-    4.2). Null and the jumps have no counterpart in the other direction, so they keep the posteriors of their own.
+    4.2). Null and the jumps have no counterpart in the other direction, so they keep their own posteriors.
     """
     for pair in which:
         _expect_pair(pairs, tables, null_probability, with_jumps, agreement, batch, pair)
@@ -354,7 +354,7 @@ def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
 
 @kernel(elements=0)
 def normalise(totals: HmmTables) -> None:
-    """Turn expected counts of words into probabilities, in place; a word never expected keeps zeros."""
+    """Turn expected word counts into probabilities, in place; a word whose counts are all zero keeps zeros."""
     for row in range(len(totals.offsets) - 1):
         block = totals.forward[totals.offsets[row] : totals.offsets[row + 1]]
         total = block.sum()

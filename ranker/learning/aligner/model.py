@@ -1,4 +1,4 @@
-"""The trained word aligner: applying it, saving it, loading it."""
+"""The trained word aligner: alignment of sentence pairs, saving and loading."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = {"utf8": ArrayRule("uint8", ("bytes",)), "lengths": ArrayRule("int32", (
 
 @dataclass(frozen=True, eq=False)
 class AlignmentModel:
-    """A trained word aligner."""
+    """A trained word aligner: its tables, null probability and vocabularies."""
 
     tables: HmmTables
     null_probability: float
@@ -62,9 +62,9 @@ class AlignmentModel:
         target_vocabulary: Sequence[str] | None = None,
         threshold: float = THRESHOLD,
     ) -> Links:
-        """Align sentence pairs: the links whose posteriors in the two directions have a product of `threshold` or more.
+        """Align sentence pairs, keeping links whose product of posteriors in both directions is at least `threshold`.
 
-        A word that training never saw links to a word of the same spelling, or else by its position to a word that
+        A word unseen in training links to a word of the same spelling, or else by its position to a word that
         nothing else explains. A pair with an empty side has no links.
         """
         if not 0.0 < threshold <= 1.0:
@@ -163,27 +163,27 @@ class AlignmentModel:
 
 
 def _sorted(tables: HmmTables) -> bool:
-    """True if there are entries, and the columns of every source word are sorted and distinct."""
+    """True if there are entries and each source word's columns are sorted and distinct."""
     word = np.repeat(np.arange(len(tables.offsets) - 1), np.diff(tables.offsets))
     keys = word * len(tables.null_target) + tables.columns
     return len(keys) > 0 and bool((keys[1:] > keys[:-1]).all())
 
 
 def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
-    """Return the number of every word among the `known` words, -1 for other words."""
+    """Return each word's index in `known`, -1 for other words."""
     number = {word: index for index, word in enumerate(known)}
     return np.array([number.get(word, -1) for word in words], dtype=np.int32)
 
 
 def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the words as UTF-8 and the length of each in bytes."""
+    """Return words as arrays: their UTF-8 bytes in a row, and the number of bytes of each."""
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     lengths = np.array([len(word) for word in raw], dtype=np.int32)
     return {"utf8": np.frombuffer(b"".join(raw), dtype=np.uint8), "lengths": lengths}
 
 
 def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
-    """Words from the arrays of `_packed`: as many as the tables have, or none."""
+    """Return the words in arrays made by `_packed`: `size` words, the number that the tables have, or none."""
     sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:

@@ -1,4 +1,4 @@
-"""Sentence pairs as arrays of word numbers, checked, and in batches of bounded size."""
+"""Sentence pairs as arrays of word numbers: their checks, and batches of bounded size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCH = 1 << 20
 
 
 class Pairs(NamedTuple):
-    """Sentence pairs, words as numbers in CSR form."""
+    """Sentence pairs in CSR form, with words as numbers."""
 
     source: Int32Array
     source_offsets: Int64Array
@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
 
 
 def count_cells(pairs: Pairs, *_: object) -> int:
-    """Return the number of cells of all pairs."""
+    """Return the number of cells (pairs of a source and a target word) in all sentence pairs."""
     return int(pairs.cell_offsets[-1])
 
 
@@ -37,7 +37,7 @@ def make_pairs(
     target_offsets: npt.ArrayLike,
     sizes: tuple[int | None, int | None],
 ) -> Pairs:
-    """Check the arrays and return them as `Pairs`; numbers of words are below `sizes` where given."""
+    """Check arrays of sentence pairs and return them as `Pairs`; word numbers must be below `sizes` where given."""
     source = _side("source", source_values, source_offsets, sizes[0])
     target = _side("target", target_values, target_offsets, sizes[1])
     cells = np.diff(source[1]) * np.diff(target[1])
@@ -59,7 +59,7 @@ def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | 
 
 
 def check_trainable(pairs: Pairs) -> None:
-    """Raise `DataError` if there is no pair, or one has an empty side."""
+    """Raise `DataError` if there are no pairs, or a pair has an empty side."""
     if len(pairs.cell_offsets) < 2:
         raise DataError("no sentence pairs to train on, expected at least one")
     for name, offsets in (("source", pairs.source_offsets), ("target", pairs.target_offsets)):
@@ -69,7 +69,7 @@ def check_trainable(pairs: Pairs) -> None:
 
 
 def batches(pairs: Pairs) -> Iterator[tuple[int, Pairs]]:
-    """Yield blocks of pairs of at most `_BATCH` cells, or of one pair, each with the number of its first pair."""
+    """Yield blocks of at most `_BATCH` cells, or of a single larger pair, each with the number of its first pair."""
     first, last = 0, len(pairs.cell_offsets) - 1
     while first < last:
         limit = pairs.cell_offsets[first] + _BATCH

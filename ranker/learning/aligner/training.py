@@ -1,14 +1,14 @@
 """A bilingual word aligner: IBM model 1, then an HMM, in both directions, trained to agree.
 
 IBM model 1 (Brown et al. 1993) starts the word probabilities, an HMM (Vogel, Ney and Tillmann 1996) adds where the
-next word tends to come from; `ranker.learning.aligner.hmm` states both. Each direction explains one sentence by the
+next word tends to come from; `ranker.learning.aligner.hmm` defines both. Each direction explains one sentence by the
 other. With agreement (Liang, Taskar and Klein 2006) the two are trained together: in the expectation step a link
 counts, in both directions, the product of its two posteriors. Links whose product reaches a threshold are the
 alignment.
 
-Word probabilities are kept for the pairs of words that share a sentence pair, and posteriors for one batch of pairs
-at a time, so that memory grows with the corpus alone. The jump weights have no maximiser in closed form, because every
-jump is normalised over the sentence it is in; one step of minorisation and maximisation (Hunter 2004) raises the
+Word probabilities are kept for pairs of words that share a sentence pair, and posteriors for one batch of pairs
+at a time, so that memory grows only with the corpus. The jump weights have no maximiser in closed form, because each
+jump is normalised over its own sentence; one step of minorisation and maximisation (Hunter 2004) raises the
 likelihood, so that without agreement it never falls.
 """
 
@@ -42,7 +42,7 @@ def train(
     target_vocabulary: Sequence[str] = (),
     text: Mapping[str, str | bool] | None = None,
 ) -> AlignmentModel:
-    """Learn an alignment model from sentence pairs, without randomness."""
+    """Learn an alignment model from sentence pairs, deterministically."""
     if not 0.0 < null_probability < 1.0:
         raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
     if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:
@@ -74,7 +74,7 @@ def train(
 def _iterate(
     pairs: Pairs, tables: HmmTables, following: HmmTables, null_probability: float, *, with_jumps: bool, agreement: bool
 ) -> FloatArray:
-    """Write the tables of the next EM iteration into `following`; return the log-likelihood of the present ones."""
+    """Write the tables of the next EM iteration into `following`; return the current tables' log-likelihood."""
     for array in following[2:]:
         array[:] = 0.0
     exposures = np.zeros((2, JUMPS))

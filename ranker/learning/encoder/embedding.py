@@ -1,6 +1,6 @@
-"""Runs a sentence encoder over many texts: a vector for every sub-word and one for every text.
+"""Runs a sentence encoder over many texts: a vector for each sub-word and one for each text.
 
-What runs the network is imported when an encoder is used, not before; everything else works without it.
+The library that runs the network is imported only when an encoder is used; everything else works without it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _UNKNOWN = ("[UNK]", "<unk>")
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """Sub-words of texts; those of text ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]`` of every column.
+    """Sub-words of texts; those of text ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]`` of each column.
 
-    A text with more sub-words than the encoder takes at once is cut into several *windows*, each with special tokens
+    A text with more sub-words than the encoder accepts at once is cut into several *windows*, each with special tokens
     of its own; any other is one window.
     """
 
@@ -46,7 +46,7 @@ class Subwords:
         return len(self.offsets) - 1
 
     def take(self, texts: Int64Array) -> Subwords:
-        """Return the sub-words of some of the texts, in that order."""
+        """Return the sub-words of the texts with these indices, in that order."""
         at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
         first = np.searchsorted(self.windows, self.offsets)
         chosen, _ = _spread(first[texts], first[texts + 1])
@@ -55,7 +55,7 @@ class Subwords:
 
 
 def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return all positions of the blocks from `starts` to `stops`, and where each block begins among them."""
+    """Return all positions in the blocks from `starts` to `stops`, and the offset of each block among them."""
     lengths = stops - starts
     offsets = offsets_of(lengths)
     return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
@@ -63,20 +63,20 @@ def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Arr
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Vectors of length 1."""
+    """Vectors of length 1 for the sub-words (`pieces`) and for the texts."""
 
     pieces: Float32Array
     texts: Float32Array
 
 
 class Network(Protocol):
-    """Runner of an encoder: its number of layers, and the number of sub-words that it processes at once."""
+    """Network of an encoder, with its number of layers and the number of sub-words to process in a batch."""
 
     layers: int
     batch: int
 
     def threads(self) -> AbstractContextManager[ThreadPoolExecutor]:
-        """Give threads that compute alone."""
+        """Provide a thread pool in which each thread runs the network single-threaded."""
 
     def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
         """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
@@ -117,7 +117,7 @@ class Encoder:
 
     @functools.cached_property
     def _width(self) -> int:
-        """Width of a vector, from the network's output for the letter a."""
+        """Width of a vector, measured on the network's output for the letter a."""
         return int(self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2])
 
     def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
@@ -154,7 +154,7 @@ class Encoder:
         return _windows(ids, word, counts, self._before, self._after, self.files.longest)
 
     def words(self, text: str) -> list[str]:
-        """Return the words that the numbers in `Subwords.word` refer to."""
+        """Return the words of `text` to which the numbers in `Subwords.word` refer."""
         text = _sound(text)
         with reading_encoder(self.files):
             encoded = self._tokenizer.encode(text, add_special_tokens=False)
@@ -167,7 +167,7 @@ class Encoder:
         return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Places [start, end) in `text` of its sub-words that belong to a word, in the order of `Subwords.word`."""
+        """Return the positions [start, end) in `text` of its sub-words that belong to a word, in order."""
         before = len(text) - len(text.lstrip())
         text = _sound(text)
         with reading_encoder(self.files):
@@ -176,7 +176,7 @@ class Encoder:
         return [(before + start, before + stop) for word, (start, stop) in spans if word >= 0]
 
     def unknown(self, texts: Sequence[str]) -> list[str]:
-        """Return the first unknown character of every text that has one; these are all the same to the encoder."""
+        """Return the first unknown character of each text that has one; to the encoder these are all the same."""
         unknown = {self._tokenizer.token_to_id(name) for name in _UNKNOWN}
 
         def having(texts: Sequence[str]) -> list[str]:
@@ -196,9 +196,9 @@ class Encoder:
             raise OptionError(f"layer={layer}: this encoder has layers 1 to {self.layers}")
 
     def embed(self, pieces: Subwords, layer: int | None = None, count: Counter | None = None) -> Embeddings:
-        """Run the network.
+        """Run the network on sub-words and return their vectors, and the vectors of their texts.
 
-        Windows of equal length go through it together, a batch in each thread, so that the vectors of a text depend on
+        Windows of equal length are processed together, a batch in each thread, so that the vectors of a text depend on
         nothing else.
         """
         self.check_layer(layer)
@@ -237,7 +237,7 @@ def _tokenizer(files: EncoderFiles) -> Any:
 
 
 def _words(encoding: Any, text: str) -> list[int]:
-    """Return the word of every sub-word, -1 without a word; in scripts without spaces each sub-word is a word."""
+    """Return the word number of each sub-word, -1 if none; in scripts without spaces each sub-word is a word."""
     words = [-1 if word is None else word for word in encoding.word_ids]
     if not _UNSPACED.search(text):
         return words
@@ -254,7 +254,7 @@ def _words(encoding: Any, text: str) -> list[int]:
 
 
 def unit(vectors: Float32Array) -> Float32Array:
-    """Return `vectors`, shape (n, width), scaled to length 1; a zero vector stays one."""
+    """Scale `vectors`, shape (n, width), to length 1; zero vectors stay zero."""
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return (vectors / np.where(length > 0, length, 1)[:, np.newaxis]).astype(np.float32, copy=False)
 
@@ -272,7 +272,7 @@ def _windows(
     after: Int32Array,
     longest: int,
 ) -> Subwords:
-    """Put special tokens around the `counts` sub-words of every text, cut where they are too many."""
+    """Put special tokens around each text's sub-words (`counts` each), in several windows if there are too many."""
     room = max(longest - len(before) - len(after), 1)
     windows = np.maximum(-(-counts // room), 1)
     first = offsets_of(windows)
@@ -314,7 +314,7 @@ def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
 
 
 def load(encoder: str) -> Encoder:
-    """Return the encoder of this name or in this directory; loaded once."""
+    """Return the encoder with this name or in this directory, loaded once per process."""
     # of an encoder known by name, the weights may be missing too
     check_installed(encoder, onnx=encoder != SMALL)
     files = find(encoder)

@@ -1,4 +1,4 @@
-"""Finds sentence encoders on this machine and refuses other directories; nothing is loaded and nothing is downloaded.
+"""Finds sentence encoders on this machine and refuses other directories; it neither loads nor downloads anything.
 
 An encoder is a directory as Hugging Face's transformers makes it: ``config.json`` of a masked language model,
 ``tokenizer.json``, and the weights in ONNX format or as safetensors, which cannot run code. Pickled weights are
@@ -50,7 +50,7 @@ _OTHERS = ("tokenizer_config.json", "1_Pooling/config.json")
 
 @dataclass(frozen=True)
 class EncoderFiles:
-    """The files of one encoder."""
+    """The files of a sentence encoder, and the settings read from them."""
 
     directory: Path
     weights: tuple[Path, ...]
@@ -64,7 +64,7 @@ class EncoderFiles:
 
     @property
     def tokenizer(self) -> Path:
-        """The file of the tokeniser."""
+        """Path of the tokeniser's file."""
         return self.directory / _TOKENIZER
 
     @property
@@ -79,7 +79,7 @@ class EncoderFiles:
 
     @functools.cached_property
     def training_sources(self) -> npt.NDArray[np.uint32] | None:
-        """The `short_keys` of the sources that the encoder was trained on; None if they are unknown."""
+        """`short_keys` of the sources on which the encoder was trained, None if unknown."""
         path = self.directory / SOURCES
         if not path.is_file():
             return None
@@ -104,13 +104,13 @@ class EncoderFiles:
 
 @functools.lru_cache(maxsize=64)
 def _file_digest(path: Path, *_state: int) -> bytes:
-    """SHA-256 of a file, which is read again only if its state has changed."""
+    """Return the SHA-256 of a file, reading it again only if its state has changed."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _small_folder() -> Path:
-    """Return where the files of the encoder `SMALL` belong: in ``$RANKER_ENCODERS`` or in the user's data."""
+    """Return the folder for the encoder `SMALL`: in ``$RANKER_ENCODERS`` or in the user's data directory."""
     chosen = os.environ.get("RANKER_ENCODERS")
     if not chosen:
         import platformdirs
@@ -120,7 +120,7 @@ def _small_folder() -> Path:
 
 
 def find(encoder: str) -> EncoderFiles:
-    """Return the files of an encoder known by name, included or `SMALL`, or of a directory."""
+    """Return the files of an encoder: an included one or `SMALL` by name, or any by its directory."""
     if encoder in (INCLUDED, MULTILINGUAL):
         return check(share.directory("models") / encoder)
     if encoder == SMALL:
@@ -153,7 +153,7 @@ def _find_small() -> EncoderFiles:
 
 
 def check(directory: Path) -> EncoderFiles:
-    """Return the files of the encoder in `directory`."""
+    """Check that `directory` holds an encoder, and return its files."""
     config = _json(directory, _CONFIG)
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
@@ -183,7 +183,7 @@ def check(directory: Path) -> EncoderFiles:
 
 
 def _places(config: dict[str, Any]) -> int:
-    """Number of positions of the network."""
+    """Return the number of positions that the network has for sub-words."""
     places, padding = _number(config, "max_position_embeddings") or _USUAL, _number(config, "pad_token_id")
     # RoBERTa and its kin count positions from behind the number of the padding, which is small; where that number is
     # large, as ModernBERT's is, positions count from 0
@@ -237,7 +237,7 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
 
 
 def check_installed(encoder: str | Path, *, onnx: bool) -> None:
-    """Refuse if a package that an encoder needs, in ONNX format or Hugging Face's, is not installed."""
+    """Raise an error if a package that an encoder in this format needs is not installed."""
     missing = [name for name in _NEEDED[onnx] if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingError(f"the encoder {str(encoder)!r} needs {', '.join(missing)}: {_INSTALL[onnx]}")
@@ -245,7 +245,7 @@ def check_installed(encoder: str | Path, *, onnx: bool) -> None:
 
 @contextmanager
 def reading_encoder(files: EncoderFiles) -> Iterator[None]:
-    """Turn errors of libraries about the files of an encoder into an error of one line."""
+    """Turn libraries' errors about the files of an encoder into a one-line error."""
     try:
         yield
     except (ModelError, OptionError, MissingError, ImportError, MemoryError):

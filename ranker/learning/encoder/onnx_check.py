@@ -1,7 +1,7 @@
-"""Refuses networks in ONNX format that could run for ever, read other files, or declare more than they hold.
+"""Refuses networks in ONNX format that could run for ever, read other files, or declare more values than they contain.
 
-Only the nodes and the sizes of tensors are read, from the bytes of the file; nothing is run, and the package onnx is
-not needed. Whatever is not as expected here is left to onnxruntime to refuse.
+Only the nodes and tensor sizes are read, from the bytes of the file; nothing is run, and the package onnx is
+not needed. Other faults are left to onnxruntime to refuse.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ Field = tuple[int, int | memoryview]
 
 
 def check_network(raw: bytes, path: Path) -> bool:
-    """Refuse a network with other operators than those of encoders, or with tensors outside of the file.
+    """Refuse a network that uses operators that encoders do not need, or has tensors outside the file.
 
-    Returns true if what can be computed of its constants alone is about as large as the file.
+    Returns True if the values computed from constants alone are not much larger than the file.
     """
     parts: dict[int, list[memoryview]] = {_NODE: [], _INITIALIZER: [], _GRAPH_INPUT: []}
     try:
@@ -135,9 +135,9 @@ def _check_tensor(tensor: memoryview, path: Path) -> tuple[str, int]:
 
 
 def _constants(nodes: list[_Node], sizes: dict[str, int], inputs: dict[str, bool]) -> float:
-    """Upper bound of the number of values that are computed of constants alone, infinity if unknown.
+    """Return an upper bound on the number of values computed from constants alone, infinity if unknown.
 
-    `sizes` are the values of the weights, and `inputs` says of every input of the network whether a size is given.
+    `sizes` has the number of values of each weight; `inputs` is True for each network input whose size is given.
     """
     known: dict[str, float] = {**sizes, "": 0}
     varying, total = {*inputs} - {*sizes}, 0.0
@@ -172,7 +172,7 @@ def _refused(path: Path, what: str, advice: str) -> ModelError:
 
 
 def _has_size(message: memoryview, numbers: tuple[int, ...]) -> bool:
-    """True if a message, or a message inside it, has the field at the path `numbers`."""
+    """True if a protobuf message has a field at the path `numbers` of nested field numbers."""
     if len(numbers) == 1:
         return any(number == numbers[0] for number, _ in _fields(message))
     return any(_has_size(inner, numbers[1:]) for inner in _messages(message, numbers[0]))
@@ -183,7 +183,7 @@ def _messages(message: memoryview, wanted: int) -> list[memoryview]:
 
 
 def _text(message: memoryview, wanted: int) -> str:
-    """Return the text in a field; of several the last counts, as everywhere in protobuf."""
+    """Return the text in a field, the last one if it is repeated, as always in protobuf."""
     return next(reversed(_texts(message, wanted)), "")
 
 
@@ -202,7 +202,7 @@ def _bytes(value: int | memoryview) -> memoryview:
 
 
 def _fields(message: memoryview) -> Iterator[Field]:
-    """Yield number and value of every field of a message in protobuf's wire format: whole numbers and bytes."""
+    """Yield the number and value (a whole number or bytes) of each field of a message in protobuf's wire format."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

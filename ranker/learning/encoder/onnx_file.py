@@ -1,4 +1,4 @@
-"""Writes a BERT encoder as an ONNX file of int8 weights, a quarter of the size, with every layer as an output."""
+"""Writes a BERT encoder as an ONNX file with int8 weights, a quarter of the size, and with each layer as an output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 32
 
 
 def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, epsilon: float) -> bytes:
-    """Return the ONNX file of a BERT whose tensors are named as in Hugging Face's format.
+    """Return the bytes of an ONNX file of a BERT model whose tensors are named as in Hugging Face's format.
 
     Matrices are kept as int8 with a scale for each output, embeddings with one for each row, or in 4 bits if that loses
     nothing; they become float when the file is loaded or, embeddings, when they are looked up.
@@ -63,10 +63,10 @@ def bert_graph(weights: Mapping[str, Float32Array], layers: int, heads: int, eps
 
 
 def four_bits(table: Float32Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
-    """Write a table as 16 steps of a scale for every 32 numbers of a row, if it consists of such steps exactly.
+    """Store a table exactly in 4 bits per number, with a scale for each 32 numbers of a row, if possible.
 
-    Returns the steps, those of a row's first half in the low four bits and of its second half in the high ones, and the
-    scales; None for other tables. The number farthest from 0 is 8 steps below it.
+    Returns the steps, with a row's first half in the low four bits and its second half in the high ones, and the
+    scales; None for other tables. The number farthest from 0 is 8 steps below 0.
     """
     rows, width = table.shape
     if width % (2 * _BLOCK):
@@ -103,7 +103,7 @@ class _Graph:
         return name
 
     def rows(self, table: Float32Array, which: str) -> str:
-        """Look rows up in a table; only these rows become float."""
+        """Add a look-up of rows in an int8 table; only the rows looked up become float."""
         scales = np.maximum(np.abs(table).max(axis=1), 1e-12) / 127
         whole = self.constant(np.rint(table / scales[:, np.newaxis]).astype(np.int8))
         chosen = self.node("Cast", self.node("Gather", whole, which, axis=0), to=1)
@@ -111,7 +111,7 @@ class _Graph:
         return self.node("Mul", chosen, scale)
 
     def subword_rows(self, table: Float32Array, which: str) -> str:
-        """Look the rows of sub-words of texts up in a table, in 4 bits if that loses nothing."""
+        """Add a look-up of sub-words' rows in a table, stored in 4 bits if that loses nothing."""
         small = four_bits(table)
         if small is None:
             return self.rows(table, which)

@@ -1,4 +1,4 @@
-"""A network in the file ``model.onnx``, run by onnxruntime on the processor."""
+"""A network in the file ``model.onnx``, run by onnxruntime on the CPU."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SECONDS = 60.0
 
 
 class OnnxNetwork:
-    """An encoder in ONNX format with the names of inputs and outputs that exporters give it.
+    """An encoder in ONNX format whose inputs and outputs have the names that exporters usually give them.
 
-    Networks of others compute large constants when they run, not when they are loaded: only there memory and time have
+    Networks not included here compute large constants when they run, not when loaded: only there memory and time have
     bounds.
     """
 
@@ -67,7 +67,7 @@ class OnnxNetwork:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        """Give threads that compute alone, a batch each."""
+        """Provide a thread pool in which each thread runs the network on a batch, single-threaded."""
         with ThreadPoolExecutor(jobs()) as pool:
             yield pool
 
@@ -104,7 +104,7 @@ class OnnxNetwork:
 
 
 def _limit_memory(most: int) -> None:
-    """Give sessions that are made next a limit of memory that they have in common."""
+    """Set a memory limit that sessions made from now on share."""
     import onnxruntime
 
     place = onnxruntime.OrtMemoryInfo(

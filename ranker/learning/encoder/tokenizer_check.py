@@ -1,7 +1,7 @@
-"""Refuses tokenizers whose settings could make texts grow without bound, or search them for ever.
+"""Refuses tokenizers whose settings could make texts grow without bound, or searches run for ever.
 
-Settings are compared with a closed list before the library tokenizers sees the file. It searches with patterns that can
-take exponential time, so only patterns that cannot, and those of well-known models, are let through.
+Settings are compared with a closed list before the library tokenizers reads the file. It searches by patterns that can
+take exponential time, so only patterns that cannot, and those of well-known models, are accepted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KNOWN = {
 
 
 def problem(document: object) -> str:
-    """Description of invalid settings of a tokenizer, as in its file, or an empty string."""
+    """Return a description of the first invalid setting in a tokenizer's file, or an empty string."""
     return next(_problems(document), "") if isinstance(document, dict) else "it is no object"
 
 
@@ -101,7 +101,7 @@ def _model(model: object) -> Iterator[str]:
 
 
 def _steps(step: object, part: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the steps of a part in order, with sequences replaced by their steps."""
+    """Yield the steps of a tokenizer's part in order; a sequence is followed by its own steps."""
     if isinstance(step, dict):
         yield step
         if step.get("type") == "Sequence":
@@ -122,7 +122,7 @@ def _step(step: Mapping[str, Any], part: str) -> Iterator[str]:
 
 
 def _longest_replacement(encoded: object) -> int:
-    """Return the bytes of the longest text that SentencePiece's table of characters inserts; many if it is damaged."""
+    """Return the size in bytes of the longest text that SentencePiece's character table inserts, huge if damaged."""
     many = 1 << 30
     try:
         raw = base64.b64decode(str(encoded), validate=True)
@@ -140,7 +140,7 @@ def _longest_replacement(encoded: object) -> int:
 
 
 def _objects(value: object, name: str) -> Iterator[Any]:
-    """Yield the values that settings have under a name, wherever they are."""
+    """Yield the values under a name in settings, at any depth."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == name:

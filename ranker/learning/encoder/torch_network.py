@@ -17,7 +17,7 @@ _BATCH_CPU, _BATCH_GPU = 768, 16384
 
 
 class TorchNetwork:
-    """A masked language model of transformers."""
+    """A masked language model of the package transformers."""
 
     def __init__(self, files: EncoderFiles) -> None:
         self._model = _load(files)
@@ -28,7 +28,7 @@ class TorchNetwork:
 
     @contextmanager
     def threads(self) -> Iterator[ThreadPoolExecutor]:
-        """Give threads that compute alone: batches side by side need no waiting inside an operation."""
+        """Provide threads that each run the network single-threaded, so that no operation waits for other threads."""
         import torch
 
         before = torch.get_num_threads()

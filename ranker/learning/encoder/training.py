@@ -1,8 +1,8 @@
 """Trains a sentence encoder on human judgements, with torch: the better candidate of a pair gets the higher score.
 
-The score is a learnt sum of what `semantic` computes: precision, recall and F of the words matched in one layer, and
+The score is a learnt sum of what `semantic` computes: precision, recall and F score of words matched in one layer, and
 the cosine of the sentence vectors. The loss is the logistic one of Bradley and Terry (1952) on the difference of two
-scores, weighted by the judgements of the pair; its gradient changes all layers. Candidates are compared with a
+scores, weighted by the judgements of the pair; its gradient changes all layers. Candidates are compared with one
 reference or, for two more scores that are learnt at the same time, with the source and with both.
 """
 
@@ -58,10 +58,10 @@ _WARM_UP, _LEAST_RATE = 0.05, 0.02
 class TrainingSettings:
     """Settings of the training of an encoder.
 
-    `batch` counts sub-words, `candidates` is the most that is taken of a source, and `sources` is about how many are
-    drawn, 0 for all. `balanced` gives every corpus, and within it every language pair, the same weight;
-    `against_source` compares with the source too; `freeze` leaves the embedding of sub-words as it is; and `keep` is
-    the share of the weights before training in the mean that is written.
+    `batch` is in sub-words, `candidates` is the maximum drawn per source, and `sources` is about how many sources are
+    drawn, 0 for all. `balanced` gives each corpus, and within it each language pair, the same weight;
+    `against_source` compares with the source too; `freeze` leaves the embeddings of sub-words unchanged; and `keep` is
+    the share of the original weights in the mean of original and trained weights that is written.
     """
 
     layer: int = 5
@@ -83,7 +83,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Check:
-    """Measurement during training: number of sources seen, and Kendall's tau of the pairs of the data kept aside."""
+    """Measurement during training: sources seen so far, loss, and Kendall's tau on pairs of held-out data, if any."""
 
     sources: int
     loss: float
@@ -92,9 +92,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Example:
-    """A source: sub-words of its texts, and the pairs of candidates with a human preference.
+    """Training example from one source: the sub-words of its texts, and the candidate pairs with a human preference.
 
-    The texts are what candidates are compared with, a reference and perhaps the source itself, and the candidates.
+    The texts are a reference, perhaps the source itself, and the candidates, which are compared with these.
     """
 
     texts: list[list[int]]
@@ -104,12 +104,12 @@ class Example:
 
     @property
     def share(self) -> FloatArray:
-        """Weights of the pairs in the loss: a source with many pairs counts more, but not as many times more."""
+        """Weights of the pairs in the loss: a source counts about as the square root of its number of pairs."""
         return self.weight / math.sqrt(len(self.weight))
 
     @property
     def size(self) -> int:
-        """Number of sub-words, with special tokens."""
+        """Number of sub-words in all texts, with special tokens."""
         return sum(map(len, self.texts)) + 2 * len(self.texts)
 
 
@@ -123,7 +123,7 @@ def _pairs(dataset: Dataset, kind: str) -> PreferencePairs:
 
 
 def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
-    """Draw at least `number` sources, all with the same first reference together, so that the rest shares no text."""
+    """Draw at least `number` sources, always together with all other sources that have the same first reference."""
     first = dataset.references["text"].to_numpy(object)[dataset.reference_offsets[:-1]]
     codes, texts = pd.factorize(first)
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -132,9 +132,9 @@ def draw(dataset: Dataset, number: int, seed: int) -> Dataset:
 
 
 def examples(dataset: Dataset, encoder: Encoder, kind: str, settings: TrainingSettings) -> list[Example]:
-    """Return the sources with ordered pairs, of which one reference and some candidates are drawn.
+    """Return an example for each source with ordered pairs, with one reference and some candidates drawn at random.
 
-    If `balanced`, pairs of a source count by their margin, and sources by their number of pairs alone.
+    If `balanced`, the pairs of a source are weighted by margin, and sources by their number of pairs only.
     """
     kind = resolve_kind(dataset, kind)
     dataset = dataset.select_candidates(judged(dataset, kind))
@@ -180,7 +180,7 @@ def _nothing(dataset: Dataset) -> DataError:
 def mixture(
     corpora: Sequence[Dataset], encoder: Encoder, kind: str, settings: TrainingSettings, number: int = 0
 ) -> tuple[list[Example], UInt32Array]:
-    """Examples of about `number` sources that are drawn from corpora, 0 for all, and the keys of the sources."""
+    """Return examples from about `number` sources drawn from corpora (0 for all), and the keys of these sources."""
     result, keys = [], []
     for corpus in corpora if settings.balanced else [concatenate(corpora)]:
         own = resolve_kind(corpus, kind)
@@ -206,7 +206,7 @@ def mixture(
 
 
 def batches(items: Sequence[Example], size: int, generator: random.Random | None = None) -> list[list[Example]]:
-    """Group sources of like length into batches of about `size` sub-words, in a drawn order if there is a generator."""
+    """Group examples of similar length into batches of about `size` sub-words, shuffled if there is a generator."""
     order = list(range(len(items)))
     if generator:
         generator.shuffle(order)
@@ -227,7 +227,7 @@ def batches(items: Sequence[Example], size: int, generator: random.Random | None
 
 
 class Trainer:
-    """A network in training: `step` learns from a batch, `state` and `restore` keep everything that it depends on."""
+    """A network in training: `step` learns from a batch, `state` and `restore` save and restore its whole state."""
 
     def __init__(self, encoder: Encoder, settings: TrainingSettings, steps: int) -> None:
         import torch
@@ -264,9 +264,9 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
 
     def columns(self, batch: Sequence[Example]) -> Any:
-        """Return precision, recall, F and cosine of every candidate of a batch, shape (candidates, 4).
+        """Return precision, recall, F score and cosine of each candidate of a batch, shape (candidates, 4).
 
-        With the source, four columns of the comparison with it follow.
+        If candidates are also compared with the source, four columns of that comparison follow.
         """
         import torch
         from torch.nn import functional
@@ -298,11 +298,11 @@ class Trainer:
 
     @property
     def _compared(self) -> int:
-        """Number of texts that candidates are compared with."""
+        """Number of texts with which each candidate is compared: the reference, and the source if it is used."""
         return 1 + self.settings.against_source
 
     def _scores(self, batch: Sequence[Example]) -> Iterator[tuple[Example, Any]]:
-        """Yield every source with the scores of its candidates, one column for each score."""
+        """Yield each example with the scores of its candidates, one column for each score."""
         scores, start = self.columns(batch) @ (self.head * self.used), 0
         for item in batch:
             stop = start + len(item.texts) - self._compared
@@ -310,7 +310,7 @@ class Trainer:
             start = stop
 
     def step(self, batch: Sequence[Example]) -> float:
-        """Learn from a batch, and return the loss."""
+        """Update the weights by the gradient of the loss on a batch, and return the loss."""
         import torch
 
         share = (self.done + 1) / self.steps
@@ -332,7 +332,7 @@ class Trainer:
         return float(loss.detach())
 
     def tau(self, items: Sequence[Example]) -> float:
-        """Return Kendall's tau of the scores by the reference with the weighted pairs of sources."""
+        """Return Kendall's tau between the scores against the reference and the weighted preferences of examples."""
         import torch
 
         agreed = total = 0.0
@@ -349,13 +349,13 @@ class Trainer:
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
 
     def result(self, learnt: dict[str, Any]) -> dict[str, Float32Array]:
-        """Return all weights: the learnt ones in a mean with those before, and those that did not change."""
+        """Return all weights: learnt ones averaged with their original values as `keep` says, others unchanged."""
         whole = dict(self.model.named_parameters()) | learnt
         mean = {name: before.lerp(learnt[name], 1 - self.settings.keep) for name, before in self.before.items()}
         return {name: each.detach().cpu().float().numpy() for name, each in (whole | mean).items()}
 
     def state(self) -> dict[str, Any]:
-        """Return the weights and the state of the optimiser."""
+        """Return the weights and the optimiser's state as tensors by name."""
         moments = {
             f"{key} {name}": self.optimizer.state[value][key].detach().cpu().contiguous()
             for name, value in self.named
@@ -390,10 +390,10 @@ def train(
     minutes: float = 5.0,
     report: Callable[[Check], None] = lambda check: None,
 ) -> list[Check]:
-    """Train the encoder `start`, write it to `folder` in ONNX format, and return the measurements.
+    """Train the encoder `start`, write it to `folder` in ONNX format, and return the measurements made during training.
 
-    With data kept `aside`, training ends when the agreement with it no longer grows, and the best weights are written.
-    Every few `minutes` all that is needed to go on is kept in the folder; the same call goes on from there, to the same
+    With held-out data (`aside`), training ends when agreement with it no longer grows; the best weights are written.
+    Every few `minutes` the training state is saved in the folder; the same call resumes from there and reaches the same
     weights.
     """
     settings = settings or TrainingSettings()
@@ -452,7 +452,7 @@ def _levelled_off(checks: Sequence[Check], patience: int) -> bool:
 
 
 def _digest(encoder: Encoder, settings: TrainingSettings, *data: list[Example]) -> str:
-    """Return a digest of everything that the weights depend on."""
+    """Return a digest of everything on which the trained weights depend."""
     digest = hashlib.sha256(f"{encoder.files.digest} {settings}".encode())
     for items in data:
         for item in items:
@@ -473,7 +473,7 @@ def _write_state(path: Path, digest: str, now: dict[str, Any], best: dict[str, A
 
 
 def _read_state(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Tensors and metadata of an interrupted training with the given digest, or None."""
+    """Return the tensors and metadata of an interrupted training with this digest, or None."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -60,7 +60,7 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path, *
 
 
 def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
-    """Return the string of every unigram node; the root's is empty."""
+    """Return the string of each unigram node, an empty one for the root."""
     word_ids = model.trie.word_ids
     if len(word_ids) and word_ids[-1] >= len(vocabulary):
         raise DataError(f"word id {word_ids[-1]}: expected ids below {len(vocabulary)}, the size of the vocabulary")
@@ -75,7 +75,7 @@ def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
 
 
 def check_word(word: str) -> None:
-    """Refuse a word that cannot be a field of an ARPA file."""
+    """Refuse a word that an ARPA file cannot contain."""
     if word in SPECIAL_WORDS:
         raise DataError(f"{word!r} occurs in the training text, but is reserved in ARPA files: replace it in the text")
     if not word or _FIELD_BREAK.search(word):
@@ -97,7 +97,7 @@ def ngram_lines(
     log10_prob: FloatArray,
     log10_backoff: FloatArray | None,
 ) -> bytes:
-    """Return the lines of n-grams of one order."""
+    """Return the lines of an ARPA file for the n-grams of one order."""
     columns = [strings.take(pa.array(numbers)) for numbers in words]
     fields = [_decimals(log10_prob), pc.binary_join_element_wise(*columns, " ")]
     if log10_backoff is not None:

@@ -1,4 +1,4 @@
-"""Counting n-grams: every distinct n-gram of a text as a node of a trie, with the counts of Kneser-Ney smoothing.
+"""Counting n-grams: each distinct n-gram of a text is a node of a trie, with the counts for Kneser-Ney smoothing.
 
 A text is a CSR array of word ids. Its words are recoded so that a word *is* its unigram's node: node 0 is the empty
 n-gram (the root), 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, and the words of the text follow by ascending id. Nodes of
@@ -28,7 +28,7 @@ _FIRST_WORD = SENTENCE_END + 1
 
 @dataclass(frozen=True)
 class NgramTrie:
-    """The distinct n-grams of a text."""
+    """The distinct n-grams of a text as a trie."""
 
     word_ids: Int32Array
     starts: Int64Array
@@ -39,7 +39,7 @@ class NgramTrie:
 
     @property
     def order(self) -> int:
-        """Length of the longest n-grams."""
+        """Number of words in the longest n-grams."""
         return len(self.starts) - 2
 
     @property
@@ -48,11 +48,11 @@ class NgramTrie:
         return len(self.word_ids) + 2
 
     def nodes(self, order: int) -> slice:
-        """Return the slice of the nodes of one order, from 0 (the root alone) to `self.order`."""
+        """Return the slice of the nodes of n-grams of `order` words, from 0 (the root alone) to `self.order`."""
         return slice(int(self.starts[order]), int(self.starts[order + 1]))
 
     def ngrams(self, order: int) -> Int32Array:
-        """Return the n-grams of one order, a row each, as unigram nodes in reading order."""
+        """Return the n-grams of one order as unigram nodes in reading order, one row per n-gram."""
         node = np.arange(self.starts[order], self.starts[order + 1])
         rows = np.empty((len(node), order), dtype=np.int32)
         for column in reversed(range(order)):
@@ -61,7 +61,7 @@ class NgramTrie:
         return rows
 
     def recode(self, values: npt.ArrayLike) -> Int32Array:
-        """Turn word ids into unigram nodes; words that the text does not hold become ``<unk>``."""
+        """Turn word ids into unigram nodes; words that are not in the text become ``<unk>``."""
         ids = np.asarray(values)
         table = np.full(int(self.word_ids[-1]) + 2 if len(self.word_ids) else 1, UNKNOWN, dtype=np.int32)
         table[self.word_ids] = np.arange(_FIRST_WORD, _FIRST_WORD + len(self.word_ids))
@@ -82,7 +82,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """Sums over all n-grams of a text."""
+    """Sums over all n-grams of a text: totals and followers of contexts, preceded n-grams, vocabulary and sentences."""
 
     totals: Int64Array
     followers: Int64Array
@@ -92,7 +92,7 @@ class TextSums:
 
     @classmethod
     def of(cls, counts: NgramCounts) -> Self:
-        """Return the sums over the n-grams of a trie."""
+        """Compute the sums from the counts of a text's n-grams."""
         trie = counts.trie
         contexts = int(trie.starts[trie.order])
         child = slice(1, None)  # every node but the root is a child
@@ -106,12 +106,12 @@ class TextSums:
 
 
 def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int32Array, Int64Array]:
-    """Return a CSR array of word ids as arrays."""
+    """Convert values and offsets of word ids in CSR form to arrays of the expected types."""
     return np.asarray(values, dtype=np.int32), np.asarray(offsets, dtype=np.int64)
 
 
 def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) -> NgramCounts:
-    """Count the n-grams of a text up to `order`, every sentence between one ``<s>`` and one ``</s>``."""
+    """Count the n-grams of up to `order` words in a text, each sentence enclosed by one ``<s>`` and one ``</s>``."""
     if not 1 <= order <= MAX_ORDER:
         raise OptionError(f"n-gram order {order}: expected 1 to {MAX_ORDER}")
     ids, bounds = as_sentences(values, offsets)
@@ -162,7 +162,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
 def between_boundaries(
     words: Int32Array, offsets: Int64Array, padded_offsets: Int64Array
 ) -> tuple[Int32Array, Int64Array]:
-    """Put every sentence between ``<s>`` and ``</s>``; also the distance of each position from its ``<s>``."""
+    """Enclose each sentence by ``<s>`` and ``</s>``; also return each position's distance from its ``<s>``."""
     text = np.empty(padded_offsets[-1], dtype=np.int32)
     depth = np.arange(len(text)) - np.repeat(padded_offsets[:-1], np.diff(padded_offsets))
     inside = np.ones(len(text), dtype=np.bool_)

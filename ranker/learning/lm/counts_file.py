@@ -1,7 +1,7 @@
-"""Language models kept as the counts that they are estimated from: small arrays, which any NumPy reads.
+"""Language models stored as the counts from which they are estimated: small arrays, readable by any NumPy.
 
 A model of a few hundred thousand words takes 2 MB as counts and is estimated from them in the time that an ARPA file of
-it takes to be opened. Context and suffix of an n-gram follow from the order of the n-grams, so they are not kept.
+it takes to be opened. Context and suffix of an n-gram follow from the order of the n-grams, so they are not stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return counts as arrays."""
+    """Return the counts, words and discounts of a language model as named arrays, as in `SCHEMA`."""
     trie = counts.trie
     words = [vocabulary[word_id] for word_id in trie.word_ids.tolist()]
     return {
@@ -46,7 +46,7 @@ def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.N
 
 
 class CountsModel:
-    """The language model of some counts."""
+    """Language model estimated from stored counts."""
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         sizes = check_arrays(arrays, SCHEMA, "language model")
@@ -69,7 +69,7 @@ class CountsModel:
 
     @property
     def order(self) -> int:
-        """Longest n-grams."""
+        """Number of words in the longest n-grams."""
         return self.model.trie.order
 
     def knows(self, words: Sequence[str]) -> BoolArray:
@@ -79,14 +79,14 @@ class CountsModel:
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool = True
     ) -> SentenceScores:
-        """Score sentences between ``<s>`` and ``</s>``; see `ranker.learning.lm.kneser_ney.log10_scores`."""
+        """Score sentences enclosed by ``<s>`` and ``</s>``; see `ranker.learning.lm.kneser_ney.log10_scores`."""
         ids, bounds = as_sentences(values, offsets)
         number = np.array([self._number.get(word, len(self.words)) for word in words], dtype=np.int32)
         return log10_scores(self.model, number[ids], bounds)
 
 
 def _trie(starts: Int64Array, children: Int32Array, word: Int32Array) -> NgramTrie:
-    """Assemble the trie: contexts follow from the numbers of children of nodes, suffixes from look-ups."""
+    """Rebuild the trie: contexts follow from each node's number of children, suffixes from look-ups."""
     nodes, types = len(word), int(starts[2])
     if int(children.sum(dtype=np.int64)) != nodes - 1 or (word[:types] != np.arange(types)).any():
         raise ModelError(_UNSOUND)

@@ -1,6 +1,6 @@
 """Language models in files of any size, read and queried through the package ``kenlm``: ARPA, and KenLM's own format.
 
-KenLM believes what a file says of itself: a wrong number can end the process or keep it busy for ever. So headers are
+KenLM trusts a file's header: a wrong number in it can crash the process or keep it busy for ever. So headers are
 checked here before KenLM sees the file.
 """
 
@@ -53,7 +53,7 @@ _ZERO = -99.0
 
 @dataclass(frozen=True)
 class LanguageModelHeader:
-    """Header of a language model file."""
+    """Header of a language model file: its order, its number of words and, if known, its training."""
 
     order: int
     words: int
@@ -61,7 +61,7 @@ class LanguageModelHeader:
 
 
 def check_installed() -> None:
-    """Refuse if ``kenlm`` is not installed."""
+    """Raise an error if ``kenlm`` is not installed."""
     if importlib.util.find_spec("kenlm") is None:
         raise MissingError(f"language model files require kenlm: {INSTALL}")
 
@@ -171,7 +171,7 @@ def _digest(path: Path, *_: int) -> str:
 
 
 def _state(path: str | Path) -> tuple[Path, int, int, int]:
-    """Return a path with the attributes that change when its file is written."""
+    """Return the resolved path of a file and the attributes that change when it is written."""
     try:
         resolved = Path(path).resolve()
         facts = resolved.stat()
@@ -182,7 +182,7 @@ def _state(path: str | Path) -> tuple[Path, int, int, int]:
 
 
 class KenlmModel:
-    """A language model that KenLM has loaded; see `load`."""
+    """Language model loaded by KenLM; made by `load`."""
 
     def __init__(self, model: Any, header: LanguageModelHeader) -> None:
         self._model = model
@@ -190,7 +190,7 @@ class KenlmModel:
 
     @property
     def order(self) -> int:
-        """Longest n-grams."""
+        """Number of words in the longest n-grams."""
         return self.header.order
 
     @functools.cached_property
@@ -205,7 +205,7 @@ class KenlmModel:
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool
     ) -> SentenceScores:
-        """Score sentences between ``<s>`` and ``</s>``; a closed model leaves out unknown words, as SRILM does."""
+        """Score sentences enclosed by ``<s>`` and ``</s>``; a closed model skips unknown words, as SRILM does."""
         ids, bounds = as_sentences(values, offsets)
         tokens = np.diff(bounds)
         log10_prob, lengths = np.zeros(len(tokens)), np.zeros(len(tokens))
@@ -238,7 +238,7 @@ def _model_words(words: Sequence[str]) -> list[str]:
 
 
 def load(path: str | Path) -> KenlmModel:
-    """Return the model in a file, cached as long as the file is unchanged; binary files are mapped into memory."""
+    """Load the language model in a file, cached while the file is unchanged; binary files are mapped into memory."""
     check_installed()
     return _load(*_state(path), str(path))
 
@@ -264,7 +264,7 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress output of native code to standard error; the user gets one line instead."""
+    """Suppress native code's output to standard error; the user gets a one-line error instead."""
     try:
         saved = os.dup(2)
     except OSError:
@@ -281,6 +281,6 @@ def _silent() -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Reason given by KenLM for refusing a file, without places in its code."""
+    """Return KenLM's reason for refusing a file, without locations in KenLM's source code."""
     _, _, inner = str(error).partition("(")
     return printable(_REASON.sub("", inner.removesuffix(")")).split("\n")[0].strip())[:200] or "no reason given"

@@ -42,7 +42,7 @@ ZERO = 1e-99
 
 @dataclass(frozen=True)
 class NgramModel:
-    """A back-off language model over the n-grams of a trie."""
+    """Back-off language model: log10 probability and back-off weight of each n-gram in a trie."""
 
     trie: NgramTrie
     log10_prob: FloatArray
@@ -53,7 +53,7 @@ class NgramModel:
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """Scores of sentences by a language model."""
+    """Language model scores of sentences."""
 
     log10_prob: FloatArray
     tokens: Int64Array
@@ -64,20 +64,20 @@ class SentenceScores:
 
     @property
     def log_perplexity(self) -> FloatArray:
-        """Natural logarithm of the perplexity, ``</s>`` counted as a token: the feature of Ye et al. (2007)."""
+        """Natural logarithm of the perplexity, counting ``</s>`` as a token: the feature of Ye et al. (2007)."""
         counted = self.tokens - self.unknown if self.closed else self.tokens
         return cast(FloatArray, -np.log(10.0) * self.log10_prob / (counted + 1))
 
 
 def by_count(discounts: FloatArray) -> FloatArray:
-    """Return discounts as an array that is indexed by order - 1 and by count: 0, 1, 2, and 3 or more."""
+    """Return discounts as an array indexed by order - 1 and by count (0, 1, 2, and 3 or more)."""
     return np.column_stack([np.zeros(len(discounts)), discounts])
 
 
 def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]]:
     """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26).
 
-    The second result are the orders that have `DISCOUNT_FALLBACK` instead.
+    Also returns the orders that get `DISCOUNT_FALLBACK` instead.
     """
     adjusted = counts.adjusted.copy()
     last = _last_ngrams(counts)
@@ -94,7 +94,7 @@ def estimate_discounts(counts: NgramCounts) -> tuple[FloatArray, tuple[int, ...]
 
 
 def _last_ngrams(counts: NgramCounts) -> list[int]:
-    """Return the last n-gram of each lower order, as ``lmplz`` sorts them: by first appearance, from the last word."""
+    """Return each lower order's last n-gram as ``lmplz`` sorts: by words' first appearance, from the last word."""
     trie = counts.trie
     text = trie.word[counts.longest]
     appearance = np.zeros(trie.starts[2], dtype=np.int64)
@@ -116,7 +116,7 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
 
 
 def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | None:
-    """Discounts of an order by the number of its n-grams with the adjusted counts 1 to 4, or None if undefined."""
+    """Return an order's discounts, given its numbers of n-grams with adjusted counts 1 to 4; None if undefined."""
     n1, n2, n3, n4 = counts_of_counts.astype(np.float32)
     if n1 == 0 or n2 == 0 or n3 == 0:
         return None
@@ -164,7 +164,7 @@ def estimate(counts: NgramCounts, *, discounts: FloatArray | None = None) -> Ngr
 
 @kernel(tables=("first_child", "word"))
 def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int) -> int:
-    """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
+    """Return the child of `node` that ends with the unigram node `wanted`, or -1 if there is none."""
     if node == 0:
         return wanted
     low, high = int(first_child[node]), int(first_child[node + 1])
@@ -223,7 +223,7 @@ def _score(
 
 
 def log10_scores(model: NgramModel, values: npt.ArrayLike, offsets: npt.ArrayLike) -> SentenceScores:
-    """Score sentences, each between ``<s>`` and ``</s>``, exactly as KenLM does with the model's ARPA file."""
+    """Score sentences, each enclosed by ``<s>`` and ``</s>``, exactly as KenLM does with the model's ARPA file."""
     ids, bounds = as_sentences(values, offsets)
     trie = model.trie
     totals, unknown, matched = _score(

@@ -1,11 +1,11 @@
-"""Language-model scores that leave parts of the training text out, without estimating anew for each part.
+"""Language model scores that leave out parts of the training text, without estimating a new model for each part.
 
-A model that has read a candidate's own references flatters it. To score every source's candidates under the model of
-all *other* sources' references, a group of training sentences is taken out of the counts, the sentences of that group
-are scored from the counts, and the training sentences are put back. Taking a sentence out changes only what is in it:
+A model trained on a candidate's own references overrates it. To score each source's candidates under the model of
+all *other* sources' references, a group of training sentences is removed from the counts, the sentences of that group
+are scored from the counts, and the training sentences are added back. Removing a sentence changes only its content:
 occurrences; the adjusted counts of n-grams that lose a preceding word; totals and counts of counts of the contexts
-these follow; the vocabulary, if a word disappears. All of that is exact. The discounts are held: they stay those of
-the whole text, three numbers an order that one source hardly moves. So the scores are those of
+these follow; the vocabulary, if a word disappears. All of that is exact. The discounts are fixed: they stay those of
+the whole text, three numbers per order that one source hardly changes. So the scores are those of
 ``estimate(count_ngrams(the other sentences), discounts=...)``, at the cost of two passes over the training text and
 one over the scored text, whatever the number of groups.
 """
@@ -26,7 +26,7 @@ from ranker.storage.kernels import kernel, source_of
 
 
 class _Counts(NamedTuple):
-    """Counts that the kernels change, and the trie they belong to; per node but for `first_child`."""
+    """The trie, and the counts that kernels update; one entry per node, except in `first_child` and where noted."""
 
     context: Int32Array
     word: Int32Array
@@ -40,7 +40,7 @@ class _Counts(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Sentences by group: ``members[offsets[g]:offsets[g + 1]]``."""
+    """Sentences by group: those of group ``g`` are ``members[offsets[g]:offsets[g + 1]]``."""
 
     members: Int64Array
     offsets: Int64Array
@@ -58,7 +58,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 @kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
-    """Add (`change` 1) or remove (-1) a training sentence; return the number of words that the vocabulary gains."""
+    """Add (`change` 1) or remove (-1) a training sentence in the counts; return the change in vocabulary size."""
     words = 0
     for position in range(1, len(longest)):
         node = longest[position]
@@ -81,7 +81,7 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
-    """Return the log10 probability, the unknown words and the summed matched lengths of a sentence."""
+    """Return a sentence's log10 probability, number of unknown words, and sum of matched n-gram lengths."""
     order = len(discounts)
     contexts = np.zeros(order + 1, dtype=np.int64)
     log10_prob, unknown, lengths = 0.0, 0, 0
@@ -118,7 +118,7 @@ def _probability(
     ngram: int,
     matched: int,
 ) -> float:
-    """Interpolate from the uniform distribution up; `ngram` is the longest that is known, of `matched` words."""
+    """Return a word's probability, interpolated upwards from the uniform one; `ngram` is its longest known n-gram."""
     share = np.zeros(len(contexts))
     for size in range(matched, 0, -1):
         total = counts.total[contexts[size - 1]]
@@ -189,7 +189,7 @@ def leave_out_scores(
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
 ) -> SentenceScores:
-    """Score every sentence by the model of the training sentences outside its own group."""
+    """Score each sentence by the model of the training sentences that are not in its group."""
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = by_count(discounts)

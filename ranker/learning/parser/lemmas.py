@@ -1,6 +1,6 @@
 """Lemmas of words by their part of speech: suffix rules for regular words, a list for other words.
 
-A rule is an edit (letters to cut, letters to append) for a word ending; the longest known ending decides. All is
+A rule is an edit (letters to cut, letters to append) for a word ending; the longest known ending decides. Everything is
 lower-cased, since lemmas serve to compare words.
 """
 
@@ -18,7 +18,7 @@ Edit = tuple[int, str]
 
 @dataclass(frozen=True)
 class LemmaTable:
-    """Maps (form, tag) to a lemma."""
+    """Table that maps a word form and its part-of-speech tag to a lemma."""
 
     rules: Mapping[str, Mapping[str, Edit]]
     exceptions: Mapping[str, Mapping[str, str]]
@@ -34,7 +34,7 @@ class LemmaTable:
 
     @classmethod
     def from_json(cls, text: str, file: str) -> LemmaTable:
-        """Read a table from JSON; `file` is its name in messages."""
+        """Read a table from JSON text; `file` is its name in error messages."""
         try:
             table = parse_json(text, file)
             rules = typed(table["rules"], dict[str, dict[str, Edit]])
@@ -47,7 +47,7 @@ class LemmaTable:
 
 
 def edit_of(edits: Mapping[str, Edit], form: str) -> Edit:
-    """Return the edit of the longest known ending that leaves at least one letter of `form`."""
+    """Return the edit for the longest known ending of `form` that leaves at least one letter."""
     for length in range(min(LONGEST_ENDING, len(form)), -1, -1):
         edit = edits.get(form[len(form) - length :])
         if edit is not None and edit[0] < max(len(form), 1):

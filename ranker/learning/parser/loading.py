@@ -1,7 +1,7 @@
 """Loads the pipeline of a parser from an untrusted directory.
 
-Its configuration is checked by `ranker.learning.parser.origin`, and spaCy gets what was checked. Of the other files,
-the patterns that words are cut by, the sizes of weights, and whatever else spaCy's compiled code takes on trust, are
+Its configuration is checked by `ranker.learning.parser.origin`, and spaCy is given the checked one. In the other files,
+the tokenizer's patterns, the sizes of weights, and everything else that spaCy's compiled code trusts are
 checked here, before they are used.
 """
 
@@ -43,7 +43,7 @@ _SHAPES: dict[str, dict[str, tuple[str | int, ...]]] = {
 
 
 def load_pipeline(directory: Path) -> Language:
-    """Return the pipeline in a directory, with the components that tags, trees and lemmas need."""
+    """Load the pipeline in a directory with the components that tags, trees and lemmas need."""
     odd = next((path for path in directory.rglob("*") if not path.is_file() and not path.is_dir()), None)
     if odd is not None:
         raise broken(directory, f"{odd.name} is no regular file")
@@ -78,7 +78,7 @@ def _networks(pipeline: Language) -> list[tuple[str, Any]]:
 
 
 def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
-    """Yield problems of the patterns of the tokenizer, which must be the language's own, or simple."""
+    """Yield problems of the tokenizer's patterns, which must be simple or the language's own."""
     file = directory / "tokenizer"
     if not file.is_file():
         return
@@ -93,7 +93,7 @@ def _tokenizer_problems(directory: Path, pipeline: Language) -> Iterator[str]:
 
 
 def ends_soon(pattern: str) -> bool:
-    """True if a search for a pattern ends soon: it repeats at most one part, which has no choices of its own."""
+    """True if a search for a pattern cannot take long: it repeats at most one part, which has no choices inside it."""
     parser: Any = importlib.import_module("re._parser")
     if len(pattern) > _LONGEST_PATTERN:
         return False
@@ -105,7 +105,7 @@ def ends_soon(pattern: str) -> bool:
 
 
 def _effort(parsed: Any) -> tuple[float, float]:
-    """Number of unbounded repetitions of a match, and of its choices; infinity for choices inside a repetition."""
+    """Return a pattern's numbers of unbounded repetitions and of choices; infinity for choices inside a repetition."""
     repeats = choices = 0.0
     for operator, value in parsed:
         name = str(operator)
@@ -160,24 +160,24 @@ def _dictionaries(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _searched(rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the patterns among the conditions of a rule for one word."""
+    """Yield the regular expressions among a rule's conditions for one word."""
     for key, value in rule.items():
         if key == "REGEX":
             yield from [value] if isinstance(value, str) else map(str, next(iter(value.values())))
 
 
 def _is_text(label: object) -> bool:
-    """True if a label is a text that UTF-8 can hold: JSON can name halves of surrogate pairs."""
+    """True if a label is text that UTF-8 can encode; JSON may contain lone surrogates, which it cannot."""
     return isinstance(label, str) and not any("\ud800" <= character <= "\udfff" for character in label)
 
 
 def _settings(layer: Any) -> dict[str, Any]:
-    """Return the settings of a layer that its configuration decides, and its weights do not."""
+    """Return the settings of a layer that come from its configuration and not from its weights."""
     return {name: value for name, value in layer.attrs.items() if name != "dropout_rate"}
 
 
 def _weight_problems(pipeline: Language, made: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Yield where weights are not of the sizes or the kind that compiled code expects."""
+    """Yield problems of weights whose shape, type or settings differ from those that compiled code expects."""
     widths = {name: part.model.maybe_get_dim("nO") for name, part in _networks(pipeline)}
     for name, part in _networks(pipeline):
         for layer, settings in zip(part.model.walk(), made[name], strict=True):

@@ -1,7 +1,7 @@
-"""Location of a parser, and checks that loading it cannot run code.
+"""Location of a parser, and the checks that loading it cannot run code.
 
-A parser is a directory, or an installed spaCy pipeline package by its name. The package itself is never imported: only
-the directory of data in it is read. A pipeline is refused if its configuration asks for functions that are not spaCy's
+A parser is a directory, or the name of an installed spaCy pipeline package. The package itself is never imported: only
+its directory of data is read. A pipeline is refused if its configuration asks for functions that are not spaCy's
 own, or for layers of other frameworks, whose weights may be pickles.
 """
 
@@ -64,7 +64,7 @@ _MOST = {"depth": 64, "window_size": 16, "maxout_pieces": 64, "hidden_width": 10
 
 
 def directory_of(origin: str | Path) -> Path:
-    """Return the directory of a parser."""
+    """Return the directory of a parser given as a directory or as the name of an installed spaCy package."""
     directory = Path(origin)
     if directory.is_dir():
         return directory
@@ -91,9 +91,9 @@ def broken(directory: object, error: Exception | str) -> ModelError:
 
 
 def checked_config(directory: Path) -> Mapping[str, Any]:
-    """Return the configuration of a pipeline, its components and their factories, or refuse it.
+    """Return the configuration of a pipeline with its components, or refuse it if loading it could run code.
 
-    It is what spaCy is given, without references to other parts of the file, so that nothing else can be meant by it.
+    References to other parts of the file are resolved, so that spaCy is given exactly what was checked.
     """
     from thinc.api import Config
 
@@ -129,12 +129,12 @@ def checked_config(directory: Path) -> Mapping[str, Any]:
 
 
 def _is_own_component(name: str, factory: object) -> bool:
-    """True if a component is one of spaCy's; a component that is run must have the factory of its name."""
+    """True if a component's factory is one of spaCy's and, for components that are run, the one of the same name."""
     return factory in COMPONENTS.get(name, _FACTORIES)
 
 
 def _check_value(directory: Path, path: str, value: object) -> None:
-    """Refuse a number that would make a network larger than any parser, and a reference that is left."""
+    """Refuse a number that would make a network larger than any parser's, and an unresolved reference."""
     most = next((most for key, most in _MOST.items() if path.endswith(f".{key}")), _MOST_ANYWHERE)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and ".model." in path and not abs(cast(float, value)) <= most:
@@ -144,14 +144,14 @@ def _check_value(directory: Path, path: str, value: object) -> None:
 
 
 def _references(config: object) -> Iterator[int]:
-    """Yield the number of references to other values in every text of a configuration."""
+    """Yield the number of references to other values in each text of a configuration."""
     for _, value in _values(config, ""):
         if isinstance(value, str):
             yield value.count("${")
 
 
 def _values(config: object, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield place and value of everything in a part of a configuration."""
+    """Yield the path and value of each entry in a part of a configuration, at any depth."""
     if isinstance(config, Mapping | list | tuple):
         for key, value in config.items() if isinstance(config, Mapping) else enumerate(config):
             yield from _values(value, f"{path}.{key}")

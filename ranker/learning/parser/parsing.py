@@ -1,7 +1,7 @@
 """Runs a dependency parser over many sentences and returns columns, not objects.
 
 The parser is a spaCy pipeline: the included one, or any other with a ``parser``.
-A sentence always stays one sentence with one root, whatever punctuation it holds, and only the components that
+A sentence always stays one sentence with one root, whatever punctuation it contains, and only the components that
 tags and trees need are run.
 """
 
@@ -45,7 +45,7 @@ Sentences = Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class Parses:
-    """Trees of many sentences; word i of sentence s is entry ``offsets[s] + i`` of every column."""
+    """Dependency trees of many sentences; word i of sentence s is entry ``offsets[s] + i`` of each column."""
 
     offsets: Int64Array
     words: list[str]
@@ -62,7 +62,7 @@ class Parses:
 
 @dataclass(frozen=True)
 class _ParsedChunk:
-    """Parses of one chunk of sentences, small to send between processes."""
+    """Parses of a chunk of sentences in a form that is cheap to send between processes."""
 
     lengths: Int64Array
     words: list[str]
@@ -73,7 +73,7 @@ class _ParsedChunk:
 
 
 class DependencyParser:
-    """A spaCy pipeline reduced to tags and trees."""
+    """A spaCy pipeline reduced to the components for tags, trees and lemmas."""
 
     def __init__(self, pipeline: Language, *, lemma_table: LemmaTable | None = None, origin: str | None = None) -> None:
         if "parser" not in pipeline.pipe_names:
@@ -104,7 +104,7 @@ class DependencyParser:
 
     @property
     def relation_names(self) -> tuple[str, ...]:
-        """All relations that the parser knows, sorted."""
+        """Names of all relations that the parser knows, sorted."""
         return self._relations.names
 
     @property
@@ -196,7 +196,7 @@ class DependencyParser:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON can contain and spaCy cannot."""
+    """Replace lone surrogates, which JSON can contain but spaCy cannot process."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -219,7 +219,7 @@ class _Names:
 
 
 def _heads(steps: Int64Array, lengths: Int64Array) -> tuple[Int32Array, BoolArray]:
-    """Turn spaCy's steps to the head into positions; a further root hangs on the first one."""
+    """Turn spaCy's offsets to the head into positions of heads; further roots are attached to the first root."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(steps)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     heads = position + steps
@@ -255,7 +255,7 @@ def _parse_chunk(origin: str, sentences: Sentences, *, lemmas: bool) -> _ParsedC
 
 
 def digest(origin: str | Path) -> str:
-    """Return the SHA-256 digest of the files that a pipeline computes with, without card and licence."""
+    """Return the SHA-256 digest of the files of a pipeline that affect its results, so not of card and licence."""
     directory = directory_of(origin)
     states = ((file, file.stat()) for file in sorted(_content(directory)))
     return _digest_of(
@@ -265,7 +265,7 @@ def digest(origin: str | Path) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _digest_of(directory: Path, files: tuple[tuple[Path, int, int, int], ...]) -> str:
-    """Digest of files in their current state, cached by this state."""
+    """Return the digest of files in a directory, cached by their size, time and inode."""
     summary = hashlib.sha256()
     for file, *_ in files:
         summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())

@@ -1,7 +1,7 @@
 """Fitting a ranking SVM to judgements: the options, and the choice of C by cross-validation.
 
-The objective and the parameters are described in `ranker.learning.svm.ranksvm`, the estimator of scikit-learn. Rankers
-are trained without it, because it takes longer to import than to train.
+The objective and the parameters are described in `ranker.learning.svm.ranksvm`, the scikit-learn estimator. Rankers
+are trained without it, because importing it takes longer than training.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FittedWeights:
 
 @dataclass(frozen=True)
 class Fitting:
-    """The options of `RankSVM`, by the same names, and the allowed signs of weights of the squared hinge."""
+    """The options of `RankSVM`, with the same names, and the signs allowed for weights (squared hinge only)."""
 
     C: float | str = 1.0
     loss: str = "hinge"
@@ -64,7 +64,7 @@ class Fitting:
     signs: FloatArray | None = None
 
     def check(self, *, may_be_zero: bool) -> None:
-        """Refuse options out of range; C is 0 at the origin only."""
+        """Refuse options out of range; C may be 0 only if `may_be_zero`, that is with an origin."""
         possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
         possible = possible or (may_be_zero and self.C == UNMOVED)
         if not possible and not (isinstance(self.C, str) and self.C == "auto"):
@@ -138,7 +138,7 @@ class Fitting:
         origin: FloatArray | None,
         random_state: np.random.RandomState,
     ) -> tuple[float, dict[str, FloatArray]]:
-        """Return the smallest C as good as the best in cross-validation over groups, and the results of all."""
+        """Return the smallest C as good as the best in cross-validation over groups, and the results for each C."""
         units, labels = judgements.units()
         n_groups = len(np.unique(labels))
         if n_groups < 2:
@@ -171,7 +171,7 @@ class Fitting:
 def _folds(
     labels: Int64Array, parts: int, random_state: np.random.RandomState
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield the places of the training labels and of the held-out ones, as scikit-learn's shuffled `GroupKFold`."""
+    """Yield the indices of the training units and of the held-out units, as scikit-learn's shuffled `GroupKFold`."""
     for held_out in np.array_split(random_state.permutation(np.unique(labels)), parts):
         is_held_out = np.isin(labels, held_out)
         yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)

@@ -1,6 +1,6 @@
-"""Human judgements about the rows of an array: grades inside groups, or preferences between two rows.
+"""Human judgements about the rows of an array: grades within groups, or preferences between two rows.
 
-Both say which rows are pairs, can be divided by group for cross-validation, and can be compared with scores.
+Both define the pairs of rows, can be divided by group for cross-validation, and can be compared with scores.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Judgements(Protocol):
     """All units."""
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the units that take part in any pair, and the label of the group in which each unit is held out."""
+        """Return the units that are part of any pair, and the label of the group with which each unit is held out."""
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows of some units, ready for a solver, and their pairs."""
+        """Return the (centred) rows of some units, and the pairs of these rows, as a solver needs them."""
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the summed agreement of scores with some units, and the weight it was summed over."""
+        """Return the summed agreement of scores with some units, and the total weight to divide it by."""
 
 
 class Grades:
-    """Grades of rows: every two rows of a group with different grades are a pair."""
+    """Grades of rows: any two rows of the same group with different grades are a pair."""
 
     def __init__(self, X: FloatArray, grades: FloatArray, groups: Int64Array, blocks: Int64Array | None = None) -> None:
         self.X, self.grades, self.groups = X, grades, groups
@@ -42,7 +42,7 @@ class Grades:
         self.everything: Int64Array = np.arange(len(grades))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of groups that hold a pair, and their blocks: whole groups that are held out together."""
+        """Return the rows of groups that contain a pair, and their blocks: whole groups that are held out together."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
         differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
@@ -51,13 +51,13 @@ class Grades:
         return np.flatnonzero(in_pair), self.blocks[in_pair]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return some rows, sorted by group, and their pairs."""
+        """Return some rows, sorted by group and centred, and their pairs."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         return _centred(self.X, order), PairSet.graded(offsets, self.grades[order])
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
+        """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and the number of groups."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
@@ -80,12 +80,12 @@ class Preferences:
         self.everything: Int64Array = np.arange(len(pairs))
 
     def units(self) -> tuple[Int64Array, Int64Array]:
-        """Return the pairs with a weight, and their blocks."""
+        """Return the pairs with a positive weight, and their blocks."""
         units = np.flatnonzero(self.weights > 0.0)
         return units, self.blocks[self.pairs[units, 0]]
 
     def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
-        """Return the rows in some pairs, and these pairs."""
+        """Return the rows in some pairs, centred, and these pairs."""
         rows, places = np.unique(self.pairs[units], return_inverse=True)
         better, worse = places.reshape(-1, 2).T
         return _centred(self.X, rows), PairSet(len(rows), better, worse, self.weights[units])
@@ -95,7 +95,7 @@ class Preferences:
         return group_offsets(self.groups)
 
     def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
-        """Return the weight of concordant less that of discordant pairs, and that of all."""
+        """Return the weight of concordant pairs minus that of discordant pairs, and the weight of all pairs."""
         order, offsets = self._by_group
         scores = np.empty(len(self.X))
         scores[order] = merge_ties((self.X @ coef)[order], offsets)
@@ -152,7 +152,7 @@ def checked_preferences(
 
 
 def group_codes(groups: Any, n_rows: int) -> Int64Array:
-    """Return a number for the group of every row; labels need only be hashable."""
+    """Number the groups and return the number of each row's group; labels need only be hashable."""
     if groups is None:
         return np.zeros(n_rows, dtype=np.int64)
     labels = groups if isinstance(groups, np.ndarray) else list(groups)
@@ -171,7 +171,7 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
 
 
 def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
-    """Return the number of every row's connected component."""
+    """Return the number of each row's component in the graph whose edges are the pairs."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -180,7 +180,7 @@ def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
 
 
 def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
-    """Return rows less about their mean, a round number: differences stay, and rounding errors get smaller."""
+    """Subtract from rows roughly their mean, a round number: differences stay exact and rounding errors get smaller."""
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)

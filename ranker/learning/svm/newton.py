@@ -10,14 +10,14 @@ The origin ``o`` is 0, or the weights of a model to stay near. With ``v = w - o`
 
     sum of alpha (1 - o.d) - 1/2 |X'a|^2              (less the sum of alpha^2 / (4 C weight) for the squared hinge)
 
-Any alphas that the loss allows bound the minimum from below: with ``w_alpha = o + X'a`` the dual is what the primal
-would be without its gap, and the gap is a sum of things that are never negative,
+Any alphas that the loss allows bound the minimum from below: with ``w_alpha = o + X'a`` the dual is the primal
+minus a gap, and the gap is a sum of terms that are never negative,
 
     primal(w) - dual(alpha) = 1/2 |g|^2 + smoothing gap,            g = w - w_alpha
 
-so it needs no difference of large numbers. The best primal and the best dual value seen certify the result.
+so computing it needs no difference of large numbers. The best primal and dual values seen certify the result.
 
-Any solution of a gap has weights with errors of about its root. Of the last fit the minimum itself is asked for, so
+The errors of weights are about the square root of the gap. The last fit must find the minimum itself, so
 that whatever ties at the minimum ties: the squared hinge takes Newton steps until they no longer help, the hinge is
 solved on its margin (`ranker.learning.svm.polish`), and both are rounded.
 
@@ -73,7 +73,7 @@ MAX_TRIALS = 40
 
 @dataclass(frozen=True)
 class Solution:
-    """A minimiser and the proof that it is one."""
+    """Weights, their objective, and the duality gap that certifies how close it is to the minimum."""
 
     coef: FloatArray
     """The weights w, shape (d,)."""
@@ -113,7 +113,7 @@ def minimise(
 
 @functools.cache
 def _thread_pools() -> ThreadpoolController:
-    """Return the thread pools of NumPy and SciPy; to look for them takes as long as a small fit."""
+    """Return the thread pools of NumPy and SciPy, cached because finding them takes as long as a small fit."""
     return ThreadpoolController()
 
 
@@ -157,7 +157,7 @@ class _Descent:
         return solution or Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
 
     def exactly(self, tol: float) -> Solution | None:
-        """Return the minimum near the best weights, rounded unless rounding is too coarse for `tol`, or None."""
+        """Return the exact minimum near the best weights, rounded if `tol` allows it; None if it is not found."""
         if np.isinf(self.loss.width):
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
@@ -174,7 +174,7 @@ class _Descent:
         return None
 
     def refined(self, coef: FloatArray) -> FloatArray:
-        """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
+        """Take full Newton steps on the squared hinge as long as they get closer to the minimum; return the weights."""
         best, distance = coef, np.inf
         for _ in range(MAX_REFINEMENTS):
             gradient = self.exact_gradient(coef)
@@ -194,11 +194,11 @@ class _Descent:
         return coef - self.origin - alpha_coef
 
     def exact_gradient(self, coef: FloatArray) -> FloatArray:
-        """Return the gradient at `coef`, its sum over rows free of rounding."""
+        """Return the gradient at `coef`, with an exact sum over rows."""
         return self.gradient(coef, exact_product(self.rows, self.at(coef).row_alpha))
 
     def squared_gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of the squared hinge, whose alphas are all allowed."""
+        """Return the duality gap of the squared hinge at `coef`; its alphas are always feasible."""
         gradient = self.exact_gradient(coef)
         return 0.5 * float(gradient @ gradient)
 
@@ -207,7 +207,7 @@ class _Descent:
         return self.primal - self.dual
 
     def stops(self, tol: float, max_iter: int) -> bool:
-        """Apply the stopping rule: the duality gap is at most `tol` times the objective, or all steps are made."""
+        """True if the duality gap is at most `tol` times the objective, or `max_iter` steps have been taken."""
         return self.gap <= tol * self.primal or self.n_iter >= max_iter
 
     def at(self, coef: FloatArray) -> _Point:
@@ -234,7 +234,7 @@ class _Descent:
         return -_solve(hessian, gradient)
 
     def without_width(self, point: _Point) -> FloatArray:
-        """Predict the minimiser for a zone of no width but the same pairs as at `point`."""
+        """Predict the minimiser for zone width 0, if the same pairs as at `point` are in the zone."""
         steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
         row_alpha, _ = self.pairs.alphas(point.scores, steep)
         gradient = self.gradient(point.coef, self.rows.T @ row_alpha)
@@ -274,7 +274,7 @@ class _Descent:
 
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """Solve a positive definite system that rounding made indefinite, by a diagonal term relative to the diagonal."""
+    """Solve a positive definite system; if rounding made it indefinite, enlarge the diagonal in proportion."""
     diagonal = matrix.diagonal().copy()
     added = 0.0
     while True:

@@ -36,7 +36,7 @@ class Totals(NamedTuple):
 
 
 class PairLoss(NamedTuple):
-    """A convex loss of one pair, by its derivative: ``slope * slack`` up to slack `width`, `cap` beyond.
+    """Convex loss of one pair, defined by its derivative: ``slope * slack`` up to slack `width`, `cap` beyond.
 
     An infinite `width` is the squared hinge ``slope / 2 * slack ** 2``. A finite one is Huber's smoothing of the
     hinge ``cap * slack``, if ``slope * width == cap``.
@@ -47,24 +47,24 @@ class PairLoss(NamedTuple):
     cap: float
 
     def unsmoothed(self, totals: Totals) -> float:
-        """Return the sum over pairs of the loss that this one is, or smooths."""
+        """Return the sum over pairs of the loss without smoothing, that is of the hinge or the squared hinge."""
         if np.isinf(self.width):
             return 0.5 * self.slope * totals.zone_squares
         return self.cap * (totals.cap_slack + totals.zone_slack)
 
     def smoothing_gap(self, totals: Totals) -> float:
-        """Return the duality gap that is due to smoothing: the sum over the zone of ``(cap - alpha) * slack``."""
+        """Return the duality gap due to smoothing: the sum over pairs in the zone of ``(cap - alpha) * slack``."""
         if np.isinf(self.width):
             return 0.0
         return max(0.0, self.cap * totals.zone_slack - self.slope * totals.zone_squares)
 
     def narrowed(self, factor: float) -> PairLoss:
-        """Return the smoothing of the same hinge by `factor` times the width."""
+        """Return a smoothing of the same hinge with `factor` times this width."""
         return PairLoss(self.width * factor, self.slope / factor, self.cap)
 
 
 class PairSet:
-    """Pairs over n rows, each with a weight, as a solver sees them."""
+    """Weighted pairs of n rows, in the form in which solvers use them."""
 
     def __init__(self, n_rows: int, better: Int64Array, worse: Int64Array, weights: FloatArray) -> None:
         order = np.argsort(better, kind="stable")
@@ -75,7 +75,7 @@ class PairSet:
 
     @classmethod
     def graded(cls, offsets: Int64Array, grades: FloatArray) -> PairSet:
-        """Take all pairs inside a group in which one row has the higher grade, each with weight 1."""
+        """Make a pair of weight 1 of any two rows of the same group with different grades."""
         sizes = np.diff(offsets)
         possible = int((sizes * (sizes - 1) // 2).sum())
         if possible > MOST_PAIRS:
@@ -90,7 +90,7 @@ class PairSet:
         return cls(len(grades), *pairs, np.ones(len(sign)))
 
     def alphas(self, scores: FloatArray, loss: PairLoss) -> tuple[FloatArray, Totals]:
-        """Return, for every row, the alphas of its won pairs minus the alphas of its lost pairs; and totals."""
+        """Return, for each row, the alphas of the pairs it wins minus those of the pairs it loses; and the totals."""
         slack = self._slack(scores)
         in_zone = _in_zone(slack, loss.width)
         zone, cap = np.where(in_zone, slack, 0.0), np.where(slack > loss.width, slack, 0.0)
@@ -101,7 +101,7 @@ class PairSet:
         )
 
     def curvature(self, scores: FloatArray, rows: FloatArray, width: float) -> FloatArray:
-        """Return ``rows' L rows`` with L the weighted Laplacian of the pairs in the zone."""
+        """Return ``rows' L rows``, where L is the weighted Laplacian of the pairs in the zone."""
         weights = np.where(_in_zone(self._slack(scores), width), self.weights, 0.0)
         degree = sum(np.bincount(ends, weights, self.n_rows) for ends in (self.better, self.worse))
         edges = csr_array((weights, self.worse, self._starts), shape=(self.n_rows, self.n_rows))
@@ -109,11 +109,11 @@ class PairSet:
         return np.asarray(half + half.T)
 
     def tight(self, scores: FloatArray, width: float) -> Int64Array:
-        """Return the pairs, by number, whose margin is 1 but for `width`."""
+        """Return the numbers of the pairs whose slack is at most `width` in absolute value, so the margin is near 1."""
         return np.flatnonzero(np.abs(self._slack(scores)) <= width)
 
     def _slack(self, scores: FloatArray) -> FloatArray:
-        """Return 1 less the margin of every pair."""
+        """Return 1 minus the margin of each pair."""
         return np.asarray(1.0 - (scores[self.better] - scores[self.worse]))
 
 

@@ -8,5 +8,5 @@ EXPECTED = f"expected a number from {LEAST_C:g} to {MOST_C:g}, or 'auto'"
 
 
 def is_penalty(value: float) -> bool:
-    """True if C may have this value."""
+    """True if a value is allowed for C."""
     return LEAST_C <= value <= MOST_C

@@ -43,7 +43,7 @@ _LARGEST = 2.0**960
 
 @dataclass(frozen=True)
 class Polished:
-    """The minimum of a hinge, with the alphas of the pairs on the margin."""
+    """The minimum of the hinge objective, with the alphas of the pairs on the margin."""
 
     coef: FloatArray
     dual_coef: FloatArray
@@ -54,7 +54,7 @@ class Polished:
     bound: FloatArray
 
     def gap(self, coef: FloatArray) -> float:
-        """Return the duality gap of weights so near that no pair changes its place."""
+        """Return the duality gap of weights so close to the minimum that no pair changes its place."""
         slack = 1.0 - self.differences @ coef
         off = coef - self.dual_coef
         return float(0.5 * off @ off + (self.bound * np.maximum(slack, 0.0) - self.alpha * slack).sum())
@@ -95,7 +95,7 @@ def _polish(
 
 
 def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Return the distinct differences of pairs, in an order of their own, and the summed weights of each."""
+    """Return the distinct differences of pairs, sorted, and the summed weight of each; None if there are too many."""
     if not len(differences):
         return differences, weights
     order = np.lexsort(differences.T[::-1])
@@ -110,7 +110,7 @@ def _distinct(differences: FloatArray, weights: FloatArray) -> tuple[FloatArray,
 
 
 def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
-    """Return the weights nearest to `pull` with a margin of 1 for every difference, or None if no weights have it."""
+    """Return the weights closest to `pull` that have margin 1 for each difference, or None if there are none."""
     if not len(differences):
         return pull
     left, singular, right = np.linalg.svd(differences, full_matrices=False)
@@ -143,7 +143,7 @@ def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bo
 
 
 def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
-    """Round the difference of weights from `origin` by the scale of the largest of both."""
+    """Round the differences of weights from `origin` to a unit relative to the largest value in either."""
     largest = float(max(np.abs(coef).max(initial=0.0), np.abs(origin).max(initial=0.0)))
     if not 1e-280 < largest < np.inf:
         return coef

@@ -8,8 +8,8 @@ Its objective, over pairs in which row ``i`` is better than row ``j`` of the sam
 An origin ``o`` other than 0 turns ``1/2 |w|^2`` into ``1/2 |w - o|^2``: the weights stay near those of another model
 as far as the pairs allow it. C = 0 leaves them at ``o``; a large C forgets it where the pairs say something.
 
-Which rows are pairs is said in `ranker.learning.svm.judgements`, how to sum over them in
-`ranker.learning.svm.pair_loss`, and how to minimise such a sum in `ranker.learning.svm.newton`.
+The pairs of rows are defined in `ranker.learning.svm.judgements`, sums over them in
+`ranker.learning.svm.pair_loss`, and the minimisation of such sums in `ranker.learning.svm.newton`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LARGE_GROUP = 2000
 
 
 class RankSVM(BaseEstimator):
-    r"""Linear ranking SVM, solved to a certified duality gap.
+    r"""Linear ranking SVM, solved up to a certified duality gap.
 
     Primal, over pairs of rows of the same group in which ``i`` is better than ``j``::
 
@@ -128,7 +128,7 @@ class RankSVM(BaseEstimator):
         pair_weight: npt.ArrayLike | None = None,
         origin: npt.ArrayLike | None = None,
     ) -> Self:
-        """Learn the weights from grades inside groups, or from pairs.
+        """Learn the weights from grades within groups, or from pairs.
 
         Parameters
         ----------
@@ -191,17 +191,17 @@ class RankSVM(BaseEstimator):
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the scores ``X w``, shape (n,); they compare rows of one group, and are no absolute quality."""
+        """Return the scores ``X w``, shape (n,), which compare rows of the same group and are no absolute quality."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(rows @ self.coef_)
 
     def predict(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the scores of `decision_function`, shape (n,), by the name that tools of scikit-learn look for."""
+        """Return the scores of `decision_function`, shape (n,), under the name that scikit-learn's tools expect."""
         return self.decision_function(X)
 
     def rank(self, X: npt.ArrayLike, groups: Any = None) -> FloatArray:
-        """Rank the rows of every group.
+        """Rank the rows of each group by score.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class RankSVM(BaseEstimator):
         return ranks
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: Any = None) -> float:
-        """Return the mean over groups of the tie-corrected Spearman correlation of scores and grades.
+        """Return the mean over groups of the tie-corrected Spearman correlation between scores and grades.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
-"""A scorer of scikit-learn for estimators of grades inside groups.
+"""A scikit-learn scorer for estimators of grades within groups.
 
-A grid search over grouped folds keeps the rows of a source together and compares them with each other only::
+A grid search over grouped folds keeps the rows of a source together and compares them only with each other::
 
     sklearn.set_config(enable_metadata_routing=True)
     pipeline = make_pipeline(StandardScaler(), RankSVM().set_fit_request(groups=True))
@@ -24,7 +24,7 @@ from ranker.ranks import group_offsets, group_spearman
 
 
 def mean_group_spearman(y: npt.ArrayLike, scores: npt.ArrayLike, groups: Any = None) -> float:
-    """Return the mean over groups of the tie-corrected Spearman correlation of scores and grades."""
+    """Return the mean over groups of the tie-corrected Spearman correlation between scores and grades."""
     grades, values = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     check_consistent_length(grades, values)
     order, offsets = group_offsets(group_codes(groups, len(values)))
@@ -34,7 +34,7 @@ def mean_group_spearman(y: npt.ArrayLike, scores: npt.ArrayLike, groups: Any = N
 
 
 def group_scorer() -> Any:
-    """Return a scorer by `mean_group_spearman` for `sklearn.model_selection`, which asks for the groups.
+    """Return a scorer for `sklearn.model_selection` that computes `mean_group_spearman` and requests the groups.
 
     Returns
     -------

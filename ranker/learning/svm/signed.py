@@ -1,10 +1,10 @@
-r"""Minimises the ranking SVM's objective with weights restricted to one sign or 0.
+r"""Minimises the ranking SVM's objective with each weight restricted to one sign or 0.
 
 With ``v = X'a`` of the alphas at w, the dual of the bounded problem has the part of v that is allowed in place of v, so
 
     primal(w) - dual(alpha) = 1/2 |w - max(v, 0)|^2 + w.max(-v, 0)
 
-once every column is turned so that its weight may not be negative. An active set finds the minimum (Lawson and Hanson
+once each column is flipped so that its weight may not be negative. An active set finds the minimum (Lawson and Hanson
 1974, chapter 23, for least squares): columns are free or have weight 0, the free ones are minimised exactly, those that
 would become negative leave, and of those at 0 the one along which the objective falls most joins, until it falls along
 none. The objective decreases from one set to the next, so no set comes twice.
@@ -26,7 +26,7 @@ NOISE = 1e-10
 def minimise_signed(
     rows: FloatArray, pairs: PairSet, C: float, signs: FloatArray, *, tol: float, max_iter: int
 ) -> Solution:
-    """Minimise the objective of the squared hinge as `minimise` does, but with ``signs * w >= 0``."""
+    """Minimise the squared hinge objective as `minimise` does, but subject to ``signs * w >= 0``."""
     rows = rows * signs
     coef, free = np.zeros(rows.shape[1]), np.ones(rows.shape[1], dtype=bool)
     steps = 0
