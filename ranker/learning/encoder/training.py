@@ -349,7 +349,7 @@ class Trainer:
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.named}
 
     def result(self, learnt: dict[str, Any]) -> dict[str, Float32Array]:
-        """Return all weights: learnt ones averaged with their original values as `keep` says, others unchanged."""
+        """Return all weights: learnt ones averaged with their original values (see `keep`), others unchanged."""
         whole = dict(self.model.named_parameters()) | learnt
         mean = {name: before.lerp(learnt[name], 1 - self.settings.keep) for name, before in self.before.items()}
         return {name: each.detach().cpu().float().numpy() for name, each in (whole | mean).items()}

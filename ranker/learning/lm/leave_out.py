@@ -2,7 +2,7 @@
 
 A model trained on a candidate's own references overrates it. To score each source's candidates under the model of
 all *other* sources' references, a group of training sentences is removed from the counts, the sentences of that group
-are scored from the counts, and the training sentences are added back. Removing a sentence changes only its content:
+are scored from the counts, and the training sentences are added back. Removing a sentence changes only these:
 occurrences; the adjusted counts of n-grams that lose a preceding word; totals and counts of counts of the contexts
 these follow; the vocabulary, if a word disappears. All of that is exact. The discounts are fixed: they stay those of
 the whole text, three numbers per order that one source hardly changes. So the scores are those of

@@ -109,7 +109,7 @@ class PairSet:
         return np.asarray(half + half.T)
 
     def tight(self, scores: FloatArray, width: float) -> Int64Array:
-        """Return the numbers of the pairs whose slack is at most `width` in absolute value, so the margin is near 1."""
+        """Return the numbers of the pairs whose margin differs from 1 by at most `width`."""
         return np.flatnonzero(np.abs(self._slack(scores)) <= width)
 
     def _slack(self, scores: FloatArray) -> FloatArray:
