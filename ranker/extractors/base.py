@@ -1,4 +1,4 @@
-"""Extractors and metrics: the interfaces of everything that makes features.
+"""Base classes of extractors, which compute feature columns, and of metrics.
 
 An *extractor* turns a data set into columns, one row per candidate. A *metric* is an extractor of one column whose
 scores come from additive sufficient statistics. Both are frozen dataclasses: their fields are their options, and
@@ -40,7 +40,7 @@ FeatureFamily = Literal[
 
 
 class Extractor(ABC):
-    """Computes one or more feature columns of a data set, once it is fitted.
+    """Base class of extractors, each of which computes one or more feature columns of a data set once it is fitted.
 
     A subclass is a frozen dataclass whose fields are its options. One that must learn in training derives from this
     class, and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
@@ -56,26 +56,26 @@ class Extractor(ABC):
             type.__setattr__(cls, "__repr__", Extractor.__repr__)
 
     def __str__(self) -> str:
-        """Write the notation of this extractor: the options that differ from their defaults."""
+        """Return the notation of this extractor: its name, and the options that differ from their defaults."""
         return notation.describe(self)
 
     def __repr__(self) -> str:
-        """Write the notation."""
+        """Return the notation."""
         return str(self)
 
     @property
     def family(self) -> FeatureFamily:
-        """Group of its features."""
+        """Group that the features of this extractor belong to."""
         return "other"
 
     @property
     def needs(self) -> Needs:
-        """Requirements on the data."""
+        """Requirements of this extractor on the data."""
         return Needs()
 
     @property
     def fit_scope(self) -> FitScope:
-        """Data for `fit`: none; ``train``, training data, learnt once; ``ranked``, each data set that is ranked."""
+        """Data that `fit` learns from: ``none``, ``train`` (training data), or ``ranked`` (each data set ranked)."""
         return "none"
 
     @property
@@ -84,21 +84,21 @@ class Extractor(ABC):
         return (str(self),)
 
     def signature(self) -> str:
-        """Return the notation with all options that have a value, defaults included."""
+        """Return the notation with all options that have a value, including defaults."""
         values = {option: getattr(self, option) for option, *_ in notation.option_table(type(self))}
         values.update(self.signed())
         options = [(option, escaped(notation.write(value))) for option, value in values.items() if value is not None]
         return str(notation.Spec(self.name, tuple(options)))
 
     def signed(self) -> dict[str, object]:
-        """Values that replace those of options in a signature; None omits the option.
+        """Option values that replace the actual ones in the signature; an option with None is omitted.
 
         Such as the digest of a file's content in place of its name. Options without effect are omitted.
         """
         return {}
 
     def check_ready(self) -> None:  # noqa: B027 - most need nothing but this package
-        """Raise an error if a resource for the columns is not installed; called before any work is done.
+        """Raise an error if a resource that the columns require is not installed; called before any work is done.
 
         Raises
         ------
@@ -108,10 +108,10 @@ class Extractor(ABC):
 
     @abstractmethod
     def fit(self, dataset: Dataset) -> FittedExtractor:
-        """Learn from `dataset`, whose role `fit_scope` states, and return the fitted form."""
+        """Learn from `dataset`, the data that `fit_scope` names, and return the fitted extractor."""
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
-        """Fit, and return the fitted form with the columns of `dataset` for a ranker to learn from.
+        """Return the extractor fitted on `dataset`, and the columns of `dataset` for a ranker to learn from.
 
         Where columns of the data learnt from would look better than those of new data ever will, an extractor makes
         each part of them from what it learnt on the others.
@@ -121,54 +121,54 @@ class Extractor(ABC):
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """The `short_keys` of judged sources that it learnt from before training, whose columns look too good."""
+        """`short_keys` of judged sources that a pre-trained resource learnt from: their columns look too good."""
         return None
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Matches of one candidate by reference, for people to read; empty if the extractor matches nothing."""
+        """Return readable matches of one candidate with each reference; empty if the extractor matches no words."""
         return {}
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Columns whose lower values are better; higher values are better in all other columns."""
+        """Names of the columns in which lower values are better; in all others, higher values are."""
         return ()
 
     @property
     def symmetric(self) -> tuple[str, ...]:
-        """Columns that stay the same where candidate and reference are exchanged, if there is one reference."""
+        """Names of columns whose values stay the same if the candidate and its only reference are exchanged."""
         return ()
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """The basic extractors: this extractor, unless it combines others."""
+        """Extractors that this one combines; the extractor itself if it combines none."""
         return (self,)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Notes on the columns of `dataset`, in one line, or None."""
+        """Return notes on the columns of `dataset`, in one line, or None."""
         return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the learnt arrays, to be kept with a model; empty unless `fit_scope` is ``train``."""
+        """Return the learnt arrays, which are stored with a model; empty unless `fit_scope` is ``train``."""
         return {}
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
-        """Return the fitted form whose `state` returned `arrays`."""
+        """Return the fitted extractor whose `state` is `arrays`."""
         raise ModelError(
             f"the model contains training data of {self}, which learns nothing in training; train it again"
         )
 
     @classmethod
     def _parsed(cls, text: str) -> dict[str, str]:
-        """Values of the options in the notation `text`."""
+        """Return the option values in the notation `text`."""
         return dict(notation.parse(text).options)
 
     def _options(self) -> dict[str, Any]:
-        """Return the options by name, to make the fitted form of."""
+        """Return the option values by name, from which the fitted extractor is made."""
         return {option: getattr(self, option) for option in notation.options_of(self)}
 
 
 class FittedExtractor(Extractor):
-    """An extractor that can compute its columns, because it has learnt or has nothing to learn."""
+    """Base class of extractors that can compute their columns: they are fitted or have nothing to learn."""
 
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Return this extractor: there is nothing to learn."""
@@ -185,7 +185,7 @@ class FittedExtractor(Extractor):
         """
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
+        """Return columns for the references of `dataset`, each treated as a candidate, shape (references, columns).
 
         `others` has the references as candidates, each with the other references of its source. What has learnt from
         the references of `dataset` leaves out the reference that it scores, if it can. What compares candidates takes
@@ -198,7 +198,7 @@ class FittedExtractor(Extractor):
 
 
 class Metric(FittedExtractor):
-    """Scores a candidate against its references from additive statistics.
+    """Scores candidates by statistics of candidate and references, which add up over a corpus.
 
     The score of a candidate is ``score(statistics)`` row by row, that of a corpus ``score`` of the sum of the rows, a
     resampled score ``score`` of a weighted sum, so that the three never disagree. A metric that must learn has no
@@ -211,7 +211,7 @@ class Metric(FittedExtractor):
     @property
     @abstractmethod
     def width(self) -> int:
-        """Number of statistics of a candidate."""
+        """Number of statistics per candidate."""
 
     @property
     def higher_is_better(self) -> bool:
@@ -286,7 +286,7 @@ class Metric(FittedExtractor):
         sources: Sequence[str] | None = None,
         lp: str | None = None,
     ) -> dict[str, float]:
-        """Return the corpus score by the name of the metric, as metrics of Hugging Face's evaluate do.
+        """Return a dictionary from the metric's name to the corpus score, as metrics of Hugging Face's evaluate do.
 
         Parameters
         ----------
@@ -307,17 +307,17 @@ class Metric(FittedExtractor):
         return {self.name: float(self(predictions, by_translation(references), sources, lp=lp))}
 
     def fit(self, dataset: Dataset) -> Metric:
-        """Return the fitted form: this metric if there is nothing to learn."""
+        """Return the metric fitted on `dataset`: this metric if there is nothing to learn."""
         return self
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """The one column, if lower is better."""
+        """Name of the only column if lower scores are better, else empty."""
         return () if self.higher_is_better else self.columns
 
     @abstractmethod
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the additive sufficient statistics of a data set, as `from_texts` makes, shape (candidates, width).
+        """Return the additive statistics of the candidates of `dataset`, shape (candidates, width).
 
         Raises
         ------
@@ -327,30 +327,30 @@ class Metric(FittedExtractor):
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score of statistics of shape (..., width), shape (...)."""
+        """Return scores, shape (...), for statistics of shape (..., width)."""
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the statistics of every reference of `dataset` as a candidate; see `transform_references`."""
+        """Return statistics for the references of `dataset`, each taken as a candidate; see `transform_references`."""
         return self.statistics(others)
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-        """Components of a score by name, of statistics of shape (..., width), each of shape (...)."""
+        """Return components of the score by name, each of shape (...), for statistics of shape (..., width)."""
         return {}
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
-        """Return the statistics of the first text of every pair against the second, shape (pairs, width)."""
+        """Return the statistics of each pair, its first text scored against the second, shape (pairs, width)."""
         return self.statistics(pairs.dataset())
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Return the statistics of pairs with their two texts exchanged, or None if they cannot be derived."""
+        """Return the statistics of the pairs with their two texts exchanged, or None if these cannot be derived."""
         return None
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note that the tokenizer cannot split the references of `dataset` into words, or None."""
+        """Return a note if the tokenizer cannot split the references of `dataset` into words, else None."""
         return tokenizer_note(dataset, self.tokenizer)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return this metric with the tokenizer that ``auto`` is for `dataset`, unless there are several."""
+        """Return this metric with tokenizer ``auto`` replaced by the one for `dataset`, if it needs only one."""
         names, _ = language_tokenizers(dataset)
         made: Any = self
         fields = {field.name for field in dataclasses.fields(made)}
@@ -360,16 +360,16 @@ class Metric(FittedExtractor):
         return resolved
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return the signature that sacreBLEU prints for the same scores, of `segments` or of a corpus, or None."""
+        """Return sacreBLEU's signature for the same score, of `segments` or of a corpus; None if it has none."""
         return None
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates, 1)."""
+        """Return the scores of the candidates, shape (candidates, 1)."""
         rows = checked(self, "statistics", self.statistics(dataset), (len(dataset), self.width))
         return checked(self, "score", self.score(rows), (len(dataset),))[:, np.newaxis]
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the score of every reference of `dataset` as a candidate, shape (references, 1)."""
+        """Return scores for the references of `dataset`, each treated as a candidate, shape (references, 1)."""
         return self.score(self.reference_statistics(dataset, others))[:, np.newaxis]
 
 
@@ -389,19 +389,19 @@ def fitted_on(extractor: Metric, dataset: Dataset) -> Metric: ...
 @overload
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor: ...
 def fitted_on(extractor: Extractor, dataset: Dataset) -> FittedExtractor:
-    """Return the fitted form of an extractor, fitted on the ranked `dataset` if its scope is ``ranked``."""
+    """Return the extractor, fitted on `dataset` if its scope is ``ranked``; raise an error if it lacks training."""
     return extractor.fit(dataset) if extractor.fit_scope == "ranked" else fitted_form(extractor)
 
 
 def fitted_form(extractor: Extractor) -> FittedExtractor:
-    """Return the extractor, or raise an error if it must learn first and has not."""
+    """Return the extractor if it is fitted; raise an error if it is not."""
     if isinstance(extractor, FittedExtractor):
         return extractor
     raise unfitted(extractor)
 
 
 def unfitted(extractor: Extractor) -> ModelError:
-    """Make the error for using an extractor that must learn first without; of a column, that of its extractor."""
+    """Make the error for using an extractor, or a column of it, before it is fitted."""
     name = extractor.members[0] if len(extractor.members) == 1 else extractor
     if extractor.fit_scope == "ranked":
         return ModelError(
@@ -415,14 +415,14 @@ def unfitted(extractor: Extractor) -> ModelError:
 
 
 def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
-    """Refuse extractors that know scores of the candidates of a data set only."""
+    """Refuse extractors that can score only candidates of a data set, not other texts, such as `what`."""
     for extractor in extractors:
         if any(part.needs.known_texts for part in extractor.members):
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
 def checked(extractor: Extractor, what: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Check that the result of a method of an extractor is numbers of shape `shape`, and return it as an array."""
+    """Return the `values` that a method of an extractor returned as an array; refuse them unless numbers of `shape`."""
     try:
         array = np.asarray(values)
         found = "None" if values is None else f"{array.dtype} of shape {array.shape}"
@@ -447,20 +447,20 @@ class SentenceMean(Metric):
 
     @abstractmethod
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,)."""
+        """Return the scores of the candidates, shape (candidates,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
+        """Return each candidate's score and number of sentences, which is 1, shape (candidates, 2)."""
         scores = checked(self, "sentence_scores", self.sentence_scores(dataset), (len(dataset),))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the mean score of statistics of shape (..., 2), shape (...); 0 of no sentence."""
+        """Return mean scores, shape (...), for statistics of shape (..., 2); 0 for no sentence."""
         return mean_score(statistics)
 
 
 def mean_score(statistics: npt.ArrayLike) -> FloatArray:
-    """Return the mean score of summed statistics (score, 1), shape (..., 2) to (...); 0 of no sentence."""
+    """Return mean scores, shape (...), for sums of (score, 1), shape (..., 2); 0 for no sentence."""
     rows = np.asarray(statistics, dtype=np.float64)
     total, number = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))

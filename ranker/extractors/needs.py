@@ -1,4 +1,4 @@
-"""Requirements of extractors."""
+"""Requirements of extractors on data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranker.corpora.languages import ENGLISH
 
 @dataclass(frozen=True)
 class Needs:
-    """Requirements of an extractor on the data that it makes columns of.
+    """Requirements of an extractor on the data for which it computes columns.
 
     A source that lacks something can still be ranked by the extractors that do without.
     """
@@ -33,11 +33,11 @@ class Needs:
 
     @classmethod
     def english(cls, *options: str) -> Self:
-        """Requirements of an extractor with `options` for English alone, if there are any."""
+        """Return requirements that include English if there are `options` whose values are for English alone."""
         return cls(language=ENGLISH if options else None, english_options=options)
 
     def union(self, *others: Self) -> Needs:
-        """Requirements of a combination."""
+        """Return the joint requirements of these and `others`."""
         every = (self, *others)
         return Needs(
             references=max(needs.references for needs in every),
@@ -49,7 +49,7 @@ class Needs:
         )
 
     def missing(self, dataset: Dataset) -> str | None:
-        """Reason why the references of a data set are too few to learn from, or None."""
+        """Return a message if a data set has too few references to learn from, else None."""
         references = len(dataset.references)
         if self.references <= 1 or references >= self.references:
             return None

@@ -1,4 +1,4 @@
-"""One column of an extractor as a metric: the mean of its segment scores."""
+"""A column of an extractor as a metric: the corpus score is the mean of the segments' values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ranker.extractors.needs import Needs
 
 @dataclass(frozen=True)
 class ColumnMetric(SentenceMean):
-    """A column of an extractor that is no metric itself, as ``perp`` or ``semantic.f``."""
+    """A column of an extractor, such as ``perp`` or ``semantic.f``, used as a metric."""
 
     extractor: Extractor
     column: str
@@ -35,7 +35,7 @@ class ColumnMetric(SentenceMean):
 
     @classmethod
     def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
-        """Take the column that is called as the extractor, a full stop and `part`; without `part`, its only one."""
+        """Make a metric of the column named by the extractor, a full stop and `part`, or of its only column."""
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))
@@ -50,25 +50,25 @@ class ColumnMetric(SentenceMean):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The column without the options of its extractor."""
+        """Name of the column without the options of its extractor."""
         return self.extractor.name + self.column.removeprefix(str(self.extractor))
 
     def __str__(self) -> str:
-        """Write the name of the column."""
+        """Return the name of the column."""
         return self.column
 
     def signature(self) -> str:
-        """Return the signature of the extractor and the name of the column."""
+        """Return the signature of the extractor, followed by the part of the column's name after the full stop."""
         return self.extractor.signature() + self.column.removeprefix(str(self.extractor))
 
     @property
     def family(self) -> FeatureFamily:
-        """As of the extractor."""
+        """Feature group of the extractor."""
         return self.extractor.family
 
     @property
     def needs(self) -> Needs:
-        """As of the extractor."""
+        """Requirements of the extractor."""
         return self.extractor.needs
 
     @property
@@ -78,54 +78,54 @@ class ColumnMetric(SentenceMean):
 
     @property
     def fit_scope(self) -> FitScope:
-        """Scope of the extractor; ``none`` for an extractor of scope ``train`` that is fitted."""
+        """Fit scope of the extractor, but ``none`` if the scope is ``train`` and the extractor is fitted."""
         scope = self.extractor.fit_scope
         return "none" if scope == "train" and isinstance(self.extractor, FittedExtractor) else scope
 
     def check_ready(self) -> None:
-        """As of the extractor."""
+        """Raise an error if a resource of the extractor is not installed."""
         self.extractor.check_ready()
 
     def fit(self, dataset: Dataset) -> ColumnMetric:
-        """Return the column of the fitted extractor."""
+        """Return this metric with its extractor fitted on `dataset`."""
         reason = self.needs.missing(dataset) if self.fit_scope == "ranked" else None
         if reason is not None:
             raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)
         return dataclasses.replace(self, extractor=self.extractor.fit(dataset))
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the column, shape (candidates,)."""
+        """Return the values of the column, shape (candidates,)."""
         columns = fitted_form(self.extractor).transform(dataset)
         return self._taken(checked(self.extractor, "transform", columns, (len(dataset), len(self.extractor.columns))))
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Return the same statistics, if the column is the same in both directions."""
+        """Return the statistics unchanged if the column is symmetric, else None."""
         return pair_statistics if self.column in self.extractor.symmetric else None
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the column and 1 of every reference as a candidate, shape (references, 2)."""
+        """Return the column's value for each reference, treated as a candidate, and 1, shape (references, 2)."""
         scores = self._taken(fitted_form(self.extractor).transform_references(dataset, others))
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """As of the extractor."""
+        """Return the extractor's readable matches of one candidate with each reference."""
         return self.extractor.evidence(dataset, candidate)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """The extractor."""
+        """Members of the extractor."""
         return self.extractor.members
 
     def note(self, dataset: Dataset) -> str | None:
-        """As of the extractor."""
+        """Return the note of the extractor, or None."""
         return self.extractor.note(dataset)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Learnt arrays of the extractor."""
+        """Return the learnt arrays of the extractor."""
         return self.extractor.state()
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ColumnMetric:
-        """Return the column of the extractor whose `state` returned `arrays`."""
+        """Return this metric with the fitted extractor whose `state` is `arrays`."""
         return dataclasses.replace(self, extractor=self.extractor.with_state(arrays))
 
     def _taken(self, columns: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The registry of extractors by name, and the one way to make an extractor from its notation.
+"""The registry of extractors by name, and functions that make an extractor from its notation.
 
 A new extractor is one module and one line here; other packages register theirs through the entry point group
 ``ranker.extractors``. Names can be listed without importing what computes anything, as shells want for completion.
@@ -89,12 +89,12 @@ def _plug_ins() -> tuple[EntryPoint, ...]:
 
 @functools.cache
 def _plug_ins_below(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the extractors of other packages; the files of every installed package are read for it."""
+    """Return the extractors of other packages, found by reading the metadata of all installed packages."""
     return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def registered(name: str) -> str:
-    """Return the registered name that is `name` in any case, else `name` itself."""
+    """Return the registered name that equals `name` regardless of case, else `name` itself."""
     if name in BUILT_IN:
         return name
     known = names()
@@ -146,13 +146,13 @@ def _unknown(name: str) -> OptionError:
 
 
 def hidden_plug_ins() -> list[str]:
-    """Messages on plug-ins that are hidden by an included extractor of the same name."""
+    """Return messages on plug-ins that are hidden by an included extractor of the same name."""
     hidden = [point for point in _plug_ins() if point.name in BUILT_IN]
     return [f"{_described(point)}: an included metric or feature has this name; rename it" for point in hidden]
 
 
 def failed_plug_in(error: BaseException) -> str | None:
-    """Message on an unexpected error in a plug-in, or in a class that it inherits from, else None."""
+    """Return a message if an unexpected error was raised in a plug-in or a class it inherits from, else None."""
     points = _plug_ins()
     failed = None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -211,7 +211,7 @@ def make_metric(text: str) -> Metric:
 
 
 def _column(text: str) -> tuple[str, str]:
-    """Split `text` into the notation of an extractor and the part of a column's name after its full stop."""
+    """Split the notation of a column into that of its extractor and the part after the full stop, empty if none."""
     name, bracket, rest = text.strip().partition("[")
     if bracket:
         inner, closed, part = rest.rpartition("]")

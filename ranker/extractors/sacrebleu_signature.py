@@ -1,4 +1,4 @@
-"""The signature that sacreBLEU prints for the same score."""
+"""Signatures that sacreBLEU prints for the same scores."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SAME_NAME = frozenset({"13a", "none", "intl", "zh", "char", "flores101", "flore
 
 
 def sacrebleu_signature(name: str, dataset: Dataset, **fields: object) -> str:
-    """Return the name of a score and its signature, as sacreBLEU prints them before the score."""
+    """Return the name and signature of a score as sacreBLEU prints them."""
     written = {key: ("no", "yes")[value] if isinstance(value, bool) else value for key, value in fields.items()}
     return make_signature(name, {"nrefs": _references(dataset), **written, "version": TESTED_VERSION})
 
 
 def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:
-    """Name of `tokenizer` in sacreBLEU's signature, or None if sacreBLEU has no such tokenizer."""
+    """Return the name of `tokenizer` in sacreBLEU's signatures, or None if sacreBLEU does not have it."""
     if tokenizer == "spm":
         return "flores101"
     if tokenizer in ("ja-mecab", "ko-mecab"):
@@ -30,6 +30,6 @@ def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:
 
 
 def _references(dataset: Dataset) -> int | str:
-    """Number of references of the sources with candidates, ``var`` if it varies."""
+    """Return the number of references per source, ``var`` if it varies; sources without candidates do not count."""
     numbers = np.unique(np.diff(dataset.reference_offsets)[np.diff(dataset.candidate_offsets) > 0])
     return int(numbers[0]) if len(numbers) == 1 else "var"

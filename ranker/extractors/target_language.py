@@ -1,4 +1,4 @@
-"""The language of translations, and notes about extractors that are made for another.
+"""The target language of a data set, and notes on extractors made for another language.
 
 The language pairs of a data set say it. Where they are not known, English is told by its letters and the share of its
 function words. Nothing is said of a few words.
@@ -24,7 +24,7 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """True if references, or candidates without references, are in English by letters and function words."""
+    """True if references (or candidates, if none) look English by their letters and function words."""
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
     letters = [
@@ -42,7 +42,7 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
 
 @view
 def in_english(dataset: Dataset) -> BoolArray:
-    """True for sources with translations into English, as far as this is known or detected, shape (sources,)."""
+    """Mask of the sources whose target language is known or detected to be English, shape (sources,)."""
     unknown = target_languages(dataset) == ""
     english = target_languages(dataset) == ENGLISH
     if unknown.any():
@@ -52,13 +52,13 @@ def in_english(dataset: Dataset) -> BoolArray:
 
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
-    """True if the sources of unknown language pairs are translated into English."""
+    """True if the translations of sources with unknown language pair look English."""
     return looks_english(dataset.select_sources(target_languages(dataset) == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
-    """Name of the language of translations, for a message, if it is surely not `language` or varies, else None."""
+    """Return the target language for a message if it surely differs from `language` in some sources, else None."""
     known = set(target_languages(dataset).tolist())
     other_languages = sorted(known - {language, ""})
     if other_languages:
@@ -69,7 +69,7 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
 
 
 def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:
-    """Return one line that names the options for English alone, if the translations are in another language."""
+    """Return a note that names English-only options if the translations are in another language, else None."""
     english_only = {str(extractor): extractor for extractor in extractors if extractor.needs.english_options}
     language = other_language(dataset) if english_only else None
     if language is None:

@@ -1,4 +1,4 @@
-"""The scores of a list of translations by a metric."""
+"""Scores of a list of translations by a metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranker.errors import counted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextScores:
-    """Scores of a list of translations by a metric; ``float`` of it is the corpus score."""
+    """Scores of a list of translations by a metric; ``float(scores)`` is the corpus score."""
 
     metric: str
     corpus: float
@@ -26,14 +26,14 @@ class TextScores:
         return self.corpus
 
     def __repr__(self) -> str:
-        """Return metric, corpus score and number of segments."""
+        """Return the metric, the corpus score and the number of segments in one line."""
         lower = "" if self.higher_is_better else ", lower is better"
         return f"<{self.metric}: {self.corpus:.4f} of {counted(len(self.segments), 'segment')}{lower}>"
 
     def _repr_html_(self) -> str:
-        """Return the corpus score and the first segments for a notebook."""
+        """Return HTML with the corpus score and the first segments' scores, for notebooks."""
         return f"<p>{html.escape(repr(self))}</p>" + str(self.to_frame().head(10).to_html(notebook=True))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the score of every translation, in a column with the name of the metric."""
+        """Return the translations' scores as a table whose column has the metric's name."""
         return pd.DataFrame({self.metric: self.segments})

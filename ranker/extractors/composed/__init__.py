@@ -1,1 +1,1 @@
-"""Extractors made of others, and scores from files."""
+"""Metrics composed of other metrics, and external scores read from files."""

@@ -23,7 +23,7 @@ from ranker.extractors.needs import Needs
 
 @dataclass(frozen=True)
 class Combination(Metric):
-    r"""Weighted sum of metrics, each computed as on its own; higher is better.
+    r"""Weighted sum of metrics, each computed as it is alone; higher is better.
 
     .. math:: \sum_i w_i \, m_i
 
@@ -49,7 +49,7 @@ class Combination(Metric):
     terms: str = "bleu - ter"
 
     def __post_init__(self) -> None:
-        """Refuse text that is not a sum of metrics, and normalise the sum."""
+        """Refuse an option that is not a weighted sum of metrics, and normalise its notation."""
         parsed = notation.parse_sum(self.terms)
         metrics = []
         for term in parsed:
@@ -70,18 +70,18 @@ class Combination(Metric):
 
     @property
     def family(self) -> FeatureFamily:
-        """Group of the metrics, if they are of one."""
+        """Feature group of the metrics if all belong to one."""
         families = {metric.family for metric in self.metrics}
         return families.pop() if len(families) == 1 else "other"
 
     @property
     def needs(self) -> Needs:
-        """Requirements of the metrics."""
+        """Requirements of all metrics together."""
         return Needs.union(*(metric.needs for metric in self.metrics))
 
     @property
     def width(self) -> int:
-        """Number of statistics of all metrics."""
+        """Number of statistics per candidate, over all metrics."""
         return sum(metric.width for metric in self.metrics)
 
     @property
@@ -95,11 +95,11 @@ class Combination(Metric):
         return {"terms": inner} if inner.strip() else {}
 
     def __str__(self) -> str:
-        """Write the notation, with the normalised sum in brackets unless it is the default."""
+        """Return the notation, with the normalised sum in brackets unless it is the default."""
         return self.name if self.terms == type(self).terms else f"{self.name}[{self.terms}]"
 
     def signature(self) -> str:
-        """Return the sum with the signatures of its metrics."""
+        """Return the notation with the metrics of the sum replaced by their signatures."""
         terms = [
             notation.Term(weight, metric.signature())
             for weight, metric in zip(self._weights, self.metrics, strict=True)
@@ -114,22 +114,22 @@ class Combination(Metric):
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """Basic extractors of the metrics."""
+        """Members of all metrics, in the order of the sum."""
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
     def fit_scope(self) -> FitScope:
-        """First scope other than ``none`` among the metrics."""
+        """First fit scope other than ``none`` among the metrics, else ``none``."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
 
     def fit(self, dataset: Dataset) -> Combination:
-        """Let every metric learn from `dataset`."""
+        """Return this combination with every metric fitted on `dataset`."""
         if self.fit_scope == "none":
             return self
         return self._with(tuple(metric.fit(dataset) for metric in self.metrics))
 
     def check_ready(self) -> None:
-        """As of the metrics."""
+        """Raise an error if a resource of one of the metrics is not installed."""
         for metric in self.metrics:
             metric.check_ready()
 
@@ -138,11 +138,11 @@ class Combination(Metric):
         return join_notes(metric.note(dataset) for metric in self.metrics)
 
     def resolved(self, dataset: Dataset) -> Self:
-        """Return the sum of the metrics with the tokenizer that ``auto`` is for `dataset`."""
+        """Return this combination with tokenizer ``auto`` of the metrics replaced by the one for `dataset`."""
         return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Learnt arrays of the metrics, by place in the sum and name."""
+        """Return the learnt arrays of the metrics, named by the metric's place in the sum and the array's name."""
         return {
             f"{place}.{name}": array
             for place, metric in enumerate(self.metrics)
@@ -150,7 +150,7 @@ class Combination(Metric):
         }
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Combination:
-        """Return this combination as it was when `state` returned `arrays`."""
+        """Return the fitted combination whose `state` is `arrays`."""
         restored = []
         for place, metric in enumerate(self.metrics):
             prefix = f"{place}."
@@ -160,15 +160,15 @@ class Combination(Metric):
         return self._with(tuple(restored))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the statistics of the metrics side by side, shape (candidates, sum of their widths)."""
+        """Return the statistics of all metrics side by side, shape (candidates, sum of their widths)."""
         return np.concatenate([metric.statistics(dataset) for metric in self.metrics], axis=1)
 
     def reference_statistics(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the statistics of the metrics side by side."""
+        """Return the statistics of all metrics side by side, shape (references, sum of their widths)."""
         return np.concatenate([metric.reference_statistics(dataset, others) for metric in self.metrics], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the weighted sum of the scores of statistics of shape (..., width), shape (...)."""
+        """Return weighted sums of the metrics' scores, shape (...), for statistics of shape (..., width)."""
         rows = np.asarray(statistics, dtype=np.float64)
         ends = np.cumsum([metric.width for metric in self.metrics])
         total = np.zeros(rows.shape[:-1])
@@ -181,14 +181,14 @@ class Combination(Metric):
         return [term.weight for term in notation.parse_sum(self.terms)]
 
     def _with(self, metrics: tuple[Metric, ...]) -> Self:
-        """Return this combination with metrics that have learnt."""
+        """Return this combination with its metrics replaced by the fitted `metrics`."""
         combination = type(self)(self.terms)
         combination.__dict__["metrics"] = metrics
         return combination
 
 
 def with_files(extractor: ExtractorT, files: Mapping[str, str]) -> ExtractorT:
-    """Return an extractor with the files of external scores set by name."""
+    """Return the extractor with its external scores read from `files`, by the name of the scores."""
     if isinstance(extractor, Combination):
         return extractor._with(tuple(with_files(metric, files) for metric in extractor.metrics))
     if isinstance(extractor, ExternalScores) and extractor.name in files:

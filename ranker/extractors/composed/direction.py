@@ -1,4 +1,4 @@
-"""Detection of scores, by people or programs, that point the other way than chrF: a sign of a misread direction.
+"""Detection of scores, by people or programs, that run counter to chrF: a sign that their direction is misread.
 
 chrF agrees with people in most sources of every corpus of judgements at hand, so scores that are opposed to it in
 clearly more than half of the sources are more likely to be read in the wrong direction than to be right.
@@ -28,7 +28,7 @@ LEVEL = 0.001
 def opposed_to_chrf(
     dataset: Dataset, score: Callable[[Dataset, BoolArray], FloatArray], *, seed: int = 0
 ) -> float | None:
-    """Share of sources in which scores are opposed to chrF, if it is clearly more than half of them, else None."""
+    """Return the share of sources in which scores run counter to chrF if significantly above half, else None."""
     compared = ~dataset.is_reference
     outputs = dataset.select_candidates(compared)
     usable = np.flatnonzero((np.diff(outputs.reference_offsets) > 0) & (np.diff(outputs.candidate_offsets) > 1))
@@ -54,7 +54,7 @@ def opposed_to_chrf(
 def direction_note(
     dataset: Dataset, scores: FloatArray, kind: str, *, exclude_self: bool = False, seed: int = 0
 ) -> str | None:
-    """Note on a ranker whose `scores` of its training data are opposed to chrF, or None."""
+    """Return a note if a ranker's `scores` on its training data run counter to chrF in most sources, else None."""
     scored = replace(dataset, candidates=dataset.candidates.assign(**{_SCORE: scores}))
     share = opposed_to_chrf(scored, lambda part, rows: part.candidates[_SCORE].to_numpy()[rows], seed=seed)
     if share is None:
@@ -66,7 +66,7 @@ def direction_note(
 
 
 def judgements_note(dataset: Dataset, kind: str = AUTO, learnt: Sequence[str] = ()) -> str | None:
-    """Note on judgements of `kind` that are opposed to chrF although their direction was stated, or None.
+    """Return a note if judgements of `kind` and stated direction run counter to chrF in most sources, else None.
 
     Ratings whose direction neither `kind` states nor a ranker has `learnt` are refused then: conclusions from ratings
     that are read upside down are wrong.

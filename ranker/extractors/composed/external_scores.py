@@ -35,7 +35,7 @@ _NOT_IN_NAMES = re.compile(r"[\s\[\],=]")
 
 @dataclass(frozen=True)
 class ExternalScores(SentenceMean):
-    """Scores of segments that another program computed, as COMET (Rei et al. 2020), MetricX, or a language model.
+    """Segment scores that another program computed, such as COMET (Rei et al. 2020), MetricX, or a language model.
 
     They come from a file, or without one from the column or rating of the data set that is called `name`. Documents and
     systems score the mean of their segments. No text is looked at, so only the candidates of the data set have a score:
@@ -64,7 +64,7 @@ class ExternalScores(SentenceMean):
     direction: Direction = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse names that the notation cannot hold."""
+        """Refuse standard input as the file, and names that the notation cannot express."""
         if self.file == STDIN:
             raise OptionError("given[file=-]: expected a file name, because the file is read more than once")
         if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
@@ -73,44 +73,44 @@ class ExternalScores(SentenceMean):
 
     @property
     def needs(self) -> Needs:
-        """Candidates that the file has scores of."""
+        """No references; only candidates of the data set, not other texts, can be scored."""
         return Needs(references=0, known_texts=True)
 
     @classmethod
     def _parsed(cls, text: str) -> dict[str, str]:
-        """Values of the options; the default name is the file's."""
+        """Return the option values in the notation `text`; the default name is derived from the file's."""
         options = super()._parsed(text)
         if "file" in options and "name" not in options:
             options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
         return options
 
     def __str__(self) -> str:
-        """Write name and direction; the file is where scores of some data are, and no part of the identity."""
+        """Return the notation with name and direction, without the file, which differs between data sets."""
         options = {"name": (self.name, KEY), "direction": (self.direction, "auto")}
         changed = ((option, value) for option, (value, default) in options.items() if value != default)
         return str(notation.Spec(KEY, tuple(changed)))
 
     def signature(self) -> str:
-        """Return name and direction, and the digest of the file."""
+        """Return the notation with name, direction and the digest of the file."""
         digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
         options = {"name": escaped(self.name), "direction": "higher" if self.higher_is_better else "lower", **digest}
         return str(notation.Spec(KEY, tuple(options.items())))
 
     @property
     def higher_is_better(self) -> bool:
-        """True if higher is better, as stated or by the name; scores of negated errors are converted to errors."""
+        """True if higher is better, as stated or by the name; negated errors count as errors (lower is better)."""
         return self.direction == "higher" if self.direction != "auto" else not lower_is_better(self.name)
 
     def check_ready(self) -> None:
-        """Read the file."""
+        """Read the file, or raise an error if it cannot be read."""
         self._scores  # noqa: B018 - kept once it is read
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return None: a ranker learns by itself which scores of a feature are better."""
+        """Return None: a ranker learns the direction of a feature itself."""
         return None
 
     def metric_note(self, dataset: Dataset) -> str | None:
-        """Note on the direction of the scores, or None; scores opposed to chrF on `dataset` are refused.
+        """Return a note on the direction of the scores, or None; refuse scores that run counter to chrF on `dataset`.
 
         They are accepted, with a note, if the direction was given.
         """
@@ -126,7 +126,7 @@ class ExternalScores(SentenceMean):
         raise DataError(what, file=dataset.name)
 
     def direction_note(self, dataset: Dataset | None = None) -> str | None:
-        """Note on the assumed direction and its reason, or None if the direction was stated or the name tells it."""
+        """Return a note on the assumed direction and its reason, or None if the option or a known name states it."""
         if self.direction != "auto":
             return None
         if not lower_is_better(self.name):
@@ -143,7 +143,7 @@ class ExternalScores(SentenceMean):
         return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def _sign(self, values: FloatArray) -> float:
-        """Return -1 if `values`, which must be all values, are negated errors, else 1."""
+        """Return -1 if `values`, all scores of the file or rating, are negated errors, else 1."""
         known = values[~np.isnan(values)]
         if self.direction != "auto" or not len(known):
             return 1.0
@@ -151,7 +151,7 @@ class ExternalScores(SentenceMean):
         return -1.0 if is_negated(self.name, known.min(), highest) else 1.0
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,)."""
+        """Return the scores of the candidates, shape (candidates,)."""
         if self._scores is None:
             scores = _of_column(dataset, self)
         elif self._column in dataset.candidates:
@@ -171,14 +171,14 @@ class ExternalScores(SentenceMean):
         return scores
 
     def in_order(self, number: int, things: str) -> FloatArray:
-        """Return the scores of the file in its order, for `number` of some `things` that are no candidates."""
+        """Return the scores of the file in its order, one for each of `number` texts, which messages call `things`."""
         if self._scores is None:
             raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
         return self._sign(self._scores.values) * self._scores.in_order(number, things)
 
     @property
     def _column(self) -> str:
-        """Column of the candidates for the scores of the file, once they are attached."""
+        """Name of the column of candidates that holds the scores of the file once they are attached."""
         stated = "" if self.direction == "auto" else f" {self.direction}"
         return f"given {self.name}{stated} {self._scores.digest if self._scores else ''}"
 
@@ -192,12 +192,12 @@ class ExternalScores(SentenceMean):
 
 
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
-    """Return the files of external scores among `extractors`, by name."""
+    """Return the score file of each `ExternalScores` among `extractors`, by the name of the scores."""
     return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, ExternalScores)}
 
 
 def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
-    """Return a data set, not yet cut to language `pairs`, with the scores that `extractors` read from files."""
+    """Return the data set, not yet reduced to language `pairs`, with the scores that `extractors` read from files."""
     in_files = {
         part._column: part for part in extractors if isinstance(part, ExternalScores) and part._scores is not None
     }
@@ -222,7 +222,7 @@ def _of_candidates(dataset: Dataset, extractor: ExternalScores, pairs: tuple[str
 
 @view
 def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
-    """Mean over judges of a rating of the candidates, NaN for candidates without a rating."""
+    """Return the candidates' mean over judges of the rating that the extractor names, NaN for unrated candidates."""
     ratings = _rated(dataset, extractor)
     if not len(ratings):
         known = rating_names(dataset)
@@ -235,5 +235,5 @@ def _of_column(dataset: Dataset, extractor: ExternalScores) -> FloatArray:
 
 
 def _rated(dataset: Dataset, extractor: ExternalScores) -> pd.DataFrame:
-    """Return the rows of the ratings that are called as the scores are."""
+    """Return the rows of ratings whose kind is the name of the scores."""
     return dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]

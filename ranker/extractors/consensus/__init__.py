@@ -1,1 +1,1 @@
-"""Candidates judged by the other candidates of their source."""
+"""Features of a candidate's agreement with the other candidates of its source."""

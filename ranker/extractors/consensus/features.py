@@ -1,4 +1,4 @@
-"""Features of the agreement of a candidate with the other candidates of its source, without any reference."""
+"""Features of a candidate's agreement with the other candidates of its source, without any reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KEPT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class SystemRelations:
-    """Relation and similarity of systems, matrices indexed by the numbers in `systems`; see `relatives`."""
+    """Relation (see `relatives`) and mean similarity of systems: matrices indexed by the numbers in `systems`."""
 
     systems: dict[tuple[str, str], int]
     language_pairs: frozenset[str]
@@ -43,7 +43,7 @@ class SystemRelations:
     similarity: FloatArray
 
     def codes(self, dataset: Dataset) -> Int64Array:
-        """Return the number of the system of every candidate, -1 if it is not known."""
+        """Return the number of each candidate's system in `systems`, -1 for unknown systems."""
         keys = zip(
             source_language_pairs(dataset)[dataset.candidate_source].tolist(),
             dataset.candidates["system"].tolist(),
@@ -52,7 +52,7 @@ class SystemRelations:
         return np.array([self.systems.get(key, -1) for key in keys], dtype=np.int64)
 
     def majority(self, lp: str) -> tuple[list[str], int]:
-        """Return the largest group of related systems of a language pair, sorted, and the number of all systems."""
+        """Return the largest group of related systems of a language pair, sorted, and the pair's number of systems."""
         names = [name for pair, name in self.systems if pair == lp]
         numbers = [self.systems[lp, name] for name in names]
         cells = np.ix_(numbers, numbers)
@@ -131,12 +131,12 @@ class Consensus(FittedExtractor):
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked`` if relatives are learnt from the ranked data instead of each source."""
+        """``ranked`` if related systems are found over the ranked data, ``none`` if in each source alone."""
         return "ranked" if self.trust == "data" else "none"
 
     @property
     def needs(self) -> Needs:
-        """Three candidates, and other sources if relatives or the comparing metric are learnt from all sources."""
+        """Three candidates per source, and all sources if related systems or the metric are learnt from them."""
         compared = self._compared
         return Needs(
             references=0,
@@ -149,24 +149,24 @@ class Consensus(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``consensus.mean``, ``.distinct``, ``.near`` and so on."""
+        """Column names: ``consensus.mean``, ``.distinct``, ``.near`` and so on."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """Sign with the signature of the metric."""
+        """The signature of the comparing metric, in place of its notation."""
         return {"metric": self._compared.signature()}
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """The sources that the encoder of `semantic` was trained on."""
+        """`short_keys` of the sources that the encoder was trained on, if candidates are compared by `semantic`."""
         return self._compared.pretraining_sources
 
     def check_ready(self) -> None:
-        """Raise an error if a resource of the metric is missing."""
+        """Raise an error if a resource of the comparing metric is not installed."""
         self._compared.check_ready()
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note on sources without a consensus, because they have too few candidates."""
+        """Return notes on sources with too few candidates for a consensus, and on related systems, or None."""
         sizes = np.diff(dataset.candidate_offsets)
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
@@ -179,7 +179,7 @@ class Consensus(FittedExtractor):
         return "; ".join([*notes, *self._crowds(dataset)]) or None
 
     def _crowds(self, dataset: Dataset) -> list[str]:
-        """Notes on language pairs in which most systems, but not all, are relatives by chrF."""
+        """Return notes on language pairs in which over half of the systems, but not all, are related by chrF."""
         pairs = source_language_pairs(dataset)
         enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
         chosen = np.zeros(len(pairs), dtype=bool)
@@ -199,7 +199,7 @@ class Consensus(FittedExtractor):
         ]
 
     def fit(self, dataset: Dataset) -> Consensus:
-        """Learn the relations of the systems of `dataset`, unless relatives are detected in each source."""
+        """Learn the relations of the systems of `dataset`, unless related systems are found in each source alone."""
         return self if self.trust == "source" else dataclasses.replace(self, learnt=self._relations(dataset))
 
     @property
@@ -207,7 +207,7 @@ class Consensus(FittedExtractor):
         return registry.make(self.metric)
 
     def _compared_blocks(self, dataset: Dataset) -> Iterator[tuple[SourceGroup, FloatArray]]:
-        """Yield the similarities of each block of sources, and the similarities of wording of the same candidates."""
+        """Yield candidate similarities for each block of sources, and the candidates' similarities of wording."""
         own = _blocks(dataset, self.metric, self.limit)
         if self.metric == WORDING:
             made: Iterable[tuple[SourceGroup, SourceGroup]] = ((block, block) for block in own)
@@ -253,7 +253,7 @@ class Consensus(FittedExtractor):
         return isinstance(compared, Metric) and not compared.higher_is_better
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Features of all candidates, each compared with the other candidates of its source; shape (candidates, 5)."""
+        """Return features of all candidates, each compared with the others of its source, shape (candidates, 5)."""
         if self.trust == "data" and self.learnt is None:
             raise unfitted(self)
         result = np.zeros((len(dataset), len(COLUMNS)))
@@ -300,7 +300,7 @@ class Consensus(FittedExtractor):
 
 
 def _blocks(dataset: Dataset, metric: str, limit: int) -> Iterable[SourceGroup]:
-    """Return the similarities of all sources with up to `limit` candidates, kept unless they are too many."""
+    """Return candidate similarities for all sources with up to `limit` candidates, cached unless there are too many."""
     sizes = np.diff(dataset.candidate_offsets)
     few = (sizes[sizes <= limit] ** 2).sum() <= _KEPT
     return _kept_blocks(dataset, metric, limit) if few else _make_blocks(dataset, metric, limit)

@@ -1,4 +1,4 @@
-"""Consensus of sources with too many candidates to compare all pairs."""
+"""Consensus features for sources with too many candidates to compare all pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def large_source(
     limit: int,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of the candidates of one source, compared with at most `limit` of its different texts."""
+    """Return the features of one source's candidates, each compared with at most `limit` distinct texts."""
     rows = np.arange(*dataset.candidate_offsets[source : source + 2])
     alone = dataset.select_sources(np.arange(len(dataset.sources)) == source)
     different = source_texts(alone)
@@ -62,7 +62,7 @@ def large_source(
 
 
 def _rectangle(texts: Dataset, candidates: Int64Array, references: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return the similarity of `candidates` to `references`, rows of `texts`, shape (references, candidates)."""
+    """Return similarities of `candidates` to `references`, both rows of `texts`, shape (references, candidates)."""
     used, places = np.unique(np.concatenate([references, candidates]), return_inverse=True)
     keep = np.zeros(len(texts), dtype=bool)
     keep[used] = True

@@ -1,4 +1,4 @@
-r"""Detection of related voters by their similarity, so that a vote does not grow by copying.
+r"""Detection of related voters by their similarity, so that copies of a voter do not add votes.
 
 Let :math:`s_{jk}` be how like voters j and k are on the mean. If they translate independently, both are alike only as
 far as both come near to what is right, and the likeness is a product of two terms, one for each:
@@ -34,7 +34,7 @@ _LEAST = 1e-3
 
 
 def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
-    """Relation K of voters, given their mean similarities and the mask `known` of similarities, all (..., n, n)."""
+    """Return the relation K of voters, (..., n, n), from their mean similarities and a mask of the known ones."""
     same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))
@@ -60,7 +60,7 @@ def relatives(similarity: FloatArray, known: BoolArray) -> FloatArray:
 
 
 def vote_weights(relation: FloatArray) -> FloatArray:
-    """Return the weight of the vote of each, shape (..., n), of relations (..., n, n)."""
+    """Return the weights of the voters' votes, shape (..., n), for relations of shape (..., n, n)."""
     return np.asarray(1.0 / relation.sum(axis=-1))
 
 

@@ -1,4 +1,4 @@
-"""Similarities of all pairs of candidates of a source, in batches, by any metric.
+"""Similarities between all candidates of each source, by any metric, computed in batches.
 
 Minimum Bayes risk decoding (Kumar and Byrne 2004) and the features of `consensus` are sums over these similarities.
 """
@@ -21,38 +21,38 @@ PAIRS = 100_000
 
 
 class Similarity(Protocol):
-    """A comparison of candidates with each other."""
+    """A measure of similarity that compares candidates with each other."""
 
     def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
-        """Return the comparison, fitted on the candidates in `rows` as references if it must learn."""
+        """Return this measure, fitted on the candidates in `rows` as references if it must learn."""
 
     @property
     def compares_both(self) -> bool:
-        """True if both directions of a pair come from one comparison."""
+        """True if one comparison of a pair yields its similarities in both directions."""
 
     def compare(self, pairs: TextPairs) -> Sequence[FloatArray]:
-        """Similarity of the first text of every pair to the second, then the reverse if it `compares_both`."""
+        """Return the similarity of each pair's first text to its second, then the reverse if `compares_both`."""
 
 
 @dataclass(frozen=True)
 class MetricSimilarity:
-    """The score of one text against the other as its only reference, negated where lower is better."""
+    """Similarity by a metric: a text's score with the other text as its only reference, negated if lower is better."""
 
     metric: Metric
 
     def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
-        """Fit a metric of scope ``ranked`` on the candidates in `rows` as references, and return the comparison."""
+        """Return this measure; a metric of scope ``ranked`` is fitted on the candidates in `rows` as references."""
         if self.metric.fit_scope != "ranked":
             return MetricSimilarity(fitted_on(self.metric, texts))
         return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
 
     @property
     def compares_both(self) -> bool:
-        """True if the metric's statistics can be exchanged between the two texts of a pair."""
+        """True if the metric can derive a pair's statistics with its two texts exchanged."""
         return self.metric.swapped_statistics(np.zeros((1, self.metric.width))) is not None
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores, in both directions if the statistics can be exchanged."""
+        """Return the scores of the pairs, then those of the reversed pairs if `compares_both`."""
         statistics, sign = self.metric.pair_statistics(pairs), 1.0 if self.metric.higher_is_better else -1.0
         directions = (statistics, self.metric.swapped_statistics(statistics))
         return [sign * self.metric.score(each) for each in directions if each is not None]
@@ -60,7 +60,7 @@ class MetricSimilarity:
 
 @dataclass(frozen=True, eq=False)
 class Similarities:
-    """Similarities of the candidates of some sources, each against each."""
+    """Similarities between all candidates of each of some consecutive sources."""
 
     sources: slice
     sizes: Int64Array
@@ -68,7 +68,7 @@ class Similarities:
 
 
 def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similarities]:
-    """Compare all candidates of every source with each other and with themselves."""
+    """Yield the similarities of every source's candidates to each other and to themselves, in blocks of sources."""
     offsets = texts.candidate_offsets
     sizes = np.diff(offsets)
     ends = np.cumsum(sizes**2)
@@ -83,7 +83,7 @@ def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similaritie
 
 
 def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
-    """Return all similarities of `rows`, the candidates of whole sources."""
+    """Return the similarities between candidates of one source, for `rows`, all candidates of some sources."""
     source = texts.candidate_source[rows]
     first = texts.candidate_offsets[source]
     size = texts.candidate_offsets[source + 1] - first

@@ -1,4 +1,4 @@
-"""The different texts of every source, and the similarities of its candidates put together from theirs."""
+"""The distinct texts of every source, and similarities of candidates looked up from those of their texts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ranker.extractors.consensus.similarities import Similarities
 
 @dataclass(frozen=True, eq=False)
 class SourceTexts:
-    """Distinct texts of the candidates of every source; `row` maps each candidate to its text."""
+    """Distinct texts of each source's candidates; `row` maps each candidate to its text."""
 
     texts: Dataset
     row: Int64Array
 
     def of(self, sources: BoolArray) -> Dataset:
-        """Return the texts of the sources in the mask `sources`; other sources have no texts."""
+        """Return a data set of the texts of the sources in the mask `sources`; its other sources have no texts."""
         if sources.all():
             return self.texts
         return self.texts.select_candidates(sources[self.texts.candidate_source])
@@ -29,7 +29,7 @@ class SourceTexts:
 
 @view
 def source_texts(dataset: Dataset) -> SourceTexts:
-    """Return the different texts of every source."""
+    """Return the distinct texts of every source."""
     codes, _ = pd.factorize(dataset.candidates["text"])
     keys = dataset.candidate_source * (int(codes.max(initial=0)) + 1) + codes
     row, _ = pd.factorize(keys)
@@ -40,7 +40,7 @@ def source_texts(dataset: Dataset) -> SourceTexts:
 
 @view
 def canonical_order(dataset: Dataset) -> Int64Array:
-    """Return the candidates by source, ordered within a source by texts and systems only.
+    """Return candidate numbers by source, ordered within a source by text and system only.
 
     Sums over the candidates of a source are taken in this order, so that they are the same in whatever order the
     candidates come.
@@ -52,14 +52,14 @@ def canonical_order(dataset: Dataset) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class SourceGroup:
-    """Sources of n candidates: `rows`, (sources, n), and similarities of voter and candidate, (sources, n, n)."""
+    """Sources with n candidates each: `rows`, (sources, n), and similarity of voter and candidate, (sources, n, n)."""
 
     rows: Int64Array
     similarity: FloatArray
 
 
 def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[SourceGroup]:
-    """Yield groups of the sources in the mask `sources`, given the `similarities` of their distinct texts."""
+    """Yield the sources in the mask `sources`, grouped by size, given the `similarities` of their distinct texts."""
     sizes = np.diff(dataset.candidate_offsets)
     texts, order = source_texts(dataset), canonical_order(dataset)
     first = texts.texts.candidate_offsets[:-1]

@@ -1,4 +1,4 @@
-"""Counting of votes: from similarities and relations of the candidates of sources to features."""
+"""Vote counting: consensus features from similarities and relations of candidates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COPY = 8
 
 
 def normalise(similarity: FloatArray, *, lower: bool = False) -> FloatArray:
-    """Return the mean similarity of both directions, (..., n, n), as a share of that of each text with itself.
+    """Return similarities (..., n, n), averaged over both directions and divided by those of the texts to themselves.
 
     Of error rates, `lower`, 1 less the rate is taken.
     """
@@ -33,7 +33,7 @@ def count_votes(
     wording: FloatArray,
     neighbours: int,
 ) -> FloatArray:
-    """Return the features of candidates, shape (sources, n, 5), of sources with n each.
+    """Return consensus features, shape (sources, n, 5), for sources with n candidates each.
 
     `similarity`, `relation` and `wording` are of voter and candidate, (sources, n, n); `text` numbers equal texts.
     """
@@ -55,7 +55,7 @@ def count_votes(
 
 
 def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return votes that candidates of like wording share, (..., n, n) to (..., n), as sequences are weighed.
+    """Return vote weights (..., n) under which candidates of like `wording`, (..., n, n), share a vote.
 
     Henikoff and Henikoff (1994) weigh sequences so that copies together count as one.
     """
@@ -63,7 +63,7 @@ def shared_votes(wording: FloatArray, voting: BoolArray) -> FloatArray:
 
 
 def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> FloatArray:
-    """Return the mean of the highest similarities to voters `is_other`, (..., j, i) to (..., i); 0 without any."""
+    """Return mean similarities to the nearest voters in `is_other`, (..., j, i) to (..., i); 0 without voters."""
     count = min(neighbours, similarity.shape[-2])
     ranked = np.where(is_other, similarity, -np.inf)
     highest = -np.partition(-ranked, count - 1, axis=-2)[..., :count, :]
@@ -72,6 +72,6 @@ def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> Flo
 
 
 def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weighted means over voters, (..., j, i) to (..., i); 0 where the total weight is 0."""
+    """Return weighted mean similarities over voters, (..., j, i) to (..., i); 0 where the total weight is 0."""
     total = weight.sum(axis=-2)
     return np.asarray(np.divide((similarity * weight).sum(axis=-2), total, out=np.zeros(total.shape), where=total > 0))

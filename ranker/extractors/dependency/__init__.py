@@ -1,1 +1,1 @@
-"""Dependency triplets that candidate and reference share."""
+"""Feature counts of the dependency triplets that candidate and reference share."""

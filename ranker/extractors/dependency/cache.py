@@ -1,4 +1,4 @@
-"""Parses of sentences, each parsed once and kept on disk.
+"""Dependency parses of sentences, computed once and cached on disk.
 
 There is one file per parser; rows are named by the digest of the text that they parse. See `ranker.storage.row_cache`.
 """
@@ -28,7 +28,7 @@ _NAMES = b"names"
 
 
 class _Parse(NamedTuple):
-    """The parse of one sentence: columns as bytes, and strings."""
+    """The parse of one sentence as it is cached: heads, relations and tags as bytes, words and lemmas as strings."""
 
     heads: bytes
     relations: bytes
@@ -41,7 +41,7 @@ _DECODER = msgspec.msgpack.Decoder(_Parse)
 
 
 def origin_of(parser: str) -> str:
-    """Return the directory or package that the option `parser` names: the shipped one, a path or a spaCy package."""
+    """Return the directory or spaCy package named by the option `parser`; ``shipped`` is the included parser."""
     if parser != SHIPPED:
         return parser
     directory = share.directory("models") / _SHIPPED_DIRECTORY
@@ -54,7 +54,7 @@ def origin_of(parser: str) -> str:
 
 
 def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
-    """Parses of distinct sentences, from the cache where it has them."""
+    """Return the parses of distinct sentences, from the cache if it has them."""
     origin = origin_of(parser)
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", f"{parsing.digest(origin)} in msgpack") as cache:
@@ -103,7 +103,7 @@ def _joined(rows: list[_Parse], relation_names: tuple[str, ...], tag_names: tupl
 
 
 def _columns(rows: list[_Parse]) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """Return heads, relations and tags of all words."""
+    """Return the heads, relations and tags of the words of all `rows`, joined."""
     return (
         np.frombuffer(b"".join(row.heads for row in rows), dtype=np.int32),
         np.frombuffer(b"".join(row.relations for row in rows), dtype=np.uint16).astype(np.int32),

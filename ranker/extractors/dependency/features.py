@@ -1,4 +1,4 @@
-"""Dependency-structure matches (Ye, Zhou and Lin 2007, section 4.2.2)."""
+"""Features that count matched dependency triplets (Ye, Zhou and Lin 2007, section 4.2.2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def triplets_of(dataset: Dataset, parser: str, *, lemma: bool) -> Triplets:
 
 @dataclass(frozen=True)
 class DependencyStructure(FittedExtractor):
-    """Matched dependency triplets of candidate and reference: 5 types x 3 levels, averaged over the references.
+    """Counts of dependency triplets that candidate and reference share: 5 types x 3 levels, averaged over references.
 
     A triplet (type, head, dependent) of the candidate matches one of the reference at level ``type`` if the types are
     equal, ``partial`` if the head or the dependent is equal too, ``full`` if both are; so full <= partial <= type.
@@ -58,21 +58,21 @@ class DependencyStructure(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``ds.TYPE.LEVEL`` for every type and level, then ``ds.TYPE.LEVEL.f1`` if `f1` is set."""
+        """Column names: ``ds.TYPE.LEVEL`` for every type and level, then ``ds.TYPE.LEVEL.f1`` if `f1` is set."""
         counts = [f"{self}.{kind}.{level}" for kind in TYPES for level in LEVELS]
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
     @property
     def needs(self) -> Needs:
-        """English, for the included parser."""
+        """English if the included parser is used, else any language."""
         return Needs.english(*(("parser",) if self.parser == SHIPPED else ()))
 
     def signed(self) -> dict[str, object]:
-        """Sign with the content of the parser."""
+        """The digest of the parser's content, in place of its name."""
         return {"parser": parser_signature(self.parser)}
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the counts, shape (candidates, 15), or (candidates, 30) with ``f1``."""
+        """Return the counts of matches, shape (candidates, 15), or (candidates, 30) with ``f1``."""
         candidate, reference = self._codes(dataset)
         parsed = triplets_of(dataset, self.parser, lemma=self.lemma)
         counts, ratios = _match(
@@ -90,7 +90,7 @@ class DependencyStructure(FittedExtractor):
         return np.concatenate(columns if self.f1 else columns[:1], axis=1)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return the fully matched triplets of one candidate with each reference, as ``type(head, dependent)``."""
+        """Return the triplets that one candidate shares in full with each reference, as ``type(head, dependent)``."""
         codes, references = self._codes(dataset)
         parsed = triplets_of(dataset, self.parser, lemma=self.lemma)
         candidate_triplets = Counter(parsed.of(codes[candidate]))
@@ -109,7 +109,7 @@ class DependencyStructure(FittedExtractor):
 
 @kernel
 def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> bool:
-    """Find `row` a partner, moving others along (an augmenting path of the bipartite matching)."""
+    """Match `row` to a free column, rematching other rows along an augmenting path; return True on success."""
     # depth-first with a stack of its own: a chain may be as long as the sentence
     columns = edges.shape[1]
     stack_row = np.empty(edges.shape[0] + 1, dtype=np.int64)
@@ -146,7 +146,7 @@ def _partial_matches(
     first: Int64Array,
     second: Int64Array,
 ) -> int:
-    """Return the size of a maximum matching between two blocks of triplets that share head or dependent."""
+    """Size of a maximum matching between two blocks of triplets, where pairs share head or dependent."""
     rows, columns = first[1] - first[0], second[1] - second[0]
     edges = np.zeros((rows, columns), dtype=np.bool_)
     for i in range(rows):
@@ -167,7 +167,7 @@ def _full_matches(
     first: Int64Array,
     second: Int64Array,
 ) -> int:
-    """Return the size of the multiset intersection of two sorted blocks of triplets."""
+    """Number of triplets that two sorted blocks have in common, counted with multiplicity."""
     i, j, size = first[0], second[0], 0
     while i < first[1] and j < second[1]:
         if head[i] == head[j] and dependent[i] == dependent[j]:
@@ -183,7 +183,7 @@ def _full_matches(
 
 @kernel
 def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
-    """Return the block (start, stop) of every type among the sorted triplets of one sentence."""
+    """Return the range (start, stop) of each type in the sorted triplets of one sentence, shape (types, 2)."""
     bounds = np.full((len(TYPES), 2), start, dtype=np.int64)
     at = start
     for kind in range(len(TYPES)):

@@ -1,4 +1,4 @@
-"""Data sets as the parser sees them: the trees of their sentences, and their parts of speech as tokens."""
+"""Dependency trees of a data set's sentences, and their parts of speech as tokens."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ranker.text.tokens import TokenBatch, TokenisedTexts, distinct_sentences, t
 
 
 def parser_signature(parser: str) -> str:
-    """Return the digest of the parser for signatures, because its name may denote another parser elsewhere."""
+    """Return the digest of a parser for signatures; its name may denote another parser elsewhere."""
     return digest(origin_of(parser))[:8]
 
 
 @view
 def parses_of(dataset: Dataset, parser: str) -> Parses:
-    """Return the trees of the distinct sentences of `dataset`."""
+    """Return the dependency trees of the distinct sentences of `dataset`."""
     return parse(distinct_sentences(dataset).texts, parser)
 
 
 @view
 def tag_batch(dataset: Dataset, parser: str) -> TokenBatch:
-    """Return the token batch of `dataset` with the part of speech of every word in its place."""
+    """Return the token batch of `dataset` with every word replaced by its part of speech."""
     parses = parses_of(dataset, parser)
     segments = TokenisedTexts(parses.tags, parses.offsets, list(parses.tag_names))
     return dataclasses.replace(token_batch(dataset), segments=segments)

@@ -1,4 +1,4 @@
-"""Dependency triplets: (type, head, dependent), of five types, taken from parser labels by a table.
+"""Dependency triplets (type, head, dependent) of five types, derived from parser labels by tables of rules.
 
 The types are those of Ye, Zhou and Lin (2007, section 4.2.2). A label scheme is a list of `Rule`; the first rule that
 fits a word makes its triplet.
@@ -19,7 +19,7 @@ TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "prepos
 
 @dataclass(frozen=True)
 class Rule:
-    """Words with one of these relations to their head make a triplet of this type."""
+    """Rule that makes a triplet of `type` of each word that has one of `relations` to its head."""
 
     type: str
     relations: tuple[str, ...]
@@ -59,13 +59,13 @@ CLEARNLP = (
 
 
 def scheme_of(relation_names: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules for the labels that a parser knows."""
+    """Return the rules for a parser's labels: `CLEARNLP` or `UNIVERSAL`."""
     return CLEARNLP if "pobj" in relation_names or "dobj" in relation_names else UNIVERSAL
 
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Triplets of many sentences in CSR form, sorted by type, head and dependent inside a sentence."""
+    """Triplets of many sentences in CSR form, sorted by type, head and dependent within a sentence."""
 
     type: npt.NDArray[np.int8]
     head: Int32Array
@@ -83,7 +83,7 @@ class Triplets:
 
 
 def triplets(parses: Parses, *, lemma: bool = False) -> Triplets:
-    """Take the triplets out of parses."""
+    """Return the triplets of parsed sentences, with lemmas instead of lower-cased words if `lemma` is set."""
     words = parses.lemmas if lemma and parses.lemmas is not None else [word.lower() for word in parses.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     word = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))
@@ -130,7 +130,7 @@ def _codes(names: tuple[str, ...], wanted: tuple[str, ...]) -> list[int]:
 
 
 def _first_child(parses: Parses, head: Int64Array, label: str) -> Int64Array:
-    """Position of every word's first child with the relation `label`, -1 for words without such a child."""
+    """Return the position of each word's first child with the relation `label`, -1 for words without one."""
     child = np.full(len(head), -1, dtype=np.int64)
     children = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))
     child[head[children[::-1]]] = children[::-1]

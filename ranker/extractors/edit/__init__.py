@@ -1,1 +1,1 @@
-"""Edit distances: WER, PER, TER."""
+"""Metrics based on edit distance: WER, PER, TER."""

@@ -1,4 +1,4 @@
-"""Word alignments by edit distance, pruned as tercom and as sacreBLEU prune it."""
+"""Word alignments by edit distance, with the search pruned as in tercom or as in sacreBLEU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FAR = np.int32(1 << 30)
 
 
 class EditAlignment(NamedTuple):
-    """An alignment of a candidate with a reference."""
+    """Alignment of a candidate with a reference: operations, cumulative errors of both sides, aligned positions."""
 
     operations: UInt8Array
     wrong: Int32Array
@@ -24,7 +24,7 @@ class EditAlignment(NamedTuple):
 
 @kernel
 def empty_alignment(length: int, size: int) -> EditAlignment:
-    """Return room for an alignment of `length` candidate words with `size` reference words."""
+    """Allocate an alignment of `length` candidate words with `size` reference words."""
     return EditAlignment(
         np.empty((length + 1, size + 1), dtype=np.uint8),
         np.empty(length + 1, dtype=np.int32),
@@ -35,7 +35,7 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
 
 @kernel
 def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
-    """Fill `operations` and return the edit distance as tercom prunes it.
+    """Fill `operations` and return the edit distance, with the search pruned as in tercom.
 
     A state is left only if its distance is within `beam` of that of the best diagonal step to the same candidate word.
     Of equally good steps a diagonal one is preferred, then an insertion, then a deletion.
@@ -83,7 +83,7 @@ def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operation
 
 @kernel
 def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
-    """Fill `operations` and return the edit distance as sacreBLEU prunes it, to rows within `beam` of the diagonal."""
+    """Fill `operations` and return the edit distance, pruned as in sacreBLEU: to rows within `beam` of the diagonal."""
     size, length = len(reference), len(words)
     before = np.empty(size + 1, dtype=np.int64)
     now = np.arange(size + 1)
@@ -110,7 +110,7 @@ def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operation
 
 @kernel
 def read_alignment(words: Int32Array, reference: Int32Array, alignment: EditAlignment) -> None:
-    """Fill the other parts of `alignment` from its operations."""
+    """Fill the other arrays of `alignment` from its operations."""
     wrong, reference_wrong = alignment.wrong, alignment.reference_wrong
     wrong[0] = reference_wrong[0] = 0
     column, row = len(words), len(reference)

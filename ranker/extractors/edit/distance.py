@@ -1,4 +1,4 @@
-"""Edit distance between token sequences by bit vectors, one bit a reference word (Myers 1999; Hyyrö 2003).
+"""Edit distance between token sequences by bit vectors, one bit per reference word (Myers 1999; Hyyrö 2003).
 
 A column of the dynamic programme is held as the signs of the differences between neighbouring rows, so that one word of
 the candidate costs a dozen machine instructions for every 64 words of the reference. Distances are exact, with unit
@@ -29,7 +29,7 @@ def _number_in_lists(candidate: Int32Array, reference: Int32Array) -> tuple[list
 
 @kernel(plain=_number_in_lists)
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
-    """Number the words of both sequences by their first position in `reference`."""
+    """Number the words of both sequences by their first position in `reference`, its length for words not in it."""
     size = len(reference)
     reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
@@ -49,7 +49,7 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
 
 
 def _masks_as_integers(reference: list[int]) -> list[int]:
-    """Masks as of `position_masks`, one integer per word."""
+    """Return the masks of `position_masks`, each as one integer."""
     masks = [0] * (len(reference) + 1)
     for at, word in enumerate(reference):
         masks[word] |= 1 << at
@@ -58,7 +58,7 @@ def _masks_as_integers(reference: list[int]) -> list[int]:
 
 @kernel(plain=_masks_as_integers)
 def position_masks(reference: Int32Array) -> UInt64Array:
-    """Return the bit set of positions of every word numbered by `number_locally`, shape (words + 1, blocks of 64)."""
+    """Return the positions of each word, numbered by `number_locally`, as bits, shape (words + 1, blocks of 64)."""
     masks = np.zeros((len(reference) + 1, max(1, (len(reference) + BLOCK - 1) // BLOCK)), dtype=np.uint64)
     for at in range(len(reference)):
         masks[reference[at], at // BLOCK] |= ONE << np.uint64(at % BLOCK)
@@ -69,7 +69,7 @@ def position_masks(reference: Int32Array) -> UInt64Array:
 def _advance_block(
     match: np.uint64, above: np.uint64, below: np.uint64, carry_above: np.uint64, carry_below: np.uint64, top: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Advance 64 rows by one word of the candidate."""
+    """Advance 64 rows of the dynamic programme by one candidate word."""
     vertical = match | below
     match = match | carry_below
     horizontal = (((match & above) + above) ^ above) | match
@@ -82,7 +82,7 @@ def _advance_block(
 
 
 def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
-    """Distance as of `masked_distance`, with the bits of all reference words in one integer."""
+    """Return the edit distance as `masked_distance` does, with the bits of all reference words in one integer."""
     every = (1 << size) - 1
     above, below = every, 0
     for word in words:
@@ -96,7 +96,7 @@ def _distance_on_integers(words: list[int], masks: list[int], size: int) -> int:
 
 @kernel(plain=_distance_on_integers)
 def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
-    """Return the edit distance of words, numbered by `number_locally`, to a reference of `size` words, not 0."""
+    """Return the edit distance of words, numbered by `number_locally`, to a reference of `size` words, at least 1."""
     last_row = np.uint64((size - 1) % BLOCK)
     distance = np.int64(size)
     if masks.shape[1] == 1:  # most references have up to 64 words, and then all fits into registers
@@ -120,7 +120,7 @@ def masked_distance(words: Int32Array, masks: UInt64Array, size: int) -> int:
 
 @kernel
 def _long_distance(candidate: Int32Array, reference: Int32Array) -> int:
-    """Distance as of `masked_distance`, in blocks of 64 reference words.
+    """Return the edit distance of two sequences of word ids, computed in blocks of 64 reference words.
 
     It keeps two numbers per candidate word, instead of bits of all reference words per distinct word.
     """
@@ -144,7 +144,7 @@ def _long_distance(candidate: Int32Array, reference: Int32Array) -> int:
 
 @kernel
 def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
-    """Return the least number of insertions, deletions and substitutions between two sequences of word ids."""
+    """Return the fewest insertions, deletions and substitutions between two sequences of word ids."""
     if len(reference) == 0 or len(candidate) == 0:
         return len(candidate) + len(reference)
     if len(reference) > _LONG:
@@ -155,7 +155,7 @@ def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
 
 @kernel(rows=("first", "second"))
 def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
-    """Return the edit distance of every pair of sentences in CSR form, shape (pairs,)."""
+    """Return the edit distances of pairs of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         result[pair] = edit_distance(

@@ -1,4 +1,4 @@
-"""Edits with shifts between two token sequences: the greedy searches of tercom and of sacreBLEU.
+"""Edits with block shifts between two token sequences, by the greedy search of tercom or of sacreBLEU.
 
 Finding the fewest edits with block shifts is NP-hard, so both programs make the best single shift again and again as
 long as it pays (Snover et al. 2006, section 2.2); they differ in which shifts they try and in how they prune the edit
@@ -29,7 +29,7 @@ _MOST_SHIFTS_TRIED = 1000
 
 
 class Limits(NamedTuple):
-    """The search program, and the limits that prune its search."""
+    """The program whose search is followed (`TERCOM` or `SACREBLEU`), and the limits that prune the search."""
 
     search: int
     beam: int
@@ -38,14 +38,14 @@ class Limits(NamedTuple):
 
 
 class ShiftSearch(NamedTuple):
-    """All that a search for shifts between one candidate and one reference works on."""
+    """Working state of a search for shifts between one candidate and one reference."""
 
     words: Int32Array
     """The candidate after the shifts so far."""
     trial: Int32Array
-    """The same after the shift that is tried."""
+    """The candidate after the shift being tried."""
     best: Int32Array
-    """The same after the best shift that was tried."""
+    """The candidate after the best shift tried."""
     reference: Int32Array
     following: Int32Array
     """Next position of the same word in the reference, or its length."""
@@ -59,7 +59,7 @@ class ShiftSearch(NamedTuple):
 
 
 def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Start a search as `_start_search` does, with lists instead of arrays except for the operations."""
+    """Return the search of `_start_search`, with lists instead of arrays except for the operations."""
     search: Any = source_of(_start_search)(candidate, reference, limits)
     operations, *others = search.alignment
     alignment = EditAlignment(operations, *(part.tolist() for part in others))
@@ -68,7 +68,7 @@ def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits:
 
 @kernel(plain=_start_search_on_lists)
 def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
-    """Return the search for shifts between two sequences of word ids, neither empty."""
+    """Return the initial search for shifts between two sequences of word ids, neither empty."""
     words, numbers = number_locally(candidate, reference)
     length, size = len(words), len(numbers)
     following = np.full(size, size, dtype=np.int32)
@@ -94,7 +94,7 @@ def _start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) 
 
 @kernel
 def _align(search: ShiftSearch, words: Int32Array) -> int:
-    """Fill the operations that align `words` with the reference as the program does, and return their number."""
+    """Fill the operations that align `words` with the reference, pruned as in the program; return the edit distance."""
     operations, beam = search.alignment.operations, search.limits.beam
     if search.limits.search == TERCOM:
         return align_in_beam(words, search.reference, beam, operations)
@@ -103,7 +103,7 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 @kernel
 def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
-    """True if the program's pruning certainly keeps a best path of the exact `distance`."""
+    """True if the program's pruning certainly keeps a path of the exact `distance`."""
     limits = search.limits
     if limits.search == TERCOM:
         # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
@@ -114,7 +114,7 @@ def _keeps_best_path(search: ShiftSearch, length: int, distance: int) -> bool:
 
 
 def _realign_on_integers(search: ShiftSearch) -> None:
-    """Realign as `_realign` does where all best paths are kept, from differences between neighbouring cells."""
+    """Realign as `_realign` does, from differences between neighbouring cells where pruning keeps all best paths."""
     words, reference, alignment = search.words, search.reference, search.alignment
     column, row = len(words), len(reference)
     every = (1 << row) - 1
@@ -151,14 +151,14 @@ def _realign_on_integers(search: ShiftSearch) -> None:
 
 @kernel(plain=_realign_on_integers)
 def _realign(search: ShiftSearch) -> None:
-    """Align the candidate with the reference as the program does."""
+    """Update the search's alignment of the shifted candidate with the reference, pruned as in the program."""
     _align(search, search.words)
     read_alignment(search.words, search.reference, search.alignment)
 
 
 @kernel(inline="always")
 def _distance(search: ShiftSearch, words: Int32Array, worst: int) -> int:
-    """Pruned distance of `words`; a distance above `worst` may be too small.
+    """Return the edit distance of `words`, pruned as in the program; a distance above `worst` may be too small.
 
     A pruned distance is never less than the exact one, which takes less time and nearly always suffices.
     """
@@ -173,7 +173,7 @@ def _shift_on_lists(words: list[int], trial: list[int], start: int, size: int, t
 
 @kernel(plain=_shift_on_lists)
 def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: int) -> None:
-    """Write `words` into `trial` with the `size` words from `start` before word `target`.
+    """Write `words` into `trial` with the `size` words from `start` moved before word `target`.
 
     `target` is up to `start`, or at least `start` + `size`.
     """
@@ -188,7 +188,7 @@ def _shift(words: Int32Array, trial: Int32Array, start: int, size: int, target: 
 
 @kernel
 def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
-    """Number of words from `start` that equal the words of the reference from `at`, up to `longest`."""
+    """Number of words from `start` that equal the reference words from `at`, at most `longest`."""
     size = 0
     most = min(longest, len(words) - start, len(reference) - at)
     while size < most and words[start + size] == reference[at + size]:
@@ -198,13 +198,13 @@ def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, l
 
 @kernel
 def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
-    """True if tercom moves the words from `start` to `stop` to word `place`."""
+    """True if tercom may move the words from `start` to `stop` to word `place`."""
     return (place < start or place >= stop) and abs(place - start) <= max_distance
 
 
 @kernel
 def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
-    """Number of words that tercom tries to move from each position; fill `runs` by word and reference position."""
+    """Return the most words that tercom tries to move from each position; fill `runs` by word and reference word."""
     words, reference, following, limits = search.words, search.reference, search.following, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
     size = len(reference)
@@ -237,7 +237,7 @@ def _longest_movable(search: ShiftSearch, runs: Int32Array) -> Int32Array:
 
 @kernel
 def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
-    """Write the candidate after tercom's best shift into `search.best` and return its edit distance.
+    """Write the candidate after tercom's best shift to `search.best` and return its edit distance.
 
     Long shifts come first, and a shift has to save more than the best so far, the first one only its own cost; nothing
     is tried any more once no shift of that size could. Returns `distance` if no shift pays.
@@ -291,7 +291,7 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
 
 @kernel
 def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
-    """Write the candidate after sacreBLEU's best shift into `search.best`; return its distance and shifts tried.
+    """Write the candidate after sacreBLEU's best shift to `search.best`; return its edit distance and the shifts tried.
 
     Of shifts to the same distance the longest counts, then that of the first words, then that to the first place.
     Returns `distance` if no shift pays.
@@ -336,7 +336,7 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
 
 @kernel
 def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) -> int:
-    """Return the shifts, insertions, deletions and substitutions that a greedy search needs."""
+    """Return the number of shifts, insertions, deletions and substitutions that the greedy search finds."""
     if len(candidate) == 0 or len(reference) == 0:
         return len(candidate) + len(reference)
     search = _start_search(candidate, reference, limits)
@@ -364,7 +364,7 @@ def shift_edits_of_pairs(
     second: Int64Array,
     limits: Limits,
 ) -> Int64Array:
-    """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,)."""
+    """Return the `shift_edits` of pairs of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]

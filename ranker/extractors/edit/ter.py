@@ -29,7 +29,7 @@ PUNCTUATION = '.,?:;!"()'
 
 
 def fewest_edits(batch: TokenBatch, pairs: ReferencePairs, edits: npt.ArrayLike) -> FloatArray:
-    """Fewest edits against any reference, and the average length of the references, shape (candidates, 2)."""
+    """Return each candidate's fewest edits to any reference and its average reference length, shape (candidates, 2)."""
     size = len(batch.candidate)
     fewest = np.full(size, np.inf)
     np.minimum.at(fewest, pairs.candidate, np.asarray(edits, dtype=np.float64))
@@ -41,7 +41,7 @@ def fewest_edits(batch: TokenBatch, pairs: ReferencePairs, edits: npt.ArrayLike)
 
 @dataclass(frozen=True)
 class TranslationEditRate(Metric):
-    r"""TER: edits with block shifts over the average length of the references; 0 is best, there is no upper bound.
+    r"""TER: edits, block shifts included, over the average reference length; 0 is best, and there is no upper bound.
 
     .. math:: \frac{\min_r \mathrm{edits}(c, r)}{\mathrm{mean}_r |r|}
 
@@ -97,11 +97,11 @@ class TranslationEditRate(Metric):
                 raise OptionError(f"ter[{option}={value}]: expected a whole number from {lowest} to {highest:,}")
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note that the tokenizer cannot split the references of `dataset` into words, or None."""
+        """Return a note if the tokenizer cannot split the references of `dataset` into words, else None."""
         return tokenizer_note(dataset, self.tokenizer, asian="tercom-asian")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature of the same scores, or None if search, limits or words are not sacreBLEU's."""
+        """Return sacreBLEU's signature for the same score, or None if search, limits or words are not sacreBLEU's."""
         limits = (self.search, self.beam or _BEAMS["sacrebleu"], self.max_distance, self.max_size)
         if limits != ("sacrebleu", _BEAMS["sacrebleu"], 50, 10) or self.tokenizer != "none":
             return None
@@ -110,7 +110,7 @@ class TranslationEditRate(Metric):
         return sacrebleu_signature("TER", dataset, **fields)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return fewest edits and average reference length, shape (candidates, 2)."""
+        """Return each candidate's fewest edits and average reference length, shape (candidates, 2)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         if self.no_punct:
             marks = PUNCTUATION + (ASIAN_PUNCTUATION if self.tokenizer == "tercom-asian" else "")
@@ -129,12 +129,12 @@ class TranslationEditRate(Metric):
         return fewest_edits(batch, pairs, edits)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the error rate of statistics of shape (..., 2), shape (...)."""
+        """Return error rates, shape (...), for statistics of shape (..., 2)."""
         return error_rate(statistics)
 
 
 def without_marks(segments: TokenisedTexts, marks: str, *, leave_empty_words: bool) -> TokenisedTexts:
-    """Remove the characters `marks` from all words, and words that consist of these characters."""
+    """Remove the characters `marks` from all words, and words that consist of them alone."""
     removed = str.maketrans("", "", marks)
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(word.translate(removed), len(numbers)) for word in segments.vocabulary]

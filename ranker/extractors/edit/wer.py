@@ -19,7 +19,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
-    """Return errors over length of statistics (..., 2), shape (...); with length 0 it is 1, or 0 without an error."""
+    """Return errors / length, shape (...), for statistics of shape (..., 2); for length 0, 1 with errors, else 0."""
     rows = np.asarray(statistics, dtype=np.float64)
     errors, length = rows[..., 0], rows[..., 1]
     return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))
@@ -30,7 +30,7 @@ MOST_TOKENS = 100_000
 
 @dataclass(frozen=True)
 class ReferenceErrorRate(Metric):
-    """Base of WER and PER: errors against the reference with the lowest rate, over its length."""
+    """Base class of WER and PER: errors against the reference with the lowest rate, divided by its length."""
 
     family = "words"
     higher_is_better: ClassVar[bool] = False
@@ -40,10 +40,10 @@ class ReferenceErrorRate(Metric):
 
     @abstractmethod
     def _errors(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
-        """Return the errors of every pair, shape (pairs,)."""
+        """Return the number of errors of each pair, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return errors and length of the best reference, shape (candidates, 2)."""
+        """Return each candidate's errors against its best reference and that reference's length, (candidates, 2)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         errors = self._errors(dataset, batch, pairs)
         rows = np.stack([errors, batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)
@@ -54,13 +54,13 @@ class ReferenceErrorRate(Metric):
         return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the error rate of statistics of shape (..., 2), shape (...)."""
+        """Return error rates, shape (...), for statistics of shape (..., 2)."""
         return error_rate(statistics)
 
 
 @dataclass(frozen=True)
 class WordErrorRate(ReferenceErrorRate):
-    r"""WER: edit distance in words over the length of the reference; 0 is best and there is no upper bound.
+    r"""WER: word edit distance over the length of the reference; 0 is best, and there is no upper bound.
 
     .. math:: \min_r \frac{\mathrm{insertions} + \mathrm{deletions} + \mathrm{substitutions}}{|r|}
 
@@ -91,7 +91,7 @@ class WordErrorRate(ReferenceErrorRate):
 
 @dataclass(frozen=True)
 class PositionIndependentErrorRate(ReferenceErrorRate):
-    r"""PER: words without a counterpart, whatever their order, over the length of the reference; 0 is best.
+    r"""PER: number of words without a match in any order, over the length of the reference; 0 is best.
 
     .. math:: \min_r \frac{\max(|c|, |r|) - \mathrm{matches}(c, r)}{|r|}
 

@@ -1,1 +1,1 @@
-"""Perplexity by n-gram language models."""
+"""Perplexity features by n-gram language models."""

@@ -1,4 +1,4 @@
-"""Log perplexity under the reference language model (Ye, Zhou and Lin 2007, section 4.2.3)."""
+"""Log perplexity under a language model of the references (Ye, Zhou and Lin 2007, section 4.2.3)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Unit = Literal["words", "tags"]
 
 @dataclass(frozen=True)
 class Perplexity(FittedExtractor):
-    r"""Log perplexity of the candidate under an n-gram model: of all reference sentences of the data set, or of a file.
+    r"""Log perplexity of the candidate under an n-gram model of all references of the data set, or of a file.
 
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
 
@@ -92,7 +92,7 @@ class Perplexity(FittedExtractor):
     learnt: ReferenceModel | None = notation.learnt()
 
     def __post_init__(self) -> None:
-        """Refuse options out of range, or that do not go together."""
+        """Refuse options that are out of range or do not go together."""
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"perp[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.model is not None:
@@ -106,29 +106,29 @@ class Perplexity(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """Enough references to learn from, or no references for a model in a file; English for included models."""
+        """Enough references to learn a model from, or none if it is read from a file; English for included models."""
         parser = ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
         needs = Needs.english(*(("model",) if self.model == SHIPPED else ()), *parser)
         return dataclasses.replace(needs, references=ENOUGH_REFERENCES if self.model is None else 0)
 
     @property
     def fit_scope(self) -> FitScope:
-        """``ranked``, unless the model is that of a file."""
+        """``ranked``, or ``none`` if the model is read from a file."""
         return "ranked" if self.model is None else "none"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The log perplexity, then the optional columns ``oov`` and ``match``."""
+        """Column names: ``perp``, then the optional columns ``perp.oov`` and ``perp.match``."""
         more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
         return (str(self), *more)
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """All but the length of n-grams."""
+        """All columns but ``perp.match``."""
         return tuple(column for column in self.columns if not column.endswith(".match"))
 
     def signed(self) -> dict[str, object]:
-        """Sign with the content of the parser, or with the tokenizer and case of words."""
+        """Digests in place of the names of parser and model file; options without effect are omitted."""
         signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
@@ -140,11 +140,11 @@ class Perplexity(FittedExtractor):
 
     @property
     def _closed(self) -> bool:
-        """True if the model in a file has no probability for unknown words."""
+        """True if the model is read from a file and has no probability for unknown words."""
         return self.model not in (None, SHIPPED) and kenlm_files.load(str(self.model)).closed
 
     def check_ready(self) -> None:
-        """Raise an error if kenlm is missing, or the order of the model is not `order`."""
+        """Raise an error if KenLM is not installed, or if the model in the file is not of order `order`."""
         if self.model is None:
             return
         order = self._frozen().order
@@ -153,12 +153,12 @@ class Perplexity(FittedExtractor):
             raise DataError(what, file=display_name(self.model))
 
     def _frozen(self) -> CountsModel | kenlm_files.KenlmModel:
-        """Return the pre-trained language model."""
+        """Return the pre-trained language model that the option `model` names."""
         assert self.model is not None
         return included_model(self.unit) if self.model == SHIPPED else kenlm_files.load(self.model)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note that the words of `dataset` are hardly known to the model in a file, or are tokenised in another way."""
+        """Return a note if a given model hardly knows the words of `dataset` or was trained with others, or None."""
         if self.model is None:
             return None
         self.check_ready()
@@ -190,14 +190,14 @@ class Perplexity(FittedExtractor):
         return f"{display_name(self.model)}: {'; '.join(notes)}" if notes else None
 
     def fit(self, dataset: Dataset) -> Perplexity:
-        """Estimate the language model from the references of `dataset`, unless it is in a file."""
+        """Estimate the language model from the references of `dataset`, unless it is read from a file."""
         if self.model is not None:
             return self
         whole = Perplexity(**{**self._options(), "leave_out": False, "oov": False, "match": False})
         return dataclasses.replace(self, learnt=_language_model(dataset, whole))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3); `leave_out` has no effect on data not learnt from."""
+        """Return the columns, shape (candidates, 1 to 3); `leave_out` affects only the data learnt from."""
         batch = self._batch(dataset)
         if self.model is not None:
             self.check_ready()
@@ -213,7 +213,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Score references by the model without the reference, or with `leave_out` without those of its source."""
+        """Return the references' columns by a model without the reference, or with `leave_out` without its source's."""
         if self.model is not None:
             return self.transform(others)
         batch, learnt = self._batch(dataset), self._reference_model()
@@ -223,7 +223,7 @@ class Perplexity(FittedExtractor):
         return self._left_out(learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the words of `dataset`, or their parts of speech by the parser."""
+        """Return the tokens of `dataset`: words, or parts of speech by the parser."""
         if self.unit == "tags":
             return tag_batch(dataset, self.parser)
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
@@ -252,7 +252,7 @@ class Perplexity(FittedExtractor):
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model of all references of a data set."""
+    """A language model learnt from all references of a data set."""
 
     vocabulary: list[str]
     reference: Int64Array
@@ -261,7 +261,7 @@ class ReferenceModel:
     model: NgramModel
 
     def recode(self, segments: TokenisedTexts) -> TokenisedTexts:
-        """Return sentences with the word ids of the model."""
+        """Return sentences with words numbered as in the model's vocabulary."""
         if segments.vocabulary is self.vocabulary:
             return segments
         known = {word: number for number, word in enumerate(self.vocabulary)}

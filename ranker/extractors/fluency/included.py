@@ -1,4 +1,4 @@
-"""The language models of English that are included: of words, and of parts of speech."""
+"""The included English language models: one of words and one of parts of speech."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Unit = Literal["words", "tags"]
 
 @functools.cache
 def included_model(unit: Unit) -> CountsModel:
-    """Return the included language model of words or of parts of speech."""
+    """Return the included language model for `unit`: words or parts of speech."""
     path = share.directory("models") / DIRECTORY / f"{unit}.npz"
     if not path.is_file():
         raise MissingError(
@@ -30,7 +30,7 @@ def included_model(unit: Unit) -> CountsModel:
 
 @functools.cache
 def included_digest(unit: Unit) -> str:
-    """Return the SHA-256 of the included language model, however it is compressed."""
+    """Return the SHA-256 of the included language model's content, independent of its compression."""
     arrays = included_model(unit).arrays
     summary = "".join(array_digest(name, arrays[name]) for name in sorted(arrays))
     return hashlib.sha256(summary.encode()).hexdigest()

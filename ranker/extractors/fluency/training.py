@@ -1,4 +1,4 @@
-"""Training language models on sentences in files, for ``perp[model=FILE]``."""
+"""Training of language models on sentences in files, for ``perp[model=FILE]``."""
 
 from __future__ import annotations
 

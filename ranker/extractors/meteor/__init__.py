@@ -1,1 +1,1 @@
-"""METEOR: matching, alignment, chunks, paraphrases, and its parts as features."""
+"""METEOR: the metric with its matching, alignment and paraphrases, and its components as features."""

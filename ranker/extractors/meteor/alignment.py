@@ -1,4 +1,4 @@
-"""METEOR's alignment of a candidate with a reference: a beam search over the matches of the two.
+"""METEOR's alignment of a candidate with a reference: a beam search over their matches.
 
 The reference is read from left to right. At each word a partial alignment takes one of the matches that begin there, if
 the candidate's words are free, or none. The best covers the most words, weighted by module; of these it has the fewest
@@ -37,11 +37,11 @@ _WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8
 
 
 _PREFERENCE = itemgetter(0, 1, 2)
-"""Sort key of partial alignments on lists."""
+"""Sort key of partial alignments that are lists."""
 
 
 class SearchOptions(NamedTuple):
-    """Options of the search for an alignment."""
+    """Options of the search for an alignment: module weights, beam, and whether to search exactly as Meteor 1.5."""
 
     weights: FloatArray
     beam: int
@@ -50,7 +50,7 @@ class SearchOptions(NamedTuple):
 
 @kernel
 def _better(path: Int64Array, other: Int64Array) -> bool:
-    """True if `path` is better than `other`, not equal."""
+    """True if the partial alignment `path` is strictly better than `other`."""
     if path[_WEIGHT] != other[_WEIGHT]:
         return bool(path[_WEIGHT] > other[_WEIGHT])
     if path[_CHUNKS] != other[_CHUNKS]:
@@ -60,7 +60,7 @@ def _better(path: Int64Array, other: Int64Array) -> bool:
 
 @kernel
 def _keep(path: Int64Array, best_paths: Int64Array, count: int) -> int:
-    """Insert `path` into the best-first list `best_paths`, after equal paths; return the new length."""
+    """Insert `path` into the first `count` of `best_paths`, best first, after equal ones; return the new count."""
     place = count
     while place > 0 and _better(path, best_paths[place - 1]):
         place -= 1
@@ -75,7 +75,7 @@ def _keep(path: Int64Array, best_paths: Int64Array, count: int) -> int:
 
 @kernel
 def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array) -> Int64Array:
-    """Return for every reference word the match beginning there that shares no word with another match, or -1."""
+    """Return, for each reference word, the match that begins there and shares no word with another match, or -1."""
     in_candidate = np.zeros(size, dtype=np.int64)
     in_reference = np.zeros(length, dtype=np.int64)
     for j in range(length):
@@ -98,7 +98,7 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
 
 @kernel
 def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
-    """Weight that each match covers: the words of both sides together, in thousandths."""
+    """Return the weight that each match covers: module weight x words of both sides, in thousandths."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
         weight = options.weights[matches[match, 3]]
@@ -115,7 +115,7 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
 
 
 def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> list[bool]:
-    """True for reference words for which `_undisputed` returns a match."""
+    """Return, for each reference word, True if `_undisputed` returns a match for it."""
     length = len(offsets) - 1
     in_candidate, in_reference = [0] * size, [0] * length
     for j in range(length):
@@ -138,7 +138,7 @@ def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> l
 def _align_on_lists(
     size: int, offsets: list[int], matches: list[Any], options: SearchOptions
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return chunks and matches chosen as `align` does: words used are bits of an integer, matches linked tuples."""
+    """Return the number of chunks and the matches that `align` chooses, computed on integers and lists."""
     sure = _undisputed_on_lists(size, offsets, matches)
     weights, as_meteor = options.weights.tolist(), options.as_meteor
     # minus the weight covered, chunks closed, distance, next free reference word, what continues the open chunk, words
@@ -187,7 +187,7 @@ def _align_on_lists(
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
-    """Choose matches so that no word belongs to two."""
+    """Choose the best matches of which no two share a word; return the number of chunks, their words and matches."""
     sure = _undisputed(size, length, offsets, matches)
     beam, as_meteor = options.beam, options.as_meteor
     covered = _match_weights(matches, options)
@@ -293,7 +293,7 @@ def _words_to_align(values: Int32Array, offsets: Int64Array, pairs: Int64Array, 
 def align_pairs(
     values: Int32Array, offsets: Int64Array, pairs: Int64Array, tables: MatchTables, options: SearchOptions
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
-    """Return chunks and number of matches of every pair, and each match: its first reference word, then as listed."""
+    """Return each pair's chunks and number of matches, and all matches: first reference word, then as listed."""
     chunks, counts = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=np.int64)
     room = 0
     for pair in range(len(pairs)):
@@ -323,7 +323,7 @@ def alignment_statistics(
     is_function: BoolArray,
     options: SearchOptions,
 ) -> FloatArray:
-    """Statistics of the alignments of pairs of sentences, shape (pairs, STATISTICS)."""
+    """Return the statistics of the alignments of sentence pairs, shape (pairs, STATISTICS)."""
     chunks, counts, matches = align_pairs(values, offsets, pairs, tables, options)
     functions = offsets_of(is_function[values])
     lengths = np.diff(offsets)[pairs]

@@ -21,7 +21,7 @@ from ranker.text.ratios import ratio
 
 @dataclass(frozen=True)
 class MeteorParts(FittedExtractor):
-    """METEOR's score and its parts, 5 columns, and the share of words that each module matched, a column each.
+    """METEOR's score and its components, 5 columns, and the share of words that each module matched, one column each.
 
     Score, weighted precision and recall, their weighted harmonic mean and the fragmentation penalty as of `meteor`
     (Denkowski and Lavie 2014), against the reference with the best score. The share of a module is the number of words
@@ -54,22 +54,22 @@ class MeteorParts(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``meteor_parts.PART`` for every part and module."""
+        """Column names: ``meteor_parts.PART`` for every component and module."""
         parts = ("score", "precision", "recall", "mean", "penalty", *self._used)
         return tuple(f"{self}.{part}" for part in parts)
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """The penalty."""
+        """Name of the column of the penalty."""
         return (f"{self}.penalty",)
 
     def signature(self) -> str:
-        """Return the notation with all options in force, as `meteor` writes them."""
+        """Return the notation with all options in force, written as in the signature of `meteor`."""
         return self._metric.signature().replace(Meteor.name, self.name, 1)
 
     @property
     def needs(self) -> Needs:
-        """As of `meteor`."""
+        """Requirements of `meteor` with these options."""
         return self._metric.needs
 
     def note(self, dataset: Dataset) -> str | None:

@@ -1,4 +1,4 @@
-"""Tables of the words of a batch for METEOR's matchers, and the list of all matches of two sentences.
+"""Word and phrase tables for METEOR's matchers, and the list of all matches between two sentences.
 
 A match covers one word or, for paraphrases, several on either side. Modules are numbered exact 0, stem 1, synonym 2,
 paraphrase 3.
@@ -20,7 +20,7 @@ MODULES = ("exact", "stem", "synonym", "paraphrase")
 
 
 class MatchTables(NamedTuple):
-    """Tables of the words and phrases of a batch."""
+    """Tables of the words and paraphrases in a batch of sentences."""
 
     words: WordTables
     paraphrases: Paraphrases
@@ -34,7 +34,7 @@ def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32
 
 
 def words_alone_match(sentence: int, tables: MatchTables) -> bool:
-    """True if all matches with a reference, given by its row, are of single words by form or stem."""
+    """True if all matches with the reference number `sentence` are between single words, by form or stem."""
     phrases = tables.paraphrases.sentence_offsets
     return not len(tables.words.synsets) and bool(phrases[sentence] == phrases[sentence + 1])
 
@@ -42,7 +42,7 @@ def words_alone_match(sentence: int, tables: MatchTables) -> bool:
 def matches_by_word(
     candidate: list[int], reference: list[int], candidate_stems: list[int], reference_stems: list[int]
 ) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return offsets and matches as `list_matches` does, by dictionaries; without stems words are their own."""
+    """Return the offsets and matches of `list_matches`, by dictionary; without stemmer, words are their stems."""
     places: dict[int, list[int]] = {}
     for place, stem in enumerate(candidate_stems):
         places.setdefault(stem, []).append(place)
@@ -60,7 +60,7 @@ def matches_by_word(
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:
-    """List all matches between a candidate and a reference."""
+    """Return all matches between a candidate and a reference, with their offsets by first reference word."""
     size, length = len(candidate), len(reference)
     matches = np.empty((2 * (size + length) + 16, 4), dtype=np.int32)
     offsets = np.zeros(length + 1, dtype=np.int64)

@@ -50,7 +50,7 @@ Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
 
 class Parts(NamedTuple):
-    """Components of a score, each of shape (...): precision, recall, their weighted mean, and the penalty."""
+    """Components of METEOR scores, each of shape (...): precision, recall, their weighted mean, and the penalty."""
 
     precision: FloatArray
     recall: FloatArray
@@ -162,7 +162,7 @@ class Meteor(Metric):
             raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} always lowercases")
 
     def values(self, language: str = ENGLISH) -> Parameters:
-        """Return the parameters in force for translations into `language`."""
+        """Return the parameters used for translations into `language`."""
         base = PARAMETER_SETS[self.parameters]
         if self.parameters == "rank":
             base = RANKING[parameter_language(language)]
@@ -175,7 +175,7 @@ class Meteor(Metric):
         )
 
     def signed(self) -> dict[str, object]:
-        """Sign with all options in force: digests for files, ``auto`` for options that follow the language."""
+        """Values of all options in force: digests for files, ``auto`` for options that follow the language."""
         language = self._fixed_language
         wordnet = self._wordnet(language)
         used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
@@ -206,12 +206,12 @@ class Meteor(Metric):
 
     @property
     def needs(self) -> Needs:
-        """English, for the stemmer and the function words where they are named and English."""
+        """English if the stemmer or the function words are set to English, else any language."""
         named = {"stemmer": MODULES[STEM] in self.modules, "function_words": True}
         return Needs.english(*(option for option, used in named.items() if used and getattr(self, option) == "english"))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note on resources missing for `parity`, and on a language that is not the assumed one or has no stemmer."""
+        """Return notes on resources that `parity` lacks, and on a language that was not assumed or has no stemmer."""
         language = super().note(dataset) or english_note([self], dataset) or self._language_note(dataset)
         return join_notes([self._parity_note(), language])
 
@@ -229,14 +229,14 @@ class Meteor(Metric):
         return None
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the counts against the reference with the best score, and languages, shape (candidates, 27)."""
+        """Return counts against the best-scoring reference, and each candidate's language, shape (candidates, 27)."""
         pairs, rows = self.pair_rows(dataset)
         # of equal references the first, as METEOR 1.5 does
         best_rows: FloatArray = rows[pairs.best(self.score(rows))]
         return best_rows
 
     def pair_rows(self, dataset: Dataset) -> tuple[ReferencePairs, FloatArray]:
-        """Return every candidate with each of its references, and their statistics, shape (pairs, 27)."""
+        """Return the pairs of candidates with their references, and the pairs' statistics, shape (pairs, 27)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         rows = np.zeros((len(pairs.candidate), self.width))
@@ -246,12 +246,12 @@ class Meteor(Metric):
         return pairs, rows
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return METEOR of statistics of shape (..., 27), shape (...)."""
+        """Return METEOR scores, shape (...), for statistics of shape (..., 27)."""
         parts = self.parts(statistics)
         return np.asarray(parts.mean * (1 - parts.penalty))
 
     def parts(self, statistics: npt.ArrayLike) -> Parts:
-        """Components of the score of statistics of shape (..., 27); all 0 where nothing matches."""
+        """Return the components of the scores for statistics of shape (..., 27); all 0 where nothing matches."""
         rows = np.asarray(statistics, dtype=np.float64)
         numbers = self.parameter_numbers(rows)
         if numbers.size and numbers.min() == numbers.max():
@@ -264,13 +264,13 @@ class Meteor(Metric):
         return totals
 
     def parameter_numbers(self, statistics: FloatArray) -> Int64Array:
-        """Return the place in `LANGUAGES` of the parameters for statistics of shape (..., 27), shape (...)."""
+        """Return indices in `LANGUAGES` of the parameters used, shape (...), for statistics of shape (..., 27)."""
         sentences = statistics[..., STATISTICS:] > 0
         several = sentences.sum(axis=-1) > 1
         return np.where(several, LANGUAGES.index(OTHER), sentences.argmax(axis=-1))
 
     def _parts_by(self, values: Parameters, rows: FloatArray) -> Parts:
-        """Return precision, recall, their mean and the chunk penalty by the parameters of one language."""
+        """Return the components of the scores for statistics `rows`, by the parameters `values` of one language."""
         alpha, beta, gamma, delta, weights = values
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
         # modules, sides, content and function words
@@ -291,7 +291,7 @@ class Meteor(Metric):
     def orders(
         self, dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool = False
     ) -> tuple[Int32Array, Int64Array]:
-        """Return the order of candidates relative to references, by their matches."""
+        """Return each pair's word order of the candidate relative to the reference, by matches, in CSR form."""
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
         blocks = [np.zeros(0, dtype=np.int32)]
         size, start = np.zeros((2, len(pairs.candidate)), dtype=np.int64)
@@ -321,7 +321,7 @@ class Meteor(Metric):
         return parity_note("Meteor 1.5", missing)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return the matches of one candidate with each reference, as ``word = word`` and ``word ~ word (module)``."""
+        """Return one candidate's matches with each reference, as ``word = word`` and ``word ~ word (module)``."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         segments = batch.segments
         sentence = int(batch.candidate[candidate])
@@ -345,18 +345,18 @@ class Meteor(Metric):
     def _align(
         self, segments: TokenisedTexts, pairs: Int64Array, tables: MatchTables, language: str
     ) -> tuple[Int64Array, Int32Array]:
-        """Return the number of matches of every pair, and the matches as `align_pairs` does."""
+        """Return the number of matches of each pair, and the matches in the form of `align_pairs`."""
         options = self._search_options(language)
         _, counts, matches = align_pairs(segments.values, segments.offsets, pairs, tables, options)
         return counts, matches
 
     @property
     def _fixed_language(self) -> str:
-        """Code of the named language, English if no language is named."""
+        """Code of the language that the option names, English if it is ``auto``."""
         return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
 
     def _languages(self, dataset: Dataset) -> tuple[list[str], Int64Array]:
-        """Assumed languages of the translations, and the index of each source's language, shape (sources,)."""
+        """Return the assumed target languages, and the index among them for each source, shape (sources,)."""
         sources = len(dataset.sources)
         if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
@@ -368,7 +368,7 @@ class Meteor(Metric):
     def _pairs_by_language(
         self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs
     ) -> Iterator[tuple[str, Int64Array, Int64Array, Int64Array]]:
-        """Yield language, its pairs, their distinct (candidate, reference) sentences, and each pair's row in them."""
+        """Yield each language, its pairs, their distinct pairs of sentences, and the row of each pair among those."""
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)
         for number, language in enumerate(languages):
@@ -377,7 +377,7 @@ class Meteor(Metric):
             yield language, chosen, distinct, place.reshape(-1)
 
     def _stemmer(self, language: str) -> str | None:
-        """Name of the stemmer for `language`, or None."""
+        """Return the name of the stemmer for `language`, or None if stems are not matched or there is no stemmer."""
         if MODULES[STEM] not in self.modules.split("+"):
             return None
         return STEMMERS.get(language) if self.stemmer == AUTO else self.stemmer
@@ -390,7 +390,7 @@ class Meteor(Metric):
         return SearchOptions(np.array(weights), self.beam, self.parity is not None)
 
     def _wordnet(self, language: str = ENGLISH) -> WordNet | None:
-        """Return WordNet if synonyms are to be matched and it is installed; a WordNet that is named must be there."""
+        """Return WordNet if synonyms are matched and it is installed, else None; refuse a named one that is missing."""
         if MODULES[SYNONYM] not in self.modules.split("+") or language != ENGLISH:
             return None
         return optional_wordnet(self.wordnet, self.name)
@@ -405,7 +405,7 @@ class Meteor(Metric):
         return MatchTables(words, find_paraphrases(self.paraphrases, segments))
 
     def _rows(self, segments: TokenisedTexts, pairs: Int64Array, language: str) -> FloatArray:
-        """Return the statistics of pairs of sentences, shape (pairs, 21)."""
+        """Return the alignment statistics of sentence pairs, shape (pairs, 21)."""
         words, _ = function_words(self._function_words(language))
         rows: FloatArray = alignment_statistics(
             segments.values,

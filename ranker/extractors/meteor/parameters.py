@@ -1,4 +1,4 @@
-"""METEOR's parameter sets, and its resources by language of the translations."""
+"""METEOR's parameter sets, and its stemmers and function words by target language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ParameterSet = Literal["rank", "adq", "li", "METR", "METR-r", "METR:0.5", "METR-
 
 
 class Parameters(NamedTuple):
-    """Parameters of the score, and the weights of exact, stem, synonym and paraphrase matches."""
+    """Parameters of METEOR's score, and the weights of exact, stem, synonym and paraphrase matches."""
 
     alpha: float
     beta: float
@@ -55,5 +55,5 @@ FUNCTION_WORDS = {"cs": "czech", "de": "german", "en": "english", "es": "spanish
 
 
 def parameter_language(language: str) -> str:
-    """Return the language among `LANGUAGES` whose parameters translations into `language` take."""
+    """Return the member of `LANGUAGES` whose parameters are used for translations into `language`."""
     return language if language in RANKING else OTHER

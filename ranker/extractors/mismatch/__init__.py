@@ -1,1 +1,1 @@
-"""Differences in meaning between a candidate and its reference."""
+"""Features of differences in meaning between a candidate and its reference."""

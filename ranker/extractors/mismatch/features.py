@@ -1,4 +1,4 @@
-"""Features of differences in meaning between a candidate and a reference that it nearly copies."""
+"""Features of differences in meaning between a candidate and a nearly identical reference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ranker.text.tokens import TokenBatch, token_batch
 
 @dataclass(frozen=True)
 class Mismatch(FittedExtractor):
-    r"""Differences between a candidate and its nearest reference that change what is said, 7 columns, English only.
+    r"""Differences in meaning between a candidate and its nearest reference, in 7 columns; English only.
 
     - ``mismatch.negation``: negations (*not*, *never*, *nobody*, *n't*) of one side if the other has none. A word such
       as *fail* on the other side, or an opposite, excuses them.
@@ -53,17 +53,17 @@ class Mismatch(FittedExtractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``mismatch.negation`` and so on."""
+        """Column names: ``mismatch.negation`` and so on."""
         return tuple(f"{self}.{kind}" for kind in KINDS)
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """All."""
+        """Names of all columns."""
         return self.columns
 
     @property
     def needs(self) -> Needs:
-        """English, for the lists of words."""
+        """English, the language of the included word lists."""
         return Needs.english("words")
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -78,7 +78,7 @@ class Mismatch(FittedExtractor):
         return columns
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return the differences from the nearest reference, as ``opposite: opened for closed``."""
+        """Return a candidate's differences from its nearest reference, such as ``opposite: opened for closed``."""
         nearest = _texts(dataset).nearest(candidate)
         if not nearest or not nearest[1].weight:
             return {}
@@ -87,7 +87,7 @@ class Mismatch(FittedExtractor):
 
 
 class _Texts:
-    """Texts of a data set, analysed only as far as they are near each other."""
+    """Texts of a data set, analysed only where a candidate may be near a reference."""
 
     def __init__(self, batch: TokenBatch) -> None:
         self.batch = batch
@@ -106,7 +106,7 @@ class _Texts:
         return text_facts(tuple(self.batch.segments.words(sentence)))
 
     def nearest(self, candidate: int) -> tuple[int, Comparison] | None:
-        """Number of a candidate's nearest reference, from 1, and their comparison; None if no reference is near."""
+        """Return a candidate's nearest reference, numbered from 1, and their comparison, or None if none is near."""
         own = int(self.batch.candidate[candidate])
         found: list[tuple[float, int, int, Comparison]] = []
         for number, reference in enumerate(self.batch.references_of(candidate), 1):

@@ -1,4 +1,4 @@
-"""Comparison of two texts by meaning: polarity, numbers, names, roles, the future, repeated words."""
+"""Comparison of two texts by meaning: polarity, numbers, names, roles, tense, repeated words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LONGEST_REPEATED = 6
 
 @dataclass(frozen=True, eq=False)
 class WordFacts:
-    """A word with its attributes for comparisons."""
+    """Attributes of a word that are compared."""
 
     lower: str
     stem: str
@@ -53,7 +53,7 @@ class WordFacts:
     content: bool
     """True if it is a word or a number, and not a function word."""
     name: bool
-    """True if it has a capital and is not a title."""
+    """True if it is capitalised and not a title."""
     negates: bool
     opposites: frozenset[str]
     """Stems of its opposites."""
@@ -64,12 +64,12 @@ class WordFacts:
 
 @dataclass(frozen=True, eq=False)
 class TextFacts:
-    """A text with its attributes for comparisons."""
+    """Attributes of a text that are compared."""
 
     spelled: tuple[WordFacts, ...]
     """Its words, without punctuation."""
     stems: Counter[str]
-    """Counts of its stems, function words included."""
+    """Counts of its stems, including function words."""
     negations: int
     numbers: Counter[float]
     vague: frozenset[float]
@@ -85,7 +85,7 @@ class TextFacts:
 
 @functools.cache
 def lists() -> dict[str, frozenset[str]]:
-    """Return the lists of words that are separated by spaces."""
+    """Return the word lists by name."""
     return {name: frozenset(words.split()) for name, words in _tables().items() if isinstance(words, str)}
 
 
@@ -96,7 +96,7 @@ def _tables() -> dict[str, str]:
 
 @functools.cache
 def _opposites() -> dict[str, frozenset[str]]:
-    """Return the stems of the opposites of every listed stem."""
+    """Return a map from each listed stem to the stems of its opposites."""
     stem = stemmer_of("english")
     found: dict[str, set[str]] = {}
     for entry in filter(str.strip, _tables()["opposites"].split(";")):
@@ -109,7 +109,7 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def _irregular() -> dict[str, str]:
-    """Return the base form of every irregular past form."""
+    """Return a map from irregular past forms to base forms."""
     rows = [row.split() for row in _tables()["irregular"].split(";")]
     return {form: base for base, *forms in filter(None, rows) for form in forms}
 
@@ -136,7 +136,7 @@ def _number(lower: str) -> float | None:
 
 @functools.lru_cache(maxsize=1 << 15)
 def word_facts(word: str) -> WordFacts:
-    """Look a word up in the lists."""
+    """Return the attributes of a word, looked up in the lists."""
     known = lists()
     lower = word.lower().replace("’", "'")
     bare = lower.removesuffix("'s")
@@ -162,7 +162,7 @@ def word_facts(word: str) -> WordFacts:
 
 
 def text_facts(words: tuple[str, ...]) -> TextFacts:
-    """Attributes of a text for comparisons, from its words."""
+    """Return the attributes of a text, given its words."""
     facts, known = tuple(map(word_facts, words)), lists()
     lowers = [fact.lower for fact in facts]
     spelled = [fact for fact in facts if fact.spelled]
@@ -229,7 +229,7 @@ def _numbers(facts: Iterable[WordFacts]) -> list[float]:
 
 
 def _repeated(lowers: list[str]) -> tuple[str, ...]:
-    """Return the stretches of words that follow each other twice."""
+    """Return the stretches of words that occur twice in a row."""
     found: list[str] = []
     at = 0
     while at < len(lowers):
@@ -246,7 +246,7 @@ def _repeated(lowers: list[str]) -> tuple[str, ...]:
 
 
 def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
-    """Return the content stems in order; a passive with an agent has the stems before and after its verb exchanged."""
+    """Return the content stems in order; in a passive with *by*, stems before and after the verb are exchanged."""
     lowers, known = [fact.lower for fact in facts], lists()
     # the number of content words before each word
     before = [0, *itertools.accumulate(_ordered(fact) for fact in facts)]
@@ -266,7 +266,7 @@ def _order(facts: Sequence[WordFacts]) -> tuple[str, ...]:
 
 
 def _governed(facts: Sequence[WordFacts]) -> frozenset[str]:
-    """Return the content stems in the phrases of prepositions."""
+    """Return the content stems that occur in prepositional phrases."""
     found, inside = set(), False
     known = lists()
     for fact in facts:
@@ -279,31 +279,31 @@ def _governed(facts: Sequence[WordFacts]) -> frozenset[str]:
 
 
 def _ordered(fact: WordFacts) -> bool:
-    """True for a content word, unless it is a date, or a personal pronoun."""
+    """True if the word is a content word other than a date, or a personal pronoun."""
     return (fact.content and fact.lower not in lists()["dates"]) or fact.stem in _PERSONS.values()
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Differences of a candidate from a reference by kind, and the nearness of the two in all other words."""
+    """Differences of a candidate from a reference, by kind, and the similarity of the two in all other words."""
 
     differences: dict[str, list[str]]
     nearness: float
 
     @property
     def weight(self) -> float:
-        """Weight of the differences: from 0 at `_FAR` to 1 at `_NEAR`."""
+        """Weight of the differences, growing from 0 at nearness `_FAR` to 1 at `_NEAR`."""
         return min(1.0, max(0.0, (self.nearness - _FAR) / (_NEAR - _FAR)))
 
 
 def may_be_near(candidate: Counter[str], reference: Counter[str]) -> bool:
-    """True if so few stems differ that differences could count."""
+    """True if so few stems differ that differences could have a weight above 0."""
     words = candidate.total() + reference.total()
     return words - 2 * (candidate & reference).total() <= (1 - _FAR) * words + _MOST_EXPLAINED
 
 
 def compare(candidate: TextFacts, reference: TextFacts) -> Comparison:
-    """Compare a candidate with a reference."""
+    """Return the differences of a candidate from a reference, and their nearness."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     extra, missing = _unmatched(candidate, reference), _unmatched(reference, candidate)
     _polarity(found, candidate, reference, extra, missing)
@@ -322,7 +322,7 @@ def compare(candidate: TextFacts, reference: TextFacts) -> Comparison:
 
 
 def _unmatched(text: TextFacts, other: TextFacts) -> list[WordFacts]:
-    """Return the words of a text whose form and stem the other has not, or has less often."""
+    """Return the words of a text that have no match by form or stem in the other text."""
     left = Counter(other.stems)
     found = []
     for fact in text.spelled:
@@ -365,7 +365,7 @@ def _polarity(
 
 
 def _affixed(longer: str, shorter: str) -> bool:
-    """True if a word is the other one with a prefix or suffix that negates it."""
+    """True if `longer` is `shorter` with a negating prefix or suffix."""
     if len(shorter) < _SHORTEST:
         return False
     prefixed = longer.endswith(shorter) and longer.removesuffix(shorter) in lists()["prefixes"]
@@ -417,7 +417,7 @@ def _name_changes(found: dict[str, list[str]], candidate: TextFacts, reference: 
 
 
 def _variant(first: str, second: str) -> bool:
-    """True if two names may be spellings of one."""
+    """True if two names may be spellings of the same name."""
     if {first, second} <= lists()["dates"] | lists()["places"]:
         return False
     alike = first[:4] == second[:4] or (first[:3] == second[:3] and min(len(first), len(second)) > _SHORTEST)
@@ -425,7 +425,7 @@ def _variant(first: str, second: str) -> bool:
 
 
 def _role_changes(found: dict[str, list[str]], candidate: TextFacts, reference: TextFacts) -> None:
-    """Find a word that two others have changed sides of, one to its left and one to its right in the reference."""
+    """Add a role change to `found` if the words to the left and right of some word have changed sides."""
     if candidate.order == reference.order:
         return
     own, wanted = Counter(candidate.order), Counter(reference.order)

@@ -1,1 +1,1 @@
-"""Features and metrics of matched n-grams: BLEU, NIST, chrF, ROUGE, GTM, precision and recall."""
+"""Features and metrics based on matched n-grams: BLEU, NIST, chrF, ROUGE, GTM, precision and recall."""

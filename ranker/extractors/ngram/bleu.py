@@ -1,4 +1,4 @@
-"""BLEU (Papineni et al. 2002) with the smoothings in use for single sentences."""
+"""BLEU (Papineni et al. 2002) with the common smoothings for single sentences."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Bleu(Metric):
             raise OptionError(f"bleu[value={self.value}]: expected a positive number")
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
-        """Return sacreBLEU's signature of the same scores, or None for orders other than 4 and for ``epsilon``."""
+        """Return sacreBLEU's signature for the same score, or None for orders other than 4 and for ``epsilon``."""
         tokenizer = sacrebleu_tokenizer(self.resolved(dataset).tokenizer)
         if self.order != 4 or self.smoothing == "epsilon" or tokenizer is None:
             return None
@@ -97,11 +97,11 @@ class Bleu(Metric):
 
     @property
     def width(self) -> int:
-        """Matches and totals of every order, two lengths and 1."""
+        """Number of columns of the statistics: matches and totals of every order, two lengths, and a constant 1."""
         return 2 * self.order + 3
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return matches, totals, candidate and closest reference length, and 1, shape (candidates, 2N + 3)."""
+        """Return matches, totals, candidate length, closest reference length, and 1, shape (candidates, 2N + 3)."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         return np.concatenate(
             [
@@ -115,7 +115,7 @@ class Bleu(Metric):
         ).astype(np.float64)
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
-        """Return the statistics of pairs, counting the n-grams of every text once."""
+        """Return the statistics of text pairs; the n-grams of each text are counted only once."""
         batch = token_batch(pairs.texts, self.tokenizer, lowercase=self.lowercase)
         return np.concatenate(
             [
@@ -129,7 +129,7 @@ class Bleu(Metric):
         ).astype(np.float64)
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray:
-        """Exchange the lengths and n-grams of the two texts."""
+        """Return the statistics with the lengths and n-gram totals of the two texts exchanged."""
         exchanged = pair_statistics.copy()
         exchanged[:, -3], exchanged[:, -2] = pair_statistics[:, -2], pair_statistics[:, -3]
         totals = exchanged[:, -3, np.newaxis] - np.arange(self.order)
@@ -137,7 +137,7 @@ class Bleu(Metric):
         return exchanged
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return BLEU of statistics of shape (..., 2N + 3), shape (...)."""
+        """Return BLEU scores, shape (...), for statistics of shape (..., 2N + 3)."""
         rows = np.asarray(statistics, dtype=np.float64)
         matches, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
         length, reference_length, segments = rows[..., -3], rows[..., -2], rows[..., -1]
@@ -154,7 +154,7 @@ class Bleu(Metric):
         return np.where((length > 0) & matches.any(axis=-1) & complete, scores, 0.0)
 
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
-        """Return the smoothed precision of every order, the brevity penalty and the lengths in tokens."""
+        """Return the smoothed precision of each order, the brevity penalty and the lengths in tokens, by name."""
         rows = np.asarray(statistics, dtype=np.float64)
         length, reference_length = rows[..., -3], rows[..., -2]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -169,7 +169,7 @@ class Bleu(Metric):
         }
 
     def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Return log precisions and the mask of the orders that count, both of shape (..., N)."""
+        """Return log precisions and a mask of the orders that count, both of shape (..., N)."""
         value = self.value or _DEFAULT_VALUES.get(self.smoothing, 0.0)
         if self.smoothing == "epsilon":
             return np.log((matches + value) / (totals + value)), np.ones(matches.shape, dtype=bool)

@@ -18,7 +18,7 @@ from ranker.text.tokens import Tokenizer, token_batch
 
 @dataclass(frozen=True)
 class BrevityPenalty(Metric):
-    r"""BP, BLEU's penalty for candidates shorter than the reference, alone; in [0, 1], 1 is no penalty.
+    r"""BLEU's penalty BP for candidates shorter than the reference, by itself; in [0, 1], where 1 is no penalty.
 
     .. math:: \exp(\min(0, 1 - r / c))
 
@@ -43,11 +43,11 @@ class BrevityPenalty(Metric):
     lowercase: bool = False
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return candidate length and closest reference length, shape (candidates, 2)."""
+        """Return each candidate's length and closest reference length, shape (candidates, 2)."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         return np.stack([batch.candidate_lengths, closest_reference_lengths(batch)], axis=1).astype(np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return BP of statistics of shape (..., 2), shape (...)."""
+        """Return brevity penalties, shape (...), for statistics of shape (..., 2)."""
         rows = np.asarray(statistics, dtype=np.float64)
         return brevity_penalty(rows[..., 0], rows[..., 1])

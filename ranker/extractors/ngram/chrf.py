@@ -23,7 +23,7 @@ _EPSILON = 1e-16
 
 @dataclass(frozen=True)
 class Chrf(Metric):
-    r"""F score of character n-grams, and of word n-grams for chrF++, in [0, 1].
+    r"""F score of matched character n-grams, and also word n-grams for chrF++, in [0, 1].
 
     .. math:: \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
@@ -70,11 +70,11 @@ class Chrf(Metric):
 
     @property
     def tokenizer(self) -> Tokenizer:  # type: ignore[override]
-        """Characters, with or without white space."""
+        """Tokenizer into characters, with or without white space."""
         return "spaced-characters" if self.whitespace else "char"
 
     def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str:
-        """Return sacreBLEU's signature of the same scores."""
+        """Return sacreBLEU's signature for the same score."""
         return sacrebleu_signature(
             f"chrF{self.beta:g}" + "+" * self.word_order,
             dataset,
@@ -87,11 +87,11 @@ class Chrf(Metric):
 
     @property
     def width(self) -> int:
-        """Three counts of every order."""
+        """Number of columns of the statistics: three counts of every order."""
         return 3 * (self.order + self.word_order)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return candidate n-grams, reference n-grams and matches of every order, shape (candidates, 3 x orders)."""
+        """Return the numbers of candidate n-grams, reference n-grams and matches, shape (candidates, 3 x orders)."""
         pairs = reference_pairs(dataset)
         rows = np.concatenate([_counts(pairs, part, order) for part, order in self._parts(dataset)], axis=1)
         if len(rows) == len(dataset):
@@ -100,7 +100,7 @@ class Chrf(Metric):
         return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
 
     def pair_statistics(self, pairs: TextPairs) -> FloatArray:
-        """Return the statistics of pairs, counting the n-grams of every text once."""
+        """Return the statistics of text pairs; the n-grams of each text are counted only once."""
         rows = []
         for part, order in self._parts(pairs.texts):
             candidate_totals, reference_totals = (
@@ -110,7 +110,7 @@ class Chrf(Metric):
         return np.concatenate(rows, axis=1)
 
     def swapped_statistics(self, pair_statistics: FloatArray) -> FloatArray | None:
-        """Exchange the n-grams of the two texts; None with ``epsilon``, where an order may count on one side only."""
+        """Return the statistics with the n-grams of the texts exchanged; None for ``epsilon``: not symmetric."""
         if self.epsilon:
             return None
         exchanged = pair_statistics.copy()
@@ -118,14 +118,14 @@ class Chrf(Metric):
         return exchanged
 
     def _parts(self, dataset: Dataset) -> list[tuple[TokenBatch, int]]:
-        """Batches of characters and of words, each with the largest order of its n-grams."""
+        """Return the batches of characters and, for chrF++, of words, each with its largest n-gram order."""
         parts = [(token_batch(dataset, self.tokenizer, lowercase=self.lowercase), self.order)]
         if self.word_order:
             parts.append((token_batch(dataset, "chrf-words", lowercase=self.lowercase), self.word_order))
         return parts
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return chrF of statistics of shape (..., 3 x orders), shape (...)."""
+        """Return chrF scores, shape (...), for statistics of shape (..., 3 x orders)."""
         rows = np.asarray(statistics, dtype=np.float64)
         candidate_totals, reference_totals, matched = (rows[..., start::3] for start in range(3))
         factor = self.beta**2
@@ -144,7 +144,7 @@ class Chrf(Metric):
 
 
 def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
-    """Return candidate n-grams, reference n-grams and matches of every pair and order, shape (pairs, 3 x order)."""
+    """Return the numbers of candidate n-grams, reference n-grams and matches, shape (pairs, 3 x order)."""
     expanded = pairs.expand(batch)
     return _stacked(
         expanded.candidate_lengths, batch.reference_lengths[pairs.reference], ngram_matches(expanded, order)
@@ -152,7 +152,7 @@ def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
 
 
 def _stacked(candidate_lengths: Int64Array, reference_lengths: Int64Array, matches: Int64Array) -> FloatArray:
-    """Return the statistics of pairs from the lengths of both sides and the matches of every order."""
+    """Return the statistics of pairs, given the lengths of both sides and the matches of each order."""
     shorter = np.arange(matches.shape[1])
     candidate_totals, reference_totals = (
         np.maximum(lengths[:, np.newaxis] - shorter, 0) for lengths in (candidate_lengths, reference_lengths)

@@ -1,4 +1,4 @@
-"""Features of the n-grams that candidate and reference share, and of their lengths."""
+"""Features of the n-grams that candidate and reference share, and of the ratio of their lengths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Unit = Literal["word", "character"]
 
 @dataclass(frozen=True)
 class NgramAgreement(FittedExtractor):
-    r"""Precision, recall and F score of the n-grams of every order, 3 columns per order, in [0, 1].
+    r"""Precision, recall and F score of matched n-grams of each order, 3 columns per order, in [0, 1].
 
     .. math:: P_n = m_n / c_n, \quad R_n = m_n / r_n, \quad F_n = 2 m_n / (c_n + r_n)
 
@@ -84,23 +84,23 @@ class NgramAgreement(FittedExtractor):
 
     @property
     def family(self) -> FeatureFamily:
-        """Words, or syntax where parts of speech are compared."""
+        """Feature group: ``words``, or ``syntax`` if parts of speech are compared."""
         return "syntax" if self.unit == "tag" else "words"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``ngrams.ORDER.MEASURE`` for every order and measure."""
+        """Column names: ``ngrams.ORDER.MEASURE`` for every order and measure."""
         return tuple(f"{self}.{n}.{measure}" for n in range(1, self.order + 1) for measure in MEASURES)
 
     def signed(self) -> dict[str, object]:
-        """Sign with the content of the parser, and with no option without effect."""
+        """The digest of the parser's content, in place of its name; options without effect are omitted."""
         unused = () if self.unit == "word" else ("words", "match", "function_words", "stemmer", "tokenizer")
         parser = parser_signature(self.parser) if self.unit == "tag" else None
         return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
 
     @property
     def needs(self) -> Needs:
-        """English, for the parser, the stemmer or the function words, as far as they are used and English."""
+        """English if the parser, stemmer or function words in use are English, else any language."""
         used = {
             "parser": self.unit == "tag" and self.parser == SHIPPED,
             "function_words": self.words in ("content", "function") and self.function_words == "english",
@@ -140,7 +140,7 @@ class NgramAgreement(FittedExtractor):
 
 @dataclass(frozen=True)
 class LengthRatio(FittedExtractor):
-    r"""Log ratios of the lengths of reference and candidate, for shorter and longer candidates, 2 columns, from 0 up.
+    r"""Two log length ratios, each at least 0: how much shorter and how much longer a candidate is than its reference.
 
     .. math:: \max\Bigl(0, \log \frac{r + 1}{c + 1}\Bigr), \quad \max\Bigl(0, \log \frac{c + 1}{r + 1}\Bigr)
 
@@ -176,17 +176,17 @@ class LengthRatio(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """A reference, or three candidates if lengths are compared with those of other candidates."""
+        """A reference, or three candidates if lengths are compared with those of the other candidates."""
         return Needs() if self.against == "references" else Needs(references=0, candidates=3, other_candidates=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``length.shorter`` and ``length.longer``."""
+        """Column names: ``length.shorter`` and ``length.longer``."""
         return (f"{self}.shorter", f"{self}.longer")
 
     @property
     def lower_is_better(self) -> tuple[str, ...]:
-        """Both columns."""
+        """Names of both columns."""
         return self.columns
 
     def signed(self) -> dict[str, object]:
@@ -202,7 +202,7 @@ class LengthRatio(FittedExtractor):
 
 
 def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
-    """Mean length of the other candidates of the source, without candidates that are references."""
+    """Return the mean length of the other candidates of each candidate's source, except those that are references."""
     lengths = batch.candidate_lengths.astype(np.float64)
     counted = ~dataset.is_reference
     number, total = (

@@ -24,7 +24,7 @@ _LARGEST_EXPONENT = 50
 
 @dataclass(frozen=True)
 class Gtm(BestMatch):
-    r"""Size of the match over the length of candidate (precision) and reference (recall), in [0, 1].
+    r"""Size of the matched runs of words over the length of candidate (precision) or reference (recall), in [0, 1].
 
     .. math:: \text{size} = \Bigl(\sum_{\text{runs}} \text{length}^e\Bigr)^{1/e}
 
@@ -57,7 +57,7 @@ class Gtm(BestMatch):
             raise OptionError(f"gtm[exponent={self.exponent:g}]: expected a number from 1 to {_LARGEST_EXPONENT}, as 2")
 
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
-        """Return the match size of every pair."""
+        """Return the match size of each pair, shape (pairs,)."""
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         candidate, reference = batch.candidate[pairs.candidate], batch.reference[pairs.reference]
         sums = run_sums(batch.segments.values, batch.segments.offsets, candidate, reference, self.exponent)

@@ -25,7 +25,7 @@ _DECAY = np.log(0.5) / np.log(1.5) ** 2
 
 @dataclass(frozen=True)
 class Nist(Metric):
-    r"""Information of the matched n-grams per n-gram, times a brevity penalty; from 0 upwards.
+    r"""Information of the matched n-grams per candidate n-gram, times a brevity penalty; at least 0, no upper bound.
 
     .. math:: \sum_{n=1}^{N} \frac{\sum_{\text{matched}} \text{info}(w_1 \dots w_n)}{t_n}
               \cdot \exp\Bigl(\beta \log^2 \min(1, c / \bar r)\Bigr), \quad
@@ -65,7 +65,7 @@ class Nist(Metric):
 
     @property
     def width(self) -> int:
-        """Information and n-grams of every order, and two lengths."""
+        """Number of columns of the statistics: information and n-grams of every order, and two lengths."""
         return 2 * self.order + 2
 
     def fit(self, dataset: Dataset) -> Nist:
@@ -94,7 +94,7 @@ class Nist(Metric):
         )
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
+        """Return NIST scores, shape (...), for statistics of shape (..., 2N + 2)."""
         rows = np.asarray(statistics, dtype=np.float64)
         gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
         length, reference_length = rows[..., -2], rows[..., -1]
@@ -106,7 +106,7 @@ class Nist(Metric):
 
 @view
 def _information(dataset: Dataset, nist: Nist) -> tuple[ReferenceNgrams, tuple[FloatArray, ...]]:
-    """Return the n-grams of the references of a data set, and by order the bits of information of each."""
+    """Return the n-grams of a data set's references, and the bits of information of each n-gram, by order."""
     batch = token_batch(dataset, nist.tokenizer, lowercase=nist.lowercase)
     # sums over n-grams must not depend on the other texts of the data set
     ngrams = ReferenceNgrams.of(dataclasses.replace(batch, segments=batch.segments.by_code_points()), nist.order)

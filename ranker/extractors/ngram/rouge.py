@@ -21,7 +21,7 @@ from ranker.text.tokens import TokenBatch, Tokenizer, token_batch
 
 @dataclass(frozen=True)
 class _Rouge(SentenceMean):
-    """Base of the ROUGE metrics: choice of the best reference, and means over segments."""
+    """Base class of the ROUGE metrics: chooses the best reference, and averages over segments."""
 
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
@@ -32,10 +32,10 @@ class _Rouge(SentenceMean):
 
     @abstractmethod
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every candidate of `pairs` with its one reference, shape (pairs,)."""
+        """Return the precision and the recall of each candidate of `pairs` with its only reference, shape (pairs,)."""
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,)."""
+        """Return the scores of the candidates, shape (candidates,)."""
         pairs, batch = reference_pairs(dataset), token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         if self.most_tokens:
             pairs.refuse_long(batch, dataset, self.name, self.most_tokens)
@@ -85,7 +85,7 @@ class RougeN(_Rouge):
             raise OptionError(f"rouge_n[order={self.order}]: expected 1 to 9")
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every pair."""
+        """Return the precision and the recall of each pair, shape (pairs,)."""
         matched = ngram_matches(pairs, self.order)[:, -1]
         lengths = pairs.candidate_lengths, _reference_lengths(pairs)
         candidate_totals, reference_totals = (np.maximum(length - self.order + 1, 0) for length in lengths)
@@ -110,7 +110,7 @@ class RougeL(_Rouge):
     family = "words"
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every pair."""
+        """Return the precision and the recall of each pair, shape (pairs,)."""
         common = lcs_lengths(*_sentences(pairs))
         return ratio(common, pairs.candidate_lengths), ratio(common, _reference_lengths(pairs))
 
@@ -142,7 +142,7 @@ class RougeW(_Rouge):
             raise OptionError(f"rouge_w[weight={self.weight}]: expected a number from 1 to 10")
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every pair."""
+        """Return the precision and the recall of each pair, shape (pairs,)."""
         length = weighted_lcs(*_sentences(pairs), self.weight) ** (1 / self.weight)
         candidate_powers = pairs.candidate_lengths
         reference_powers = _reference_lengths(pairs) ** self.weight
@@ -151,7 +151,7 @@ class RougeW(_Rouge):
 
 @dataclass(frozen=True)
 class RougeS(_Rouge):
-    """ROUGE-S: matched pairs of words in order, with gaps, over the pairs of candidate and reference, in [0, 1].
+    """ROUGE-S: matched skip-bigrams (pairs of words in order, with gaps) over those of each side, in [0, 1].
 
     Lin (2004), section 5. Of several references the best one counts (`best_by`); a corpus scores the mean of its
     segments. Without pairs on either side 0.
@@ -174,7 +174,7 @@ class RougeS(_Rouge):
             raise OptionError(f"{self.name}[distance={self.distance}]: expected a whole number from -1")
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every pair."""
+        """Return the precision and the recall of each pair, shape (pairs,)."""
         counts = self._counts(pairs)
         return ratio(counts[:, 0], counts[:, 1]), ratio(counts[:, 0], counts[:, 2])
 
@@ -184,7 +184,7 @@ class RougeS(_Rouge):
 
 @dataclass(frozen=True)
 class RougeSU(RougeS):
-    """Skip-bigrams and single words together, in [0, 1].
+    """ROUGE-SU: matched skip-bigrams and single words over those of each side, in [0, 1].
 
     Lin (2004), section 5.2. Of several references the best one counts (`best_by`); a corpus scores the mean of
     its segments. Without words on either side 0.

@@ -1,4 +1,4 @@
-"""Precision, recall and F score of matched words."""
+"""Metrics of matched words: precision, recall and F score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
 class BestMatch(Metric):
-    """Precision, recall or F score of the size of a match, against the reference with the best score."""
+    """Base class of metrics of match size: precision, recall or F score against the best-scoring reference."""
 
     width: ClassVar[int] = 3
     family = "words"
@@ -30,10 +30,10 @@ class BestMatch(Metric):
 
     @abstractmethod
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> npt.NDArray[Any]:
-        """Number of words of every candidate that match in each of its references, shape (pairs,)."""
+        """Return the number of matched words of each candidate with each of its references, shape (pairs,)."""
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return match size, candidate length and length of the best reference, shape (candidates, 3)."""
+        """Return match size, candidate length and the best reference's length, shape (candidates, 3)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         size = self.match_sizes(dataset, batch, pairs)
         lengths = batch.candidate_lengths.astype(np.float64)
@@ -46,7 +46,7 @@ class BestMatch(Metric):
         return np.where(best[:, np.newaxis] >= 0, rows[best], alone) if len(rows) else alone
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score of statistics of shape (..., 3), shape (...)."""
+        """Return scores, shape (...), for statistics of shape (..., 3)."""
         rows = np.asarray(statistics, dtype=np.float64)
         return measured(self.measure, ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))
 
@@ -58,7 +58,7 @@ class _MatchedWords(BestMatch):
     lowercase: bool = False
 
     def match_sizes(self, dataset: Dataset, batch: TokenBatch, pairs: ReferencePairs) -> Int64Array:
-        """Return the number of matched words of every pair."""
+        """Return the number of matched words of each pair, shape (pairs,)."""
         if self.alignment == "multiset":
             return ngram_matches(pairs.expand(batch), 1)[:, 0]
         return align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
@@ -66,7 +66,7 @@ class _MatchedWords(BestMatch):
 
 @dataclass(frozen=True)
 class Precision(_MatchedWords):
-    """Matched words over the words of the candidate, in [0, 1].
+    """Share of the candidate's words that match words of the reference, in [0, 1].
 
     With ``alignment=multiset`` a word matches as often as both sides have it, wherever it stands: clipped unigram
     precision (Papineni et al. 2002, section 2.1; Melamed, Green and Turian 2003). Otherwise the words count that `nkt`
@@ -93,7 +93,7 @@ class Precision(_MatchedWords):
 
 @dataclass(frozen=True)
 class Recall(_MatchedWords):
-    """Matched words over the words of the reference, in [0, 1].
+    """Share of the reference's words that match words of the candidate, in [0, 1].
 
     Words match, references are chosen and corpora summed as for `precision` (Melamed, Green and Turian 2003; Isozaki
     et al. 2010). An empty reference scores 0.

@@ -1,1 +1,1 @@
-"""Word order: permutation scores, permutation trees, RIBES, LRscore, and the alignments they read."""
+"""Metrics of word order: permutation scores, permutation trees, RIBES, LRscore, and the word alignments they use."""

@@ -1,4 +1,4 @@
-"""The word aligner over texts and data sets: tokenises, numbers words, and calls `ranker.learning.aligner.training`."""
+"""Word alignment of texts and data sets: tokenises, numbers words, and calls `ranker.learning.aligner.training`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def learn_aligner(
     lowercase: bool = True,
     files: tuple[str | Path, str | Path] | None = None,
 ) -> AlignmentModel:
-    """Learn to align from the sources of a data set and their translations."""
+    """Train a word aligner on the sources of a data set and their translations."""
     check_one_pair(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
@@ -67,14 +67,14 @@ def check_one_pair(dataset: Dataset) -> None:
 
 
 def align_texts(model: AlignmentModel, sources: Sequence[str], targets: Sequence[str]) -> Links:
-    """Align every source with the target of the same number, tokenised as the model was trained."""
+    """Align each source with the target of the same index, tokenised as in the model's training."""
     tokenizer, lowercase = _text(model)
     first, second = (tokenise(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
     return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)))
 
 
 def align_dataset(model: AlignmentModel, dataset: Dataset) -> Alignments:
-    """Align every reference and every candidate with its source; each distinct pair of sentences once."""
+    """Align all references and candidates with their sources; each distinct pair of sentences is aligned once."""
     tokenizer, lowercase = _text(model)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
@@ -87,7 +87,7 @@ def align_dataset(model: AlignmentModel, dataset: Dataset) -> Alignments:
 
 
 def load_aligner(path: str | Path) -> AlignmentModel:
-    """Read a word aligner for texts."""
+    """Read a word aligner from a file; refuse one that does not record its tokenizer."""
     model = AlignmentModel.load(path)
     try:
         _text(model)
@@ -120,7 +120,7 @@ def _align(
 
 
 def _distinct(source: Int64Array, translation: Int64Array) -> tuple[tuple[Int64Array, Int64Array], Int64Array]:
-    """Return the distinct pairs of source and translation, and the index of each pair among them."""
+    """Return the distinct (source, translation) pairs, and the index of each pair among them."""
     size = int(translation.max(initial=0)) + 1
     keys, which = np.unique(source * size + translation, return_inverse=True)
     return (keys // size, keys % size), which
@@ -134,7 +134,7 @@ def _refuse_empty(
     translation: Int64Array,
     files: tuple[str | Path, str | Path] | None,
 ) -> None:
-    """Raise an error that names the first pair with an empty side."""
+    """Refuse pairs of sentences in which one side is empty; the error names the first."""
     for side, lengths in enumerate((sources.lengths[source], segments.lengths[translation])):
         empty = np.flatnonzero(lengths == 0)
         if len(empty):

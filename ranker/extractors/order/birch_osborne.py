@@ -1,4 +1,4 @@
-"""From word alignments to permutations, by the rules of Birch and Osborne (2011, section 2.1).
+"""Permutations derived from word alignments, by the rules of Birch and Osborne (2011, section 2.1).
 
 The order of a translation is written as a permutation of the source words: entry ``i`` is the rank, from 0, that
 source word ``i`` takes when the source words are put into the order of their translations. Every source word has one:
@@ -39,7 +39,7 @@ _NO_LINK = np.iinfo(np.int64).max
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of the words of the source in every translation: permutations in CSR form."""
+    """Return the order of the source's words in each translation, as permutations in CSR form."""
     offsets = offsets_of(source_lengths)
     words = np.arange(offsets[-1])
     keys = np.full(len(words), _NO_LINK)
@@ -55,7 +55,7 @@ def source_orders(
 def relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of candidates relative to that of references; the identity where they agree."""
+    """Return the word orders of candidates relative to references, the identity if they agree, in CSR form."""
     mine, starts = take_rows(offsets, np.asarray(candidate, dtype=np.int64))
     theirs, _ = take_rows(offsets, np.asarray(reference, dtype=np.int64))
     relative = np.empty(len(mine), dtype=np.int32)

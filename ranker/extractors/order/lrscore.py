@@ -1,4 +1,4 @@
-"""LRscore (Birch and Osborne 2011): word order from alignments with the source, combined with a lexical score."""
+"""LRscore (Birch and Osborne 2011): a word-order score from alignments, combined with a lexical score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Distance = Literal["hamming", "kendall_sqrt"]
 
 @dataclass(frozen=True)
 class LRscore(Metric):
-    r"""LRscore, a weighted mean of a word-order score and a lexical score, in [0, 1] if the lexical score is.
+    r"""LRscore: weighted mean of a word-order score and a lexical score, in [0, 1] if the lexical score is.
 
     .. math:: \alpha R + (1 - \alpha) L, \quad R = \frac{1}{|S|} \sum_{s \in S} d_s BP_s, \quad
               BP = \exp(\min(0, 1 - r / c))
@@ -113,17 +113,17 @@ class LRscore(Metric):
             )
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the notes of the order and of the lexical metric, or None."""
+        """Return the notes on the alignment and of the lexical metric, or None."""
         order = registry.make_metric("meteor").note(dataset) if self.alignment == "meteor" else None
         return join_notes([super().note(dataset), order, self._lexical_metric.note(dataset)])
 
     @property
     def members(self) -> tuple[Extractor, ...]:
-        """The metric of order, and the lexical one."""
+        """Word-order metric (the extractor itself) and lexical metric."""
         return (self, self._lexical_metric)
 
     def resolved(self, dataset: Dataset) -> LRscore:
-        """Return this metric with the tokenizers that ``auto`` is for `dataset`."""
+        """Return this metric with tokenizer ``auto``, also of the lexical metric, replaced by the one for `dataset`."""
         return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
 
     @property
@@ -133,7 +133,7 @@ class LRscore(Metric):
 
     @property
     def needs(self) -> Needs:
-        """Requirements of the lexical metric, and all sources if alpha is learnt from the order of all references."""
+        """Requirements of the lexical metric; all sources if alpha is learnt from the references' word order."""
         needs = super().needs.union(self._lexical_metric.needs)
         return dataclasses.replace(needs, other_sources=needs.other_sources or self.theta is not None)
 
@@ -142,16 +142,16 @@ class LRscore(Metric):
         return registry.make_metric(self.lexical)
 
     def signed(self) -> dict[str, object]:
-        """Sign with all options of the lexical metric, and with the WordNet of METEOR's alignment."""
+        """The lexical metric's signature in place of its notation; for METEOR's alignment, also WordNet's digest."""
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     @property
     def width(self) -> int:
-        """Number of statistics: three of word order, and the number of the lexical metric."""
+        """Number of columns of the statistics: three for word order, then those of the lexical metric."""
         return 3 + self._lexical_metric.width
 
     def fit(self, dataset: Dataset) -> LRscore:
-        """Learn alpha of every language pair if `theta` is set, and fit the lexical metric."""
+        """Learn alpha for each language pair if `theta` is set, and fit the lexical metric."""
         if self.fit_scope == "none":
             return self
         alphas = {}
@@ -163,7 +163,7 @@ class LRscore(Metric):
         return FittedLRscore(**self._options(), alphas=alphas, fitted_lexical=self._lexical_metric.fit(dataset))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical ones)."""
+        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical width)."""
         alphas = self._alphas(dataset)
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         values, offsets = word_permutations(
@@ -176,7 +176,7 @@ class LRscore(Metric):
         return np.concatenate([columns, self._lexical_metric.statistics(dataset)], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return LRscore of statistics of shape (..., 3 + lexical ones), shape (...); 0 of no sentence."""
+        """Return LRscores, shape (...), for statistics of shape (..., 3 + lexical width); 0 for no sentence."""
         rows = np.asarray(statistics, dtype=np.float64)
         number = rows[..., 2]
         some = number > 0
@@ -188,7 +188,7 @@ class LRscore(Metric):
         return np.where(some, alpha * order + (1 - alpha) * lexical, 0.0)
 
     def _alphas(self, dataset: Dataset) -> FloatArray:
-        """Return alpha for every candidate, shape (candidates,)."""
+        """Return the candidates' values of alpha, shape (candidates,)."""
         if self.fit_scope == "ranked":
             raise unfitted(self)
         return np.full(len(dataset), self.alpha)
@@ -196,7 +196,7 @@ class LRscore(Metric):
 
 @dataclass(frozen=True)
 class FittedLRscore(LRscore):
-    """`LRscore` with its learnt state: alpha by language pair if it has a theta, and the fitted lexical metric."""
+    """`LRscore` after `fit`: with alpha by language pair if `theta` is set, and with the fitted lexical metric."""
 
     alphas: Mapping[str, float] = notation.learnt()
     fitted_lexical: Metric = notation.learnt()

@@ -1,4 +1,4 @@
-"""Metrics of word order: scores of the permutation that a candidate makes of its reference, or that and a lexical part.
+"""Metrics of word order: scores of the permutation between candidate and reference, with an optional lexical part.
 
 Each is a mean of sentence scores. Other modules take from here what such metrics share.
 """
@@ -40,7 +40,7 @@ def word_permutations(
     aligner: str | None = None,
     rule: Rule = "same-key",
 ) -> tuple[Int32Array, Int64Array]:
-    """Return the order of every candidate relative to that of its references."""
+    """Return each candidate's word order relative to each of its references, as permutations in CSR form."""
     if alignment == "bilingual":
         orders = bilingual_orders(dataset, tokenizer, lowercase=lowercase, aligner=aligner, rule=rule)
         return orders.relative(reference_pairs(dataset))
@@ -51,7 +51,7 @@ def word_permutations(
 
 
 def alignment_signed(alignment: str) -> dict[str, object]:
-    """Parts of a signature for an alignment besides its name: METEOR's depends on the installed WordNet."""
+    """Return options that an alignment adds to signatures: for ``meteor`` the digest of the installed WordNet."""
     if alignment != "meteor":
         return {}
     wordnet = optional_wordnet("auto", Meteor.name)
@@ -60,7 +60,7 @@ def alignment_signed(alignment: str) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class PermutationMetric(SentenceMean):
-    """Base of the metrics of permutations; `Kendall` documents the options."""
+    """Base class of metrics that score permutations; `Kendall` documents the options."""
 
     family = "word order"
     alignment: OrderAlignment = "isozaki"
@@ -79,22 +79,22 @@ class PermutationMetric(SentenceMean):
             raise OptionError(f"{self.name}[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
 
     def signed(self) -> dict[str, object]:
-        """Sign with the WordNet of METEOR's alignment too."""
+        """Digest of WordNet, added to the signature if the alignment is METEOR's."""
         return alignment_signed(self.alignment)
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note on the tokenizer, or METEOR's note on its alignment, or None."""
+        """Return a note on the tokenizer or, for METEOR's alignment, METEOR's note, or None."""
         return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,)."""
+        """Return the scores of the candidates, shape (candidates,)."""
         order = reference_pairs(dataset).highest(self._order_scores(dataset))
         if self.alpha == 0:
             return order
         return self.alpha * self._lexical_scores(dataset) + (1 - self.alpha) * order
 
     def _order_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of the permutation of every pair, times the brevity penalty, shape (pairs,)."""
+        """Return each pair's permutation score times the brevity penalty, shape (pairs,)."""
         values, offsets = word_permutations(
             dataset, self.alignment, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner
         )
@@ -121,7 +121,7 @@ class PermutationMetric(SentenceMean):
 
 @dataclass(frozen=True)
 class Kendall(PermutationMetric):
-    r"""Share of word pairs in the order of the reference (Kendall's tau as a distance), in [0, 1].
+    r"""Share of word pairs that are in the order of the reference (1 - Kendall's tau distance), in [0, 1].
 
     .. math:: \alpha L + (1 - \alpha)\, BP(n, r)\, \Bigl(1 - \mathrm{inversions} \Big/ \binom{n}{2}\Bigr)
 
@@ -157,7 +157,7 @@ class Kendall(PermutationMetric):
 
 @dataclass(frozen=True)
 class KendallRoot(PermutationMetric):
-    r"""Kendall's tau distance with a square root, sharper for small reorderings, in [0, 1].
+    r"""1 - square root of Kendall's tau distance, which penalises small reorderings more, in [0, 1].
 
     .. math:: 1 - \sqrt{\mathrm{inversions} \Big/ \binom{n}{2}}
 
@@ -170,7 +170,7 @@ class KendallRoot(PermutationMetric):
 
 @dataclass(frozen=True)
 class Hamming(PermutationMetric):
-    r"""Share of words at their place, in [0, 1].
+    r"""Share of words at the same position as in the reference's order, in [0, 1].
 
     .. math:: 1 - |\{i : p(i) \ne i\}| / n
 
@@ -183,7 +183,7 @@ class Hamming(PermutationMetric):
 
 @dataclass(frozen=True)
 class Spearman(PermutationMetric):
-    r"""Spearman's rho between the permutation and the identity, in [0, 1].
+    r"""Spearman's rank correlation of the permutation with the identity, scaled to [0, 1].
 
     .. math:: (\rho + 1) / 2
 
@@ -195,7 +195,7 @@ class Spearman(PermutationMetric):
 
 @dataclass(frozen=True)
 class Ulam(PermutationMetric):
-    r"""Length of the longest subsequence in order, in [0, 1].
+    r"""Length of the longest increasing subsequence of the permutation, scaled to [0, 1].
 
     .. math:: (\mathrm{LIS} - 1) / (n - 1)
 
@@ -208,7 +208,7 @@ class Ulam(PermutationMetric):
 
 @dataclass(frozen=True)
 class Fuzzy(PermutationMetric):
-    r"""Fuzzy score of the permutation, higher for fewer chunks in order, in [0, 1].
+    r"""Fuzzy score, which is higher the fewer contiguous chunks the permutation consists of, in [0, 1].
 
     .. math:: 1 - (\mathrm{chunks} - 1) / (n - 1)
 

@@ -32,14 +32,14 @@ def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
 
 
 def normalised_kendall(orders: WordOrders) -> FloatArray:
-    """Return the share of ascending word pairs, 0 of fewer than two words (Isozaki et al. 2010, section 2.2)."""
+    """Return the share of ascending word pairs, 0 for fewer than two words (Isozaki et al. 2010, section 2.2)."""
     n = orders.lengths
     all_pairs = np.maximum(n * (n - 1) / 2, 1.0)
     return np.asarray(_ascending_pairs(orders.positions, orders.offsets) / all_pairs)
 
 
 def normalised_spearman(orders: WordOrders) -> FloatArray:
-    """Return (rho + 1) / 2 of average ranks, 0 of fewer than two words (Isozaki et al. 2010, section 2.2)."""
+    """Return (rho + 1) / 2 on average ranks, 0 for fewer than two words (Isozaki et al. 2010, section 2.2)."""
     places = np.arange(len(orders.positions))
     rho = group_spearman(places, orders.positions, orders.offsets, tie_corrected=False, constant=True)
     return np.where(orders.lengths > 1, (rho + 1) / 2, 0.0)
@@ -52,7 +52,7 @@ def _weighted(
     powers: tuple[float, float],
     f: float = 0.0,
 ) -> FloatArray:
-    """Return correlation x precision x BP x F of every pair, the first two to the `powers`, shape (pairs,)."""
+    """Return correlation x precision^a x BP^b x F^f for each pair, with `powers` (a, b), shape (pairs,)."""
     candidate_lengths, reference_lengths = lengths
     share = matched / np.maximum(candidate_lengths, 1)
     scores = correlation * share ** powers[0] * brevity_penalty(candidate_lengths, reference_lengths) ** powers[1]
@@ -60,14 +60,14 @@ def _weighted(
 
 
 def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tuple[Int64Array, Int64Array]:
-    """Return the number of words of candidate and reference of every pair."""
+    """Return the numbers of words of candidate and reference for each pair."""
     batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
     return batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
 
 
 @dataclass(frozen=True)
 class _RankCorrelation(SentenceMean):
-    """Base of NKT and NSR: options, and the factors that they apply to the correlation."""
+    """Base class of NKT and NSR: their options, and the factors applied to the correlation."""
 
     precision: float = 0.0
     f: float = 0.0
@@ -83,7 +83,7 @@ class _RankCorrelation(SentenceMean):
                 raise OptionError(f"{self.name}[{option}={getattr(self, option)}]: expected an exponent of 0 or more")
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate against its best reference, shape (candidates,)."""
+        """Return each candidate's score against its best reference, shape (candidates,)."""
         orders = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase)
         lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
         powers = self.precision, float(self.brevity)
@@ -92,12 +92,12 @@ class _RankCorrelation(SentenceMean):
 
     @abstractmethod
     def _correlation(self, orders: WordOrders) -> FloatArray:
-        """Return the correlation of every pair, shape (pairs,)."""
+        """Return the correlation of each pair's word orders, shape (pairs,)."""
 
 
 @dataclass(frozen=True)
 class NormalisedKendall(_RankCorrelation):
-    r"""NKT, the share of pairs of aligned words in the order of the reference, with modifiers, in [0, 1].
+    r"""NKT: share of aligned word pairs that are in the order of the reference, times optional factors, in [0, 1].
 
     .. math:: \mathrm{NKT} \cdot P^a \cdot F^b \cdot BP, \quad \mathrm{NKT} = (\tau + 1) / 2, \quad P = n / c,
               \quad F = 2 n / (c + r), \quad BP = \exp(\min(0, 1 - r / c))
@@ -129,7 +129,7 @@ class NormalisedKendall(_RankCorrelation):
 
 @dataclass(frozen=True)
 class NormalisedSpearman(_RankCorrelation):
-    r"""NSR, Spearman's rho of the word orders, with modifiers, in [0, 1].
+    r"""NSR: Spearman's rho of the word orders scaled to [0, 1], times optional factors, in [0, 1].
 
     .. math:: \mathrm{NSR} \cdot P^a \cdot F^b \cdot BP, \quad \mathrm{NSR} = (\rho + 1) / 2, \quad
               \rho = 1 - \sum_i d_i^2 \Big/ \binom{n + 1}{3}
@@ -153,7 +153,7 @@ class NormalisedSpearman(_RankCorrelation):
 
 @dataclass(frozen=True)
 class Ribes(SentenceMean):
-    r"""RIBES, rank correlation of word orders times powers of precision and brevity penalty, in [0, 1].
+    r"""RIBES: rank correlation of word orders times powers of precision and brevity penalty, in [0, 1].
 
     .. math:: \mathrm{NKT} \cdot P^\alpha \cdot BP^\beta
 
@@ -187,7 +187,7 @@ class Ribes(SentenceMean):
                 raise OptionError(f"ribes[{option}={getattr(self, option)}]: expected an exponent of 0 or more")
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate against its best reference, shape (candidates,)."""
+        """Return each candidate's score against its best reference, shape (candidates,)."""
         orders = align_contexts(dataset, "ribes", self.tokenizer, lowercase=self.lowercase)
         lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
         only_word = (orders.lengths == 1) & (lengths[1] == 1)

@@ -1,4 +1,4 @@
-"""Scores of batches of permutations: nearness of an order of words to the reference's order.
+"""Scores of permutations, in batches: similarity of a word order to the reference's order.
 
 A permutation p of 0..n-1 gives the reference's position for each position; the identity is the same order. All scores
 are 1 for the identity and lie in [0, 1], but for `pet_flat`, which can be negative, and scores of trees with a positive
@@ -157,7 +157,7 @@ def _shape_scores(values: Int64Array, offsets: Int64Array, score: int, log_catal
 def permutation_scores(
     name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, *, beta: float = 0.6, gamma: float = 0.0
 ) -> FloatArray:
-    """Return a score of each of many permutations of 0..n-1 in CSR form, shape (permutations,)."""
+    """Return the score `name` of permutations of 0..n-1 in CSR form, shape (permutations,)."""
     numbers, bounds = (np.ascontiguousarray(array, dtype=np.int64) for array in (values, offsets))
     if name in _SEQUENCE:
         return _sequence_scores(numbers, bounds, _SEQUENCE[name])

@@ -1,4 +1,4 @@
-"""Word orders of translations from their word alignments with the source (Birch and Osborne 2011).
+"""Word orders of translations, derived from word alignments with the source (Birch and Osborne 2011).
 
 The alignments come with the data set, in Pharaoh format, or from a trained aligner.
 """
@@ -24,19 +24,19 @@ from ranker.text.tokens import Tokenizer, check_sources, source_segments, token_
 
 @dataclass(frozen=True, eq=False)
 class SourceOrders:
-    """Orders of the words of sources in their translations."""
+    """The order in which each candidate and reference renders the words of its source."""
 
     source_ranks: Int32Array
     rank_offsets: Int64Array
     candidates: int
 
     def relative(self, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
-        """Return the order of the candidate relative to that of the reference for every pair, permutations in CSR."""
+        """Return each pair's word order of the candidate relative to the reference, as permutations in CSR form."""
         references = self.candidates + pairs.reference
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
 
     def monotonicity(self, dataset: Dataset) -> dict[str, float]:
-        """Monotonicity of the references of every language pair: the mean of their d_k to the source order.
+        """Return each language pair's monotonicity: the mean d_k of its references' order to the source's order.
 
         Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
         pair without references has 1.
@@ -61,7 +61,7 @@ def bilingual_orders(
     aligner: str | None = None,
     rule: Rule = "same-key",
 ) -> SourceOrders:
-    """Return the orders of all translations of `dataset`, from the word alignments that came with it."""
+    """Return the word orders of all translations of `dataset`, from its word alignments or those of `aligner`."""
     check_sources(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths
@@ -86,7 +86,7 @@ def bilingual_orders(
 
 
 def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
-    """Make the error that names the first translation without an alignment, and the remedy."""
+    """Make the error for translations without an alignment, which names the first and the remedy."""
     if alignments.candidates_given.all():
         rows, row, name = dataset.references, int(np.argmin(alignments.references_given)), "a reference"
     else:
@@ -100,7 +100,7 @@ def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
 
 
 def _completed(dataset: Dataset, alignments: Alignments, aligner: str, tokenizer: Tokenizer) -> Alignments:
-    """Complete `alignments` with links by the aligner, for translations without an alignment."""
+    """Return `alignments` completed by the aligner's links for translations without an alignment."""
     check_one_pair(dataset)
     model = load_aligner(aligner)
     learnt = align_dataset(model, dataset)

@@ -1,4 +1,4 @@
-"""Metrics of word order that look at the permutation as a hierarchy of phrases: permutation trees and forests."""
+"""Metrics of word order that score the permutation as a hierarchy of phrases: permutation trees and forests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranker.extractors.order.scores import permutation_scores
 
 @dataclass(frozen=True)
 class TreeMetric(PermutationMetric):
-    """Base of the recursive scores of trees; `CanonicalTree` documents the options."""
+    """Base class of recursive scores of permutation trees; `CanonicalTree` documents the options."""
 
     beta: float = 0.6
     gamma: float = 0.0
@@ -56,7 +56,7 @@ class CanonicalTree(TreeMetric):
 
 @dataclass(frozen=True)
 class FlatTree(TreeMetric):
-    """Recursive score of the permutation tree with equal binary operators in a row made one node, at most 1.
+    """Recursive score of the permutation tree with nested equal binary operators merged into one node, at most 1.
 
     The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014). Other permutations than the inverted one
     can have the lowest value, so some scores are below 0. Options and degenerate values as of `pet`.
@@ -67,7 +67,7 @@ class FlatTree(TreeMetric):
 
 @dataclass(frozen=True)
 class ViterbiTree(TreeMetric):
-    """Recursive score of the best permutation tree of the forest, in [0, 1].
+    """Recursive score of the best-scoring permutation tree of the forest, in [0, 1].
 
     The formula of `pet`, its highest value over all trees (Stanojević and Sima'an 2014). Options and degenerate values
     as of `pet`.
@@ -78,7 +78,7 @@ class ViterbiTree(TreeMetric):
 
 @dataclass(frozen=True)
 class Forest(TreeMetric):
-    """Mean of the recursive scores of all permutation trees of the forest, in [0, 1].
+    """Mean recursive score of all permutation trees of the forest, in [0, 1].
 
     The formula of `pet`, averaged over all trees with equal weight (Stanojević and Sima'an 2014). Options and
     degenerate values as of `pet`.
@@ -89,7 +89,7 @@ class Forest(TreeMetric):
 
 @dataclass(frozen=True)
 class TreeArity(PermutationMetric):
-    r"""Narrowness of the permutation tree on average, in [0, 1].
+    r"""Score that is higher the fewer children the permutation tree's nodes have on average, in [0, 1].
 
     .. math:: (n - \mathrm{mean\ arity}) / (n - 2)
 
@@ -102,7 +102,7 @@ class TreeArity(PermutationMetric):
 
 @dataclass(frozen=True)
 class TreeMaximalArity(PermutationMetric):
-    r"""Narrowness of the widest node of the permutation tree, in [0, 1].
+    r"""Score that is higher the fewer children the permutation tree's widest node has, in [0, 1].
 
     .. math:: (n - \mathrm{largest\ arity}) / (n - 2)
 
@@ -115,7 +115,7 @@ class TreeMaximalArity(PermutationMetric):
 
 @dataclass(frozen=True)
 class TreeSize(PermutationMetric):
-    r"""Number of nodes of the permutation tree, as a share of the largest possible number, in [0, 1].
+    r"""Number of inner nodes of the permutation tree, as a share of the largest possible number, in [0, 1].
 
     .. math:: (\mathrm{nodes} - 1) / (n - 2)
 

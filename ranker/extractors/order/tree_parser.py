@@ -26,7 +26,7 @@ LEAF, MONOTONE, INVERTED, PRIMAL = 0, 1, 2, 3
 
 
 class Nodes(NamedTuple):
-    """Room for the nodes of one tree: node i < n is the leaf at position i, children are lists from left to right."""
+    """Arrays for the nodes of one tree: node i < n is the leaf at position i; children are linked left to right."""
 
     kind: Int64Array
     start: Int64Array
@@ -43,14 +43,14 @@ class Nodes(NamedTuple):
 
 @kernel
 def new_nodes(length: int) -> Nodes:
-    """Make room for trees of up to `length` words."""
+    """Allocate the node arrays for trees of up to `length` words."""
     room = np.empty((10, 2 * length), dtype=np.int64)
     return Nodes(room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7], room[8], room[9])
 
 
 @kernel
 def _leftmost_block(permutation: Int64Array, last: int) -> int:
-    """Return where the longest block that ends at `last` begins."""
+    """Return the position at which the longest block that ends at `last` begins."""
     leftmost = last
     lowest = highest = permutation[last]
     for begin in range(last - 1, -1, -1):
@@ -62,7 +62,7 @@ def _leftmost_block(permutation: Int64Array, last: int) -> int:
 
 @kernel
 def parse_permutation(permutation: Int64Array, nodes: Nodes) -> int:
-    """Parse a permutation of 0..n-1, n > 0, and return the number of nodes; the root is finished last."""
+    """Parse a permutation of 0..n-1, n > 0, into `nodes` and return the number of nodes; the root is finished last."""
     stack, finished = nodes.stack, nodes.finished
     depth = done = 0
     count = len(permutation)

@@ -1,4 +1,4 @@
-r"""Scores of permutation trees and forests (Stanojević and Sima'an 2014), on the tree that packs the forest.
+r"""Scores of permutation trees and forests (Stanojević and Sima'an 2014), computed on one tree that packs the forest.
 
 A tree's score is :math:`\phi(\mathrm{leaf}) = 1` and
 
@@ -41,7 +41,7 @@ _NEGLIGIBLE = 1e-18
 
 
 class TreeTables(NamedTuple):
-    """Constants of one beta for runs of up to n parts; arrays that a kind of tree does not use are empty."""
+    """Constants for one beta and runs of up to n parts; arrays that a kind of tree does not need are empty."""
 
     paths: FloatArray
     """F(l, a) 2**l / 4**a at [a, l], shape (n, terms)."""
@@ -95,7 +95,7 @@ def _best_tables(length: int, shrink: float) -> TreeTables:
 
 
 def make_tables(trees: int, length: int, beta: float) -> TreeTables:
-    """Compute the constants that scoring permutations of up to `length` words needs."""
+    """Compute the constants for scoring permutations of up to `length` words."""
     if trees == FOREST:
         return _path_tables(max(length, 2), 1 - beta)
     return _best_tables(length if trees == VITERBI else 0, 1 - beta)
@@ -136,7 +136,7 @@ def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
 
 @kernel(elements=0)
 def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) -> float:
-    """Return the sum over the parts of a run of ``shrink**depth * gain``, for the chosen trees."""
+    """Return the sum of ``shrink**depth * gain`` over the parts of a run, for one of the kinds of `trees`."""
     if trees == FOREST:
         return _mean_over_trees(gains, tables)
     if trees == VITERBI:
@@ -179,7 +179,7 @@ def raw_value(nodes: Nodes, count: int, trees: int, beta: float, gamma: float, t
 
 
 class Shape(NamedTuple):
-    """Properties that all trees of a forest share."""
+    """Properties that are equal for all trees of a forest, and the number of trees."""
 
     n_inner: int
     """Number of inner nodes of any of the trees, whose runs are binary."""
@@ -193,7 +193,7 @@ class Shape(NamedTuple):
 
 @kernel(elements=0)
 def forest_shape(nodes: Nodes, count: int, log_catalan: FloatArray) -> Shape:
-    """Count the nodes of the trees of a forest, and the trees; ``log_catalan[k]`` is of Catalan(k - 1)."""
+    """Return the shape of a parsed forest of `count` nodes; ``log_catalan[k]`` is the logarithm of Catalan(k - 1)."""
     n_inner, arities, widest = 0, 0, 0
     log_trees = 0.0
     for node in nodes.finished[:count]:
@@ -211,6 +211,6 @@ def forest_shape(nodes: Nodes, count: int, log_catalan: FloatArray) -> Shape:
 
 
 def log_catalan(length: int) -> FloatArray:
-    """Logarithms of the numbers of binary trees with 0..`length` leaves, 0 for no leaf and for one leaf."""
+    """Return the log numbers of binary trees with 0..`length` leaves; 0 for no leaf and for one leaf."""
     leaves = np.arange(2, length + 1)
     return np.concatenate([[0.0, 0.0], np.cumsum(np.log((4 * leaves - 6) / leaves))])[: length + 1]

@@ -1,1 +1,1 @@
-"""Substitutions learnt from translations."""
+"""Features of word matches with substitutions learnt from translations."""

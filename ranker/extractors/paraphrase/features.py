@@ -1,4 +1,4 @@
-"""Features of the words that candidate and reference share, substituted words included."""
+"""Features of the words that candidate and reference share, including substituted words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ STATE = {
 
 @dataclass(frozen=True, eq=False)
 class LearntSubstitutions:
-    """Learnt state of `Paraphrase`: words, their frequencies, and the table of substitutions."""
+    """Data learnt by `Paraphrase`: words, their frequencies, and the table of substitutions."""
 
     words: list[str]
     texts: Int32Array
@@ -67,7 +67,7 @@ class LearntSubstitutions:
     table: Substitutions
 
     def lookup(self, vocabulary: list[str]) -> tuple[Lookup, FloatArray]:
-        """Return the table for the words of `vocabulary`, and their weights ln((N + 6) / (d + 5)), shape (words,)."""
+        """Return the table indexed by words of `vocabulary`, and word weights ln((N + 6) / (d + 5)), shape (words,)."""
         known = {word: number for number, word in enumerate(self.words)}
         number = np.fromiter((known.get(word, -1) for word in vocabulary), dtype=np.int32, count=len(vocabulary))
         texts = np.append(self.texts, 0)[number]
@@ -78,7 +78,7 @@ class LearntSubstitutions:
 
 @dataclass(frozen=True)
 class Paraphrase(Extractor):
-    r"""Precision, recall and F of words with substitutions, by a table that is learnt in training, 10 columns.
+    r"""Precision, recall and F score of words, with substitutions by a table learnt in training, in 10 columns.
 
     Words match one to one: first equal forms, then equal Snowball stems (Porter 2001), each with the nearest free word
     of the reference by relative position; both count 1. Words left over match by a table of substitutions, the most
@@ -142,22 +142,22 @@ class Paraphrase(Extractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``paraphrase.precision`` and so on."""
+        """Column names: ``paraphrase.precision`` and so on."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
-        """Return the digest of the function words for the name of their file."""
+        """Digest of the function words, in place of the name of their list or file."""
         return {"function_words": function_words(self.function_words)[1]}
 
     @property
     def needs(self) -> Needs:
-        """English, for English stemmers and function words."""
+        """English if the stemmer or the function words are English, else any language."""
         return Needs.english(
             *(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
         )
 
     def fit(self, dataset: Dataset) -> FittedParaphrase:
-        """Learn the table and the weights of words from the candidates and references of `dataset`."""
+        """Learn the table and the word weights from the candidates and references of `dataset`."""
         return self._knowing(_TrainingSentences.of(dataset, self).learn(self))
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedParaphrase, FloatArray]:
@@ -174,7 +174,7 @@ class Paraphrase(Extractor):
         return fitted, matrix
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedParaphrase:
-        """Return this extractor as it was when `state` returned `arrays`."""
+        """Return the fitted extractor whose `state` is `arrays`."""
         sizes = check_arrays(arrays, STATE, str(self))
         try:
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
@@ -189,11 +189,11 @@ class Paraphrase(Extractor):
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Raise an error: there are no columns before `fit`."""
+        """Raise an error: columns can be computed only after `fit`."""
         raise unfitted(self)
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Raise an error: nothing matches before `fit`."""
+        """Raise an error: matches can be found only after `fit`."""
         raise unfitted(self)
 
     def _knowing(self, learnt: LearntSubstitutions) -> FittedParaphrase:
@@ -202,7 +202,7 @@ class Paraphrase(Extractor):
 
 @dataclass(frozen=True)
 class FittedParaphrase(Paraphrase, FittedExtractor):
-    """`Paraphrase` with a table of substitutions and word frequencies."""
+    """`Paraphrase` after `fit`, with a table of substitutions and word frequencies."""
 
     learnt: LearntSubstitutions = notation.learnt()
 
@@ -211,7 +211,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         return self._columns(dataset, np.ones(len(dataset), dtype=bool))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the words, the number of references with each word, and the table."""
+        """Return the words, the number of references that contain each word, and the table."""
         learnt = self.learnt
         return {
             "words": np.frombuffer("\n".join(learnt.words).encode("utf-8", "surrogatepass"), dtype=np.uint8),
@@ -223,7 +223,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         }
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Return the matches with each reference: ``word = word``, ``word ~ word (stem)``, ``word ~ word (.43)``."""
+        """Return matches with each reference, as ``word = word``, ``word ~ word (stem)``, ``word ~ word (.43)``."""
         batch = token_batch(dataset, self.tokenizer, lowercase=True)
         words = _words(dataset, self.tokenizer, self.stemmer)
         table, _ = _lookup(dataset, self.tokenizer, self.learnt)
@@ -245,7 +245,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         return evidence
 
     def _columns(self, dataset: Dataset, rows: BoolArray) -> FloatArray:
-        """Columns of the candidates in the mask `rows`, shape (candidates of the mask, 10)."""
+        """Return the columns of the candidates in the mask `rows`, shape (candidates in the mask, 10)."""
         batch = token_batch(dataset, self.tokenizer, lowercase=True)
         segments = batch.segments
         pairs = reference_pairs(dataset)
@@ -298,7 +298,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
 
 @view
 def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> WordFacts:
-    """Stems of the words of `dataset`, and a mask of the words other than punctuation."""
+    """Return the stems of the vocabulary of `dataset`, and a mask of its words other than punctuation."""
     vocabulary = token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary
     stems = stem_numbers(vocabulary, str if stemmer == "none" else stemmer_of(stemmer))
     return WordFacts(stems, ~in_class(vocabulary, "punctuation"))
@@ -306,13 +306,13 @@ def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> WordFacts:
 
 @view
 def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: LearntSubstitutions) -> tuple[Lookup, FloatArray]:
-    """Return the table for the words of `dataset`, and their weights."""
+    """Return the table indexed by words of `dataset`, and the words' weights."""
     return learnt.lookup(token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)
 class _TrainingSentences:
-    """Training data of the table, sorted so that sums do not depend on the order of sources."""
+    """Sentences that the table is learnt from, sorted so that sums do not depend on the order of sources."""
 
     words: list[str]
     cooccurrences: Cooccurrences
@@ -359,7 +359,7 @@ class _TrainingSentences:
         )
 
     def learn(self, options: Paraphrase, without: int = -1) -> LearntSubstitutions:
-        """Learn from all folds but one."""
+        """Return what is learnt from all folds but `without`."""
         table = estimate(self.cooccurrences, self.pair_fold != without, least=options.least)
         texts = np.bincount(self.word[self.word_fold != without], minlength=len(self.words)).astype(np.int32)
         used = texts > 0
@@ -374,7 +374,7 @@ class _TrainingSentences:
 
 
 def source_folds(dataset: Dataset, folds: int) -> Int64Array:
-    """Cut the sources into `folds` parts of about equal size; equal texts, and documents that fit, stay together."""
+    """Return each source's fold, of about equal size; equal texts, and documents if they fit, stay in one fold."""
     count = len(dataset.sources)
     codes, texts = dataset.references["text"].factorize(sort=True)
     links = [

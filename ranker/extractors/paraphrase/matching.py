@@ -28,14 +28,14 @@ SUMS = 10
 
 
 class WordFacts(NamedTuple):
-    """Stems of the words of a vocabulary, and a mask of the words that may be replaced."""
+    """Stems of the words of a vocabulary, and a mask of the words that may be substituted."""
 
     stems: Int32Array
     replaceable: BoolArray
 
 
 class Lookup(NamedTuple):
-    """A substitution table over the words of a vocabulary, for `compare`."""
+    """A substitution table indexed by the words of a vocabulary, for `compare`."""
 
     number: Int32Array
     offsets: Int64Array
@@ -52,7 +52,7 @@ def _match_keys(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> None:
-    """Match the free words with equal keys."""
+    """Match free words with equal keys, each with the nearest; update `partner`, `kind` and `taken`."""
     size, length = len(candidate), len(reference)
     order = stable_order(reference)
     keys = reference[order]
@@ -75,7 +75,7 @@ def _match_keys(
 def match_words(
     candidate: Int32Array, reference: Int32Array, stems: Int32Array
 ) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
-    """Match words with equal forms, then with equal stems."""
+    """Match words by form, then by stem; return candidate words' partners and kinds, and a mask of words taken."""
     partner = np.full(len(candidate), -1, dtype=np.int32)
     kind = np.zeros(len(candidate), dtype=np.int8)
     taken = np.zeros(len(reference), dtype=np.bool_)
@@ -91,7 +91,7 @@ def _reach(size: int, length: int) -> float:
 
 @kernel
 def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
-    """Return a range of reference words that contains all words near candidate word `i`."""
+    """Return a range (start, stop) of reference words that contains all those near candidate word `i`."""
     centre = i / size
     return max(0, int((centre - reach) * length) - 1), min(length, int((centre + reach) * length) + 2)
 
@@ -105,7 +105,7 @@ def _residual_pairs(
     closeness: Float32Array,
     steepness: float,
 ) -> int:
-    """List near residual words of a pair of sentences in `places` (pairs, 4) if it has rows; return their number."""
+    """Return the number of nearby residual word pairs; list them in `places` and `closeness` if these have rows."""
     size, length = len(candidate), len(reference)
     if size == 0 or length == 0:
         return 0
@@ -137,7 +137,7 @@ def residual_pairs(
     words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
-    """List the residual words of many pairs of sentences that are near each other."""
+    """Return, for many sentence pairs, the number of nearby residual word pairs, their places and their closeness."""
     sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in range(len(candidate)):
@@ -166,7 +166,7 @@ def substitute(
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
 ) -> Float32Array:
-    """Match words left free, in place in `partner`, `kind` and `taken`: the most alike first, of equals the nearest."""
+    """Match free words by the table, most similar first, then nearest; update `partner`, `kind` and `taken`."""
     size, length = len(candidate), len(reference)
     similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)
@@ -213,7 +213,7 @@ def compare(
     weight: FloatArray,
     content: BoolArray,
 ) -> FloatArray:
-    """Sums over the matched words of many pairs of sentences, shape (pairs, SUMS)."""
+    """Return sums over the words and matches of many sentence pairs, shape (pairs, SUMS)."""
     sums = np.zeros((len(candidate), SUMS))
     for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]

@@ -1,4 +1,4 @@
-"""Table of word substitutions, learnt from the unmatched words of two sentences with the same meaning.
+"""Table of word substitutions, learnt from the unmatched words of sentence pairs with the same meaning.
 
 Where a candidate and its reference agree but for a few words, those few likely say the same. So the *residual* words of
 both sides, which match nothing, are put together, each with all those near it, and the expectation-maximisation of IBM
@@ -28,7 +28,7 @@ START = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrences:
-    """Residual words of many pairs of sentences, each with the nearby residual words of the other side."""
+    """Pairs of nearby residual words, one from each side, in many pairs of sentences."""
 
     first: Int32Array
     second: Int32Array
@@ -40,7 +40,7 @@ class Cooccurrences:
 
     @classmethod
     def of(cls, starts: Int64Array, places: Int32Array, closeness: Float32Array) -> Cooccurrences:
-        """Make cooccurrences of `places`, shape (rows, 4): first and second word, and their positions."""
+        """Make cooccurrences from `places`, shape (rows, 4): first word, second word, and their positions."""
         keys = (places[:, 0].astype(np.int64) << 32) | places[:, 1]
         kinds, kind = np.unique(keys, return_inverse=True)
         return cls(
@@ -77,7 +77,7 @@ def _expected_counts(
     probability: FloatArray,
     null: float,
 ) -> FloatArray:
-    """Expected count of every pair of words, where each word at a `place` comes from one other word."""
+    """Return expected counts of word pairs, where the word at each `place` comes from one word or from none."""
     counts = np.zeros(len(probability))
     longest = 0
     for each in place:
@@ -103,7 +103,7 @@ def _direction(
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return t of every pair of words, for words at `place` that come from the word `condition`, and its counts."""
+    """Return t(word at `place` | word `condition`) for each pair of words, and its expected count."""
     iterations, null, discount = options
     probability = np.full(len(condition), START)
     counts = np.zeros(len(condition))
@@ -132,7 +132,7 @@ def estimate(
     least: float = 0.03,
     least_count: float = 4.0,
 ) -> Substitutions:
-    """Learn a table of substitutions; `pair_weight` weighs the pairs of sentences, 0 leaving a pair out."""
+    """Learn a table of substitutions; `pair_weight` are weights of the sentence pairs, 0 to leave a pair out."""
     pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)

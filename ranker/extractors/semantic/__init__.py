@@ -1,1 +1,1 @@
-"""Similarity of contextual embeddings."""
+"""Features of the similarity of contextual embeddings."""

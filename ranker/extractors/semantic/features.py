@@ -1,4 +1,4 @@
-"""Similarity of texts by the vectors of a sentence encoder (Zhang et al. 2020, BERTScore)."""
+"""Similarity of texts by the embeddings of a sentence encoder (Zhang et al. 2020, BERTScore)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATE = {"encoder": ArrayRule("uint8", (32,))}
 
 @dataclass(frozen=True)
 class Semantic(FittedExtractor):
-    """Greedy matching of contextual vectors, and the cosine of whole sentences: a candidate against its references.
+    """Similarity to the references by greedy matching of contextual vectors, and by the cosine of sentence vectors.
 
     A sentence encoder gives every sub-word a vector in its context. Precision is the mean over the candidate's
     sub-words of the highest cosine with one of the reference, recall the same the other way round, F their harmonic
@@ -78,7 +78,7 @@ class Semantic(FittedExtractor):
     learnt: str | None = notation.learnt()
 
     def __post_init__(self) -> None:
-        """Refuse a layer that no encoder has."""
+        """Refuse a layer number that no encoder has."""
         if self.layer is not None and self.layer < 1:
             raise OptionError(
                 f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last layer"
@@ -86,27 +86,27 @@ class Semantic(FittedExtractor):
 
     @property
     def needs(self) -> Needs:
-        """A reference, unless candidates are compared with the source, and English for encoders trained on it."""
+        """A reference, unless candidates are compared with the source; English for encoders trained on English only."""
         needs = Needs.english(*(("encoder",) if self.encoder in (INCLUDED, SMALL) else ()))
         return dataclasses.replace(needs, references=int(self.against == "references"))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
+        """Column names: ``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     @property
     def symmetric(self) -> tuple[str, ...]:
-        """F score and cosine."""
+        """Names of the columns of F score and cosine if candidates are compared with references."""
         return (f"{self}.f", f"{self}.cosine") if self.against == "references" else ()
 
     @property
     def pretraining_sources(self) -> UInt32Array | None:
-        """The sources that the encoder was trained on."""
+        """`short_keys` of the sources of judged translations that the encoder was trained on."""
         return find(self.encoder).training_sources
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return a line if the encoder was not made for a language of the translations, or lacks characters of it."""
+        """Return notes on target languages and characters that the encoder does not know, or None."""
         encoder, notes = self._encoder(), []
         made_for = encoder.files.languages
         if made_for and (others := sorted({*target_languages(dataset).tolist()} - {"", *made_for})):
@@ -126,7 +126,7 @@ class Semantic(FittedExtractor):
         return join_notes(notes)
 
     def check_ready(self) -> None:
-        """Raise an error if the encoder or its runtime is missing, or the encoder is not that of the model."""
+        """Raise an error if the encoder or its runtime is missing, or the model was trained with another encoder."""
         self._encoder()
 
     def fit(self, dataset: Dataset) -> Semantic:
@@ -134,13 +134,13 @@ class Semantic(FittedExtractor):
         return dataclasses.replace(self, learnt=load(self.encoder).files.digest)
 
     def signed(self) -> dict[str, object]:
-        """Sign with the content of an encoder that is given by its directory."""
+        """Digest of the encoder, in place of its name, unless it is an included one."""
         if self.encoder in (INCLUDED, MULTILINGUAL, SMALL):
             return {}
         return {"encoder": (self.learnt or find(self.encoder).digest)[:12]}
 
     def signature(self) -> str:
-        """Return the notation with all options, and the beginning of the encoder's digest once it is recorded."""
+        """Return the notation with all options and, after `fit`, the beginning of the encoder's digest."""
         return super().signature() + (f"#{self.learnt[:8]}" if self.learnt else "")
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -148,7 +148,7 @@ class Semantic(FittedExtractor):
         return {"encoder": np.frombuffer(bytes.fromhex(self.learnt), dtype=np.uint8)} if self.learnt else {}
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Semantic:
-        """Return the extractor whose `state` returned `arrays`."""
+        """Return the extractor whose `state` is `arrays`."""
         check_arrays(arrays, STATE, str(self))
         return dataclasses.replace(self, learnt=arrays["encoder"].tobytes().hex())
 
@@ -167,7 +167,7 @@ class Semantic(FittedExtractor):
         return result
 
     def compare(self, texts: list[str], pairs: Int64Array) -> FloatArray:
-        """Return the columns of pairs of different `texts`, by number, shape (pairs, 2) to (pairs, 4)."""
+        """Return the columns, (pairs, 4), for pairs of distinct `texts` given by their numbers, (pairs, 2)."""
         encoder = self._encoder()
         values = np.zeros((len(pairs), len(COLUMNS)))
         with RowCache("semantic", self._cache_name(encoder)) as cache:
@@ -179,7 +179,7 @@ class Semantic(FittedExtractor):
         return values
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
-        """Matched words, as ``word~match 0.87``: the candidate's words, then the words of the other text."""
+        """Return matched words, as ``word~match 0.87``: for the candidate's words, then for the other text's."""
         encoder = self._encoder()
         _, targets = self._pairs(dataset, np.array([candidate]))
         target_texts = _texts(dataset, self.against)
@@ -217,7 +217,7 @@ class Semantic(FittedExtractor):
         return encoder.files.layer if self.layer is None else self.layer
 
     def _pairs(self, dataset: Dataset, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return each of `rows` with each text it is compared with: places in `rows`, and references or sources."""
+        """Return the pairs to compare: indices into `rows`, and numbers of their references or sources."""
         source = dataset.candidate_source[rows]
         if self.against == "source":
             return np.arange(len(rows)), source
@@ -240,7 +240,7 @@ class Semantic(FittedExtractor):
     def _values(
         self, encoder: Encoder, cache: RowCache, texts: list[str], codes: Int64Array, place: tuple[int, int]
     ) -> FloatArray:
-        """Return the columns of pairs of texts `codes`, shape (pairs, 2): from the cache, or computed and kept."""
+        """Return the columns for pairs of texts, `codes` of shape (pairs, 2), from the cache or computed and cached."""
         pieces = encoder.split(texts)
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         size = len(codes)
@@ -270,7 +270,7 @@ class Semantic(FittedExtractor):
 
 
 def _version(package: str) -> str:
-    """Version of an installed package, part of the cache key of its results; empty if it is not installed."""
+    """Return the version of an installed package for the cache key of its results; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -282,7 +282,7 @@ def _texts(dataset: Dataset, against: str) -> pd.Series:
 
 
 def _blocks(texts: Sequence[str], pairs: Int64Array) -> Iterator[tuple[int, int]]:
-    """Cut pairs of texts into blocks of about `_ROUND` characters of texts that no pair before had."""
+    """Yield blocks (start, stop) of pairs, each with about `_ROUND` characters in texts not seen before."""
     first = np.zeros(pairs.size, dtype=bool)
     first[np.unique(pairs, return_index=True)[1]] = True
     lengths = np.array([len(text) for text in texts], dtype=np.int64)

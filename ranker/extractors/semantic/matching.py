@@ -1,4 +1,4 @@
-"""Greedy matching of vectors (Zhang et al. 2020, BERTScore): every token takes the most similar one opposite."""
+"""Greedy matching of vectors (Zhang et al. 2020, BERTScore): each token to the other text's most similar one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class TextVectors:
-    """A text as an encoder sees it: unit vectors of its sub-words, their weights and words, and that of the whole."""
+    """Unit vectors of a text's sub-words, their weights and word numbers, and the unit vector of the whole text."""
 
     tokens: Float32Array
     weights: FloatArray
@@ -21,12 +21,12 @@ class TextVectors:
 
     @property
     def size(self) -> int:
-        """Memory in bytes, about."""
+        """Approximate memory in bytes."""
         return self.tokens.nbytes + self.weights.nbytes + self.word.nbytes + self.whole.nbytes
 
 
 def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
-    r"""Return precision, recall, F and cosine of pairs of texts by number, (pairs, 2) to (pairs, 4).
+    r"""Return precision, recall, F and cosine, (pairs, 4), for pairs of texts given by number, (pairs, 2).
 
     With :math:`s_{ij}` the cosine of token i of the first text and token j of the second,
 
@@ -52,7 +52,7 @@ def match(texts: Sequence[TextVectors], pairs: Int64Array) -> FloatArray:
 
 
 def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
-    """Cosines of the tokens of two texts, each summed by itself.
+    """Return the cosines between the tokens of two texts, each summed separately.
 
     In a product of matrices the last bits of a sum depend on where it is in the result and on the number of threads.
     """
@@ -62,7 +62,7 @@ def _cosines(first: TextVectors, second: TextVectors) -> Float32Array:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """A word, the most similar word of the other text, and their similarity."""
+    """A word's number, the most similar word of the other text, and their similarity."""
 
     word: int
     partner: int
@@ -70,7 +70,7 @@ class WordMatch:
 
 
 def word_matches(text: TextVectors, other: TextVectors) -> list[WordMatch]:
-    """Return the match in `other` of each word of `text`, in order; empty if one of the texts has no words."""
+    """Return each word's match in `other`, in the order of `text`; empty if one of the texts has no words."""
     if not (text.word >= 0).any() or not (other.word >= 0).any():
         return []
     similarity = _cosines(text, other)

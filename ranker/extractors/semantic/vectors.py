@@ -1,4 +1,4 @@
-"""Vectors of texts, encoded once and kept while there is room."""
+"""Vectors of texts, encoded once and kept in memory up to a limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = OrderedDict[bytes, TextVectors]
 
 
 def text_keys(pieces: Subwords) -> list[bytes]:
-    """Return a key of every text; texts that an encoder cannot distinguish, as by case, have equal keys."""
+    """Return a key for each text; texts that the encoder does not distinguish, such as by case, have equal keys."""
     codes = np.stack([pieces.ids, pieces.word], axis=1)
     return [
         hashlib.blake2b(codes[start:stop].tobytes(), digest_size=16).digest()
@@ -41,7 +41,7 @@ def text_vectors(
     special: bool,
     count: Callable[[int], None] | None = None,
 ) -> list[TextVectors]:
-    """Return the vectors of texts, with special tokens if `special` is set; `keys` name the texts."""
+    """Return the vectors of texts, with special tokens if `special` is set; `keys` are those of `text_keys`."""
     store = _store(f"{encoder.files.digest} {layer} {special}")
     missing = np.array([number for number, key in enumerate(keys) if key not in store], dtype=np.int64)
     result = {key: store[key] for key in keys if key in store}
@@ -59,7 +59,7 @@ def text_vectors(
 
 
 def _split(pieces: Subwords, embedded: Embeddings, special: bool) -> Iterator[TextVectors]:
-    """Split vectors by text; special tokens have no weight."""
+    """Yield the vectors of each text; special tokens have weight 0."""
     for text in range(len(pieces)):
         rows: slice | Int64Array = slice(pieces.offsets[text], pieces.offsets[text + 1])
         word = pieces.word[rows]

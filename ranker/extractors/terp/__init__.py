@@ -1,1 +1,1 @@
-"""TERp: costs, words and phrases that match, alignment, shifts."""
+"""TERp: edit costs, matching of words and phrases, alignment, and shifts."""

@@ -1,4 +1,4 @@
-"""Word alignments of least cost with phrases, pruned as TERp prunes them.
+"""Least-cost word alignments with paraphrases, with the search pruned as in TERp.
 
 A lattice has a state for every number of candidate words (column) and of reference words (row) that are aligned.
 """
@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 class Phrases(NamedTuple):
-    """Paraphrases that could align with words of one reference."""
+    """Paraphrases that may align with phrases of one reference, with their costs."""
 
     start: Int32Array
     size: Int32Array
@@ -28,7 +28,7 @@ class Phrases(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """A candidate and a reference, with the costs of aligning their words."""
+    """A candidate and a reference, with costs of aligning their words and phrases."""
 
     candidate: Int32Array
     cost: FloatArray
@@ -42,7 +42,7 @@ class Sentences(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """States of an alignment."""
+    """Costs and last steps of all partial alignments, by numbers of candidate words and of reference words."""
 
     distance: FloatArray
     operation: UInt8Array
@@ -53,7 +53,7 @@ class Lattice(NamedTuple):
 
 @kernel
 def empty_lattice(length: int, size: int) -> Lattice:
-    """Return room for a lattice of `length` candidate words and `size` reference words."""
+    """Allocate a lattice for `length` candidate words and `size` reference words."""
     return Lattice(
         np.empty((length + 1, size + 1)),
         np.empty((length + 1, size + 1), dtype=np.uint8),
@@ -65,7 +65,7 @@ def empty_lattice(length: int, size: int) -> Lattice:
 
 @kernel
 def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int) -> bool:
-    """True if the candidate, its words in `order`, has the words of `phrase` from position `start`."""
+    """True if the candidate, with its words in `order`, has the words of `phrase` from position `start`."""
     offsets, words = sentences.phrases.offsets, sentences.phrases.words
     first, size = offsets[phrase], offsets[phrase + 1] - offsets[phrase]
     if start < 0 or start + size > len(order):
@@ -87,7 +87,7 @@ def _apply_phrases(
     ready: int,
     single: bool,
 ) -> int:
-    """Reach states of `column` by phrases, from rows up to `ready`; return the last row with a defined distance."""
+    """Update states of `column` that phrases reach; return the last row with a defined distance, at least `ready`."""
     phrases = sentences.phrases
     distance = lattice.distance
     for phrase in range(len(phrases.start)):
@@ -111,7 +111,7 @@ def _apply_phrases(
 
 @kernel
 def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
-    """Fill `rest`, shaped as a lattice, with the least cost of the words after every state, without pruning."""
+    """Fill `rest` with the least cost of aligning the words after each state of a lattice, without pruning."""
     phrases = sentences.phrases
     length, size = len(order), sentences.cost.shape[1]
     for column in range(length, -1, -1):
@@ -144,7 +144,7 @@ def fill_lattice(
     rest: FloatArray,
     lattice: Lattice,
 ) -> float:
-    """Fill the columns after `known`, trying steps in TERp's order, and return the least cost of aligning all words."""
+    """Fill the columns after `known`, trying steps in TERp's order; return the least cost of aligning all words."""
     length, size = len(order), sentences.cost.shape[1]
     distance, operation = lattice.distance, lattice.operation
     insertion, deletion = sentences.insertion, sentences.deletion
@@ -213,7 +213,7 @@ def fill_lattice(
 
 
 class LatticeAlignment(NamedTuple):
-    """An alignment as the search for shifts reads it."""
+    """An alignment in the form that the search for shifts uses: errors and aligned positions of both sides."""
 
     wrong: Int32Array
     reference_wrong: Int32Array
@@ -223,7 +223,7 @@ class LatticeAlignment(NamedTuple):
 
 @kernel
 def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) -> tuple[int, int]:
-    """Numbers of words of candidate and reference that the last step to a state aligns."""
+    """Return the numbers of candidate words and reference words that the last step to a state aligns."""
     operation = lattice.operation[column, row]
     if operation == DELETION:
         return 0, 1
@@ -237,7 +237,7 @@ def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) ->
 
 @kernel
 def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
-    """Return the steps of the best path, shape (steps, 3): operation, words of the candidate and of the reference."""
+    """Return the best path's steps (operation, candidate words, reference words), shape (steps, 3)."""
     column, row = lattice.distance.shape[0] - 1, lattice.distance.shape[1] - 1
     steps = np.empty((column + row, 3), dtype=np.int32)
     first = column + row
@@ -252,7 +252,7 @@ def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
 
 @kernel
 def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) -> LatticeAlignment:
-    """Return the alignment on the best path of a lattice."""
+    """Return the alignment along the best path of a lattice."""
     column, row = len(order), sentences.cost.shape[1]
     wrong = np.ones(column + 1, dtype=np.int32)
     reference_wrong = np.ones(row + 1, dtype=np.int32)

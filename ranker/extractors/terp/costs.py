@@ -8,7 +8,7 @@ CostSet = Literal["terp", "terpa", "terph", "ter"]
 
 
 class EditCosts(NamedTuple):
-    """Costs of edits, kinds of matches, and limits of the search."""
+    """Edit costs, kinds of matches, and limits of the search."""
 
     deletion: float = 1.0
     insertion: float = 1.0

@@ -38,7 +38,7 @@ MOST_TOKENS = 2_000
 
 @dataclass(frozen=True)
 class TranslationEditRatePlus(Metric):
-    r"""TERp: cost of edits with shifts, stems, synonyms and paraphrases over the length of the references; 0 is best.
+    r"""TERp: edit cost with shifts, stems, synonyms and paraphrases over the average reference length; 0 is best.
 
     .. math:: \frac{\min_r \sum_{e \in \mathrm{edits}(c, r)} \mathrm{cost}(e)}{\mathrm{mean}_r |r|}
 
@@ -119,12 +119,12 @@ class TranslationEditRatePlus(Metric):
 
     @property
     def edit_costs(self) -> EditCosts:
-        """The set of costs in force."""
+        """The set of edit costs that the option `costs` names."""
         chosen = COST_SETS[self.costs]
         return chosen if self.beam is None else chosen._replace(beam=self.beam)
 
     def signed(self) -> dict[str, object]:
-        """Sign with all options in force: contents instead of the names of files."""
+        """Values of options in force, with digests in place of file names."""
         wordnet = self._wordnet()
         return {
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
@@ -147,7 +147,7 @@ class TranslationEditRatePlus(Metric):
 
     @property
     def needs(self) -> Needs:
-        """English, for the stop words, and for the costs where stems match."""
+        """English if the stop words are English or the costs match stems, else any language."""
         used = {
             "costs": self.edit_costs.stems,
             "stop_words": self.edit_costs.stop_words and self.stop_words == "english",
@@ -155,11 +155,11 @@ class TranslationEditRatePlus(Metric):
         return Needs.english(*(option for option, is_used in used.items() if is_used))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Note on resources missing for `parity`, and on a language other than that of stop words and stemmer."""
+        """Return notes on resources that `parity` lacks, and on a language that stop words and stemmer do not fit."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return least cost of edits and average reference length, shape (candidates, 2)."""
+        """Return each candidate's least edit cost and average reference length, shape (candidates, 2)."""
         batch, pairs = self._batch(dataset), reference_pairs(dataset)
         pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         model = self._model(batch)
@@ -177,7 +177,7 @@ class TranslationEditRatePlus(Metric):
         return fewest_edits(batch, pairs, spent)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the rate of statistics of shape (..., 2), shape (...)."""
+        """Return error rates, shape (...), for statistics of shape (..., 2)."""
         rates = error_rate(statistics)
         return np.minimum(rates, 1.0) if self.edit_costs.capped else rates
 
@@ -210,7 +210,7 @@ class TranslationEditRatePlus(Metric):
         return dataclasses.replace(batch, segments=segments)
 
     def _model(self, batch: TokenBatch) -> EditModel:
-        """Model of edits for the kernels; rows of the phrase table are the distinct references, sorted."""
+        """Return the edit model of a batch; the phrase table has a row for each distinct reference, sorted."""
         chosen, vocabulary = self.edit_costs, batch.segments.vocabulary
         wordnet = self._wordnet()
         words = word_tables(
@@ -236,7 +236,7 @@ class TranslationEditRatePlus(Metric):
         return model._replace(phrases=phrases)
 
     def _wordnet(self) -> WordNet | None:
-        """Return WordNet if synonyms match and it is there."""
+        """Return WordNet if synonyms are matched and it is installed, else None."""
         if not self.edit_costs.synonyms or self.wordnet == "none":
             return None
         return optional_wordnet(self.wordnet, f"terp[costs={self.costs}]")
@@ -248,7 +248,7 @@ def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
 
 
 def _describe(segments: TokenisedTexts, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
-    """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
+    """Return the edits between two sentences in the form that `TranslationEditRatePlus.evidence` describes."""
     ids = [segments.numbers(sentence) for sentence in (candidate, reference)]
     reference_words = segments.words(reference)
     if not len(ids[0]) or not len(ids[1]):
@@ -276,7 +276,7 @@ def _describe(segments: TokenisedTexts, candidate: int, reference: int, row: int
 
 
 def _relation(word: int, other: int, model: EditModel) -> str:
-    """Name of the cheapest edit that aligns two different words."""
+    """Return the name of the cheapest edit that aligns two different words."""
     choices = [(model.costs.substitution, "substitution")]
     if share_synset(model.words, word, other):
         choices.append((model.costs.synonym, "synonym"))

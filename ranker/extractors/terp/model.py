@@ -1,4 +1,4 @@
-"""TERp's tables of words and phrases and its costs of edits, as arrays, and the costs of aligning words."""
+"""TERp's word tables, phrase tables and edit costs as arrays, and the costs of aligning words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranker.text.lexical.words import WordTables, share_stem, share_synset
 
 
 class SearchCosts(NamedTuple):
-    """Costs and limits of a search; `relaxed` lets words alike and phrases shift as equal words do."""
+    """Costs and limits of a search; if `relaxed`, similar words and phrases can be shifted as equal words can."""
 
     deletion: float
     insertion: float
@@ -27,7 +27,7 @@ class SearchCosts(NamedTuple):
 
 
 class PhraseTable(NamedTuple):
-    """Paraphrases of the phrases that occur in some sentences."""
+    """Phrases that occur in some sentences, with their paraphrases and costs."""
 
     sentence_offsets: Int64Array
     occurrences: Int32Array
@@ -38,7 +38,7 @@ class PhraseTable(NamedTuple):
 
 
 class EditModel(NamedTuple):
-    """Tables of words and phrases and costs, which together determine the cost of edits."""
+    """Word tables, stop words, phrase table and costs, which together determine the cost of edits."""
 
     words: WordTables
     is_stop: BoolArray
@@ -47,7 +47,7 @@ class EditModel(NamedTuple):
 
 
 def no_phrases() -> PhraseTable:
-    """Return an empty table for one sentence."""
+    """Return an empty phrase table for one sentence."""
     zero, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
 
@@ -59,7 +59,7 @@ def match_words(
     words: WordTables,
     costs: SearchCosts,
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Compare every word of a candidate with every word of a reference."""
+    """Return alignment costs of all candidate words with all reference words, and masks of equal and similar ones."""
     shape = len(candidate), len(reference)
     cost = np.zeros(shape)
     equal, alike = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Paraphrase tables of TERp, one entry a line: ``probability <p>reference phrase</p> <p>candidate phrase</p>``.
+"""Paraphrase tables of TERp, one entry per line: ``probability <p>reference phrase</p> <p>candidate phrase</p>``.
 
 An entry holds in that direction. One that begins with two probabilities holds in both, the second number being that of
 the candidate phrase in a reference. Phrases are tokens with spaces between them.
@@ -32,7 +32,7 @@ def find_phrases(
     *,
     lowercase: bool,
 ) -> PhraseTable:
-    """Phrases of the table at `path` that occur in some references, with costs."""
+    """Return the phrases of the table at `path` that occur in some of `references`, with their costs."""
     entries = list(_known_entries(path, segments.vocabulary, lowercase=lowercase))
     sentence_offsets, occurrences, numbers = find_occurrences(
         (phrase for _, phrase, _ in entries), segments, references
@@ -51,7 +51,7 @@ def find_phrases(
 
 
 def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> Iterator[tuple[float, Phrase, Phrase]]:
-    """Yield probability and both phrases of the entries made of known words."""
+    """Yield probability, reference phrase and candidate phrase of each entry that has only known words."""
     numbers = {word: number for number, word in enumerate(vocabulary)}
     text = read_text(path)
     for number, line in enumerate(io.StringIO(text.lower() if lowercase else text), 1):
@@ -75,7 +75,7 @@ def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> 
 
 
 def _positive_numbers(*texts: str | None) -> list[float]:
-    """Return the written numbers, or an empty list if one of the texts is not a number above 0."""
+    """Return the texts as numbers, or an empty list if one of them is not a number above 0."""
     try:
         numbers = [float(text) for text in texts if text is not None]
     except ValueError:
@@ -84,13 +84,13 @@ def _positive_numbers(*texts: str | None) -> list[float]:
 
 
 def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
-    """Return phrases in CSR form."""
+    """Return the words of phrases in CSR form."""
     ends = offsets_of([len(phrase) for phrase in phrases])
     return np.array([word for phrase in phrases for word in phrase], dtype=np.int32), ends
 
 
 def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model: EditModel) -> FloatArray:
-    """Costs of turning the phrases of candidates into those of references without the table."""
+    """Return the costs of turning candidate phrases into reference phrases without the table."""
     paraphrase_words, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)
     return edit_costs(

@@ -1,4 +1,4 @@
-"""The greedy search for shifts of TERp (Snover, Madnani, Dorr and Schwartz 2009), with costs, synonyms and phrases."""
+"""TERp's greedy search for shifts (Snover, Madnani, Dorr and Schwartz 2009), with costs, synonyms and phrases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ranker.storage.kernels import kernel
 
 @kernel
 def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
-    """True if a candidate has all words of an entry, at any positions."""
+    """True if a candidate contains all words of an entry, at any positions."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
         present = False
         for word in candidate:
@@ -35,7 +35,7 @@ def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
 
 @kernel
 def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
-    """Select the paraphrases of a reference whose words the candidate has."""
+    """Return the paraphrases of a reference whose words all occur in the candidate, longest first."""
     rows = range(table.sentence_offsets[sentence], table.sentence_offsets[sentence + 1])
     count = total = longest = 0
     for row in rows:
@@ -78,7 +78,7 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
 def _phrase_places(
     sentences: Sentences, order: Int32Array, alignment: LatticeAlignment, max_distance: int
 ) -> BoolArray:
-    """Mask of candidate positions of each phrase within reach of a shift, shape (phrases, candidate words)."""
+    """Return a mask of each phrase's candidate positions within reach of a shift, shape (phrases, candidate words)."""
     phrases, length = sentences.phrases, len(order)
     places = np.zeros((len(phrases.start), length), dtype=np.bool_)
     for at in range(length):
@@ -94,7 +94,7 @@ def _phrase_places(
 def _add_targets(
     keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
-    """Add to `keys` the targets within reach of the words from `start` to `stop`, at words from `row` to `row_stop`."""
+    """Add to `keys` the shifts of words from `start` to `stop` to reference words from `row` to `row_stop`."""
     length, aligned = len(alignment.reference_aligned), alignment.aligned
     place = aligned[row]
     if start <= place < stop:
@@ -122,7 +122,7 @@ def _collect_shifts(
     content: tuple[Int32Array, Int32Array],
     costs: SearchCosts,
 ) -> Int64Array:
-    """List the shifts that TERp tries, in its order: by size, the greatest first, by start, end and target.
+    """Return the shifts that TERp tries, as keys sorted in its order: by size, largest first, start, end and target.
 
     A stretch of words may move to one of the reference of equal words or, if relaxed, of words alike and paraphrases
     that words alike follow. Neither may be right already, nor hold stop words only.
@@ -171,7 +171,7 @@ def _collect_shifts(
 
 @kernel
 def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32Array) -> tuple[int, int]:
-    """Write `order` with the words from `start` to `stop` moved behind word `target`; return the changed stretch.
+    """Write `order` to `shifted` with words `start` to `stop` moved after word `target`; return the changed range.
 
     A target among the words themselves moves them to the right by as many words as it lies behind `start`. Returns an
     empty stretch if nothing changes.
@@ -197,7 +197,7 @@ def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32A
 
 @kernel
 def _count_content(words: Int32Array, is_stop: BoolArray) -> Int32Array:
-    """Cumulative number of words that are no stop words, shape (words + 1,)."""
+    """Return cumulative numbers of words that are not stop words, shape (words + 1,)."""
     counts = np.zeros(len(words) + 1, dtype=np.int32)
     for at in range(len(words)):
         counts[at + 1] = counts[at] + (not is_stop[words[at]])
@@ -215,7 +215,7 @@ def _best_shift(
     costs: SearchCosts,
     best_order: Int32Array,
 ) -> bool:
-    """Write into `best_order` the words after the best of `shifts`; return True if a shift pays.
+    """Write the word order after the best of `shifts` to `best_order`; return True if a shift reduces the cost.
 
     `base` is the lattice of the words as they are. Of equally good shifts the first counts, and one that saves just
     what it costs is made. Larger ones come first: the search ends where no shift of the next size could save more.
@@ -246,7 +246,7 @@ def _best_shift(
 
 @kernel
 def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> Sentences:
-    """Costs of aligning a candidate with a reference, whose paraphrases are those of `row` in the phrase table."""
+    """Return the costs of aligning a candidate with a reference, whose paraphrases are in `row` of the phrase table."""
     costs = model.costs
     cost, equal, alike = match_words(candidate, reference, model.words, costs)
     phrases = _phrases_of(candidate, row, model.phrases)
@@ -260,7 +260,7 @@ def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: Edit
 def _shift_words(
     sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
-    """Make the best shift again and again as long as it pays."""
+    """Apply the best shift repeatedly while one pays; return the cost of the shifts and the final word order."""
     candidate, costs = sentences.candidate, model.costs
     length, size = len(candidate), len(reference)
     trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
@@ -287,7 +287,7 @@ def _shift_words(
 
 @kernel
 def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> float:
-    """Return the cost of shifts and edits that turn a candidate into a reference."""
+    """Return the cost of the shifts and edits that turn a candidate into a reference."""
     length, size = len(candidate), len(reference)
     if length == 0 or size == 0:
         return length * model.costs.insertion + size * model.costs.deletion
@@ -301,7 +301,7 @@ def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: Edi
 def edit_path(
     candidate: Int32Array, reference: Int32Array, row: int, model: EditModel
 ) -> tuple[Int32Array, Int32Array]:
-    """Return the edits whose cost `edit_cost` returns, neither sentence being empty."""
+    """Return the word order after shifts and the edit steps behind `edit_cost`; neither sentence may be empty."""
     sentences = _compare(candidate, reference, row, model)
     base = empty_lattice(len(candidate), len(reference))
     _, order = _shift_words(sentences, reference, model, base)
@@ -317,7 +317,7 @@ def edit_costs(
     rows: Int64Array,
     model: EditModel,
 ) -> FloatArray:
-    """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,)."""
+    """Return the `edit_cost` of pairs of sentences in CSR form, shape (pairs,)."""
     result = np.empty(len(first))
     for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
