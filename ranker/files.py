@@ -3,8 +3,8 @@
 Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
 line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
 leaves either the old file or the new one. Several files of one result are renamed one after the other, when all are
-complete. Runs lock what they write (``flock``): temporary files that nobody has locked are of killed runs, and the next
-run that writes there removes them.
+complete. Runs lock what they write (``flock``): unlocked temporary files were left by killed runs, and are removed by
+the next run that writes there.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ def check_target(path: str | Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """True if a file is an SQLite database. Not for a process that has it open (see `collect.campaign`)."""
+    """True if a file is an SQLite database; not to be called by a process that has it open (see `collect.campaign`)."""
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
     return False

@@ -1,7 +1,7 @@
 """Locks on files and folders, released when the process that holds them ends.
 
-Some file systems have no locks, and Windows has none of this kind: there nothing is locked, and what killed runs left
-is not removed.
+On Windows, and on file systems that do not support such locks, nothing is locked, and the remains of killed runs are
+not removed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Base classes of the commands: their help, and the options that they share.
 
-A parameter that is a record, such as `Input`, becomes one option per field. The
-choices of a parameter `form` are those of ``--format``, and a command with it takes ``--json`` and ``--output`` too.
-Options that all commands have, such as ``--quiet``, may be given before the command or after it.
-Data may be given without ``--data``, unless the command has other arguments. Of records, ``--severity-weights`` is an
-option of commands with ``--kind``.
+A parameter that is a record, such as `Input`, becomes one option per field. A parameter `form` becomes ``--format``,
+with the choices of its type, and adds ``--json`` and ``--output``. Options that all commands share, such as
+``--quiet``, may be given before or after the command. Data may be given without ``--data``, unless the command has
+other arguments. The field for ``--severity-weights`` becomes an option only of commands with ``--kind``.
 """
 
 from __future__ import annotations

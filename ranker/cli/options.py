@@ -157,7 +157,7 @@ ModelOption = Annotated[
 
 
 def check_exclude_self(references_as_candidates: bool, exclude_self: bool) -> None:
-    """Refuse ``--exclude-self`` without references as candidates."""
+    """Refuse ``--exclude-self`` unless references are candidates too."""
     if exclude_self and not references_as_candidates:
         raise OptionError("--exclude-self: applies to references as candidates; give --references-as-candidates too")
 
@@ -237,10 +237,10 @@ class Corpora:
     ) -> Dataset:
         """Read the data set that the options name, with the scores that `extractors` read from files.
 
-        Data `to_score` leave out candidates that could be compared with themselves only, and a note says so.
-        Another note names the corpora without judgements of `kind`; the corpora are added to `parts`. Notes say what is
-        probably wrong with the data, and with `conclusions` whether they are too few to draw any from; no note names
-        `identical` systems if the result does.
+        Data `to_score` leave out candidates that could be compared only with themselves, and a note says so.
+        Another note names corpora without judgements of `kind`; the corpora are added to `parts`. Further notes say
+        what is probably wrong with the data, with `conclusions` also if they are too few to draw any from. Without
+        `identical`, no note names systems that are nearly identical.
         """
         self.check()
         from ranker.corpora import sanity
@@ -274,7 +274,7 @@ class Corpora:
         return dataset
 
     def check(self) -> None:
-        """Refuse options that name no data, or that exclude each other."""
+        """Refuse options that name no data or contradict each other."""
         if not self.data:
             raise OptionError("no data: give a corpus name or a file (--data)")
 
@@ -330,7 +330,7 @@ class Input(Corpora):
         return bool(self.source or self.references or self.translations)
 
     def check(self) -> None:
-        """Refuse options that name no data, or that exclude each other."""
+        """Refuse options that name no data or contradict each other."""
         if self.references and self.no_references:
             raise OptionError("give either references (-r) or --no-references")
         if self.parallel and self.data:
@@ -343,7 +343,7 @@ class Input(Corpora):
             )
 
     def system(self, name: str) -> str:
-        """Return the name of the system whose file of translations is called `name`, or `name` itself."""
+        """Return the name of the system whose translations are in the file `name`; if there is none, `name`."""
         from ranker.corpora.formats.system_names import system_files
 
         files = system_files(self.translations).items()

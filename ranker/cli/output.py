@@ -1,7 +1,7 @@
 """Printing of results on stdout: tables for people; JSON, JSON lines or CSV for programs.
 
-Texts and names come from data. In tables and lines for people they are printable: no terminal obeys them, and no line
-break in them makes a row of its own. Forms for programs are those of `ranker.storage.escapes`.
+Texts and names come from data. In tables and lines for people, their control characters and line breaks are escaped:
+they cannot control the terminal or forge a row. Formats for programs are escaped as in `ranker.storage.escapes`.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class ShardOptions:
     def find(self, inputs: Input, unsuited: Mapping[str, object], *, must_write: bool) -> Shards | None:
         """Return the shards that the data options name, or None if they name no shards.
 
-        `unsuited` are options that shards have not, besides those of input, with their values; `must_write` says that
-        the result consists of a file for each shard, which requires a directory.
+        `unsuited` are options, with their values, that are not available for shards, besides those of input.
+        `must_write` says that the result is a file for each shard, which requires a directory.
         """
         from ranker.corpora.formats.shards import Shards
 

@@ -57,9 +57,9 @@ class SystemOptions:
     ) -> tuple[SystemsResult, Dataset]:
         """Compare the systems of the data, print the notes, and write the HTML report, if asked for.
 
-        `kind` is that of the human ranking, None for commands without one. Conclusions that are `shown` name identical
-        systems. With `gate`, too few sources for any significant difference are an error, and so is no metric or model
-        if there are no preferences.
+        `kind` is the kind of judgement for the human ranking, None for commands without one. If conclusions are
+        `shown`, they name identical systems. With `gate`, it is an error if the sources are too few for any significant
+        difference, or if no metric or model is given and there are no preferences.
         """
         check_page(html)
         scorers, dataset = given_scorers(

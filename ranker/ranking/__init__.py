@@ -1,1 +1,1 @@
-"""The ranker: feature sets, weights, training, and everything that has a score and a name."""
+"""The ranker: its feature sets, weights and training; and scorers, one interface for rankers and metrics."""

@@ -127,7 +127,7 @@ class FeatureSet:
 
     @property
     def names_files(self) -> bool:
-        """True if an extractor names a score file; models must not, they contain only the names of scores."""
+        """True if an extractor names a score file, which a model must not: it contains only names of scores."""
         return any(given_files(self.members).values())
 
     @property
@@ -231,7 +231,7 @@ class FeatureSet:
         return np.flatnonzero(np.diff(dataset.candidate_offsets[:-1] // _PART)) + 1
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None], used: BoolArray) -> FloatArray:
-        """Compute the columns of `used` extractors, except `known` ones, and concatenate them; others are 0."""
+        """Concatenate the columns of all extractors: `known` or computed now, 0 for extractors that are not `used`."""
         self.check_ready()
         if dataset.context is not dataset:
             dataset = with_given_scores(dataset, self.members)

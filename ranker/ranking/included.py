@@ -82,7 +82,7 @@ def standard_features(outputs: Dataset) -> tuple[str, tuple[str, ...]]:
 
 
 def fewer_features(dataset: Dataset, columns: int) -> list[str]:
-    """Return up to two feature sets that have fewer than half as many `columns` and that `dataset` suits."""
+    """Return the names of up to two feature sets that suit `dataset` and have fewer than `columns` / 2 columns."""
     if not len(dataset.references):
         return []
     small = ((name, FeatureSet.parse(name)) for name in _SMALL)

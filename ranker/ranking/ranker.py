@@ -361,7 +361,7 @@ class Ranker:
         return frame.assign(**{name: ranking[name].to_numpy() for name in figures})
 
     def _checked(self, dataset: Dataset, compute: Callable[[Dataset], FloatArray], *, checks: bool) -> FloatArray:
-        """Compute values of candidates; with `checks`, log faulty outputs and let them not vote in consensus."""
+        """Compute values of candidates; with `checks`, log faulty outputs and give them no vote in consensus."""
         if not checks:
             return compute(dataset)
         if note := fault_note(dataset):

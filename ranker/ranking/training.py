@@ -113,7 +113,7 @@ class TrainingTable:
 
     @property
     def group(self) -> Int64Array:
-        """The source of every candidate."""
+        """Number of every candidate's source."""
         return self.dataset.candidate_source
 
     @functools.cached_property
@@ -293,7 +293,7 @@ def learn_weights(
 
 
 def _few_sources(table: TrainingTable, fitted: FittedWeights) -> str | None:
-    """Note that there are many features for few sources, if so and if cross-validation chose the smallest C."""
+    """Return a note if cross-validation chose the smallest C because the sources are few for so many features."""
     sources, features = len(table.blocks), len(fitted.coef)
     if fitted.cv_results["C"][0] < fitted.C or sources >= SOURCES_PER_FEATURE * features:
         return None
