@@ -1,1 +1,1 @@
-"""Applications of the ranker, each readable alone."""
+"""Applications built on the ranker, each of which can be read on its own."""

@@ -1,4 +1,4 @@
-"""Access control: personal links with random tokens, of which only hashes are stored, and protection of forms."""
+"""Access control: personal links with random tokens, stored only as hashes, and protection of forms."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Person:
 
 
 def token_hash(token: str) -> str:
-    """Return the stored hash of a token. With 256 random bits, a plain hash cannot be reversed by search."""
+    """Return the hash that is stored for a token; with 256 random bits, a plain hash cannot be reversed by search."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def check_code(code: str) -> str:
-    """Return a judge's code, unless it could be a name or an address: these must not be stored."""
+    """Return a judge's code; raise an `OptionError` if it could be a name or an address, which must not be stored."""
     if not _CODE.match(code) or code.lower() == OWNER:
         raise OptionError(
             f"judge code {code[:40]!r}: expected up to 32 letters, digits, '.', '_' or '-', and not {OWNER!r}; "
@@ -44,7 +44,7 @@ def check_code(code: str) -> str:
 
 
 def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
-    """Return a new token for a judge or the owner and revoke the previous one. An unknown code adds a judge."""
+    """Create a new token for a judge or the owner and revoke the previous one; an unknown code adds a judge."""
     if code != OWNER:
         check_code(code)
     # 256 random bits as 43 URL-safe characters
@@ -58,14 +58,14 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
 
 
 def link_state(connection: sqlite3.Connection, code: str) -> str:
-    """Return a mark of a person's current link, different for every link, because a form that shows it is used once."""
+    """Return a text that changes with every new link of a person, so that a form made before the change is refused."""
     query = "SELECT coalesce(substr(token, 1, 16), 'closed') FROM person WHERE code = ?"
     row = connection.execute(query, (code,)).fetchone()
     return "new" if row is None else str(row[0])
 
 
 def close_link(connection: sqlite3.Connection, code: str) -> bool:
-    """Revoke the link of a judge, keeping the judgements. False if there is no such judge."""
+    """Revoke a judge's link but keep the judgements; return False if there is no such judge."""
     changed = connection.execute("UPDATE person SET token = NULL WHERE code = ? AND role = ?", (code, JUDGE))
     return changed.rowcount > 0
 
@@ -76,7 +76,7 @@ def codes(connection: sqlite3.Connection) -> list[str]:
 
 
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
-    """Return the owner of a token, or None for a token that is unknown, expired, revoked or of another role."""
+    """Return the person that a token belongs to; None if it is unknown, expired, revoked, or for another role."""
     if not _TOKEN.match(token):
         return None
     row = connection.execute(
@@ -88,7 +88,7 @@ def person_of(connection: sqlite3.Connection, token: str, role: str | None = Non
 
 
 def form_key(token: str) -> str:
-    """Return the secret that forms on this token's pages carry, which other sites cannot know."""
+    """Return the secret that forms on pages for this token contain, and that other sites cannot know."""
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
 
 
@@ -98,7 +98,7 @@ def is_form_key(token: str, key: str) -> bool:
 
 
 class Limiter:
-    """Token bucket per key: `burst` requests at once, then `rate` per second."""
+    """A rate limiter with a token bucket per key: `burst` requests at once, then `rate` per second."""
 
     _MOST = 10_000
 
@@ -107,7 +107,7 @@ class Limiter:
         self._level: dict[str, tuple[float, float]] = {}
 
     def allows(self, key: str) -> bool:
-        """Take one request from the bucket of `key`; False if it is empty."""
+        """True if `key` may make a request now, which then counts towards the limit."""
         now = time.monotonic()
         level, at = self._level.pop(key, (self.burst, now))
         level = min(self.burst, level + (now - at) * self.rate)

@@ -1,4 +1,4 @@
-"""Assigns items to judges and stores their answers. Every function here is one step of a transaction."""
+"""Assigns items to judges and stores their answers. Each function is one step of a transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _APART = 3
 
 
 def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
-    """Return an item's position in the queue, lowest first, None if it needs no further judge."""
+    """Return an item's place in the queue, lowest first; None if it needs no further judge."""
     if assigned >= wanted:
         return None
     if settings.next == "overlap":
@@ -33,7 +33,7 @@ def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int
 
 
 def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, judge: int, now: float) -> int | None:
-    """Return the open assignment of a judge, or a new one; None if no item is left."""
+    """Return the id of a judge's unanswered assignment, or else of a new one; None if no item is left."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
     ).fetchone()
@@ -120,7 +120,7 @@ def _gold(
 def _degraded(
     connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
-    """Make an item with a degraded copy, either of an output that the judge has scored or next to its original."""
+    """Create an item with a degraded output, next to its original if outputs are compared, otherwise alone."""
     kind = settings.task
     if kind.compares:
         last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
@@ -147,7 +147,7 @@ def _degraded(
 
 
 def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
-    """Return an output of another source, in the same language if there is one."""
+    """Return a random output of another source, of the same language pair if there is one."""
     language = connection.execute("SELECT lp FROM source WHERE id = ?", (source,)).fetchone()["lp"]
     last = connection.execute("SELECT max(id) AS last FROM candidate").fetchone()["last"]
     start = generator.randint(1, last)
@@ -172,7 +172,7 @@ def _repeated(
 def _judged_before(
     connection: sqlite3.Connection, judge: int, generator: random.Random, to_degrade: CampaignSettings | None = None
 ) -> sqlite3.Row | None:
-    """Return an item that the judge judged a while ago and saw only once, and found good enough to degrade it."""
+    """Return an item that the judge saw once, some time ago; with `to_degrade`, one rated well enough to degrade."""
     rows = connection.execute(
         "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
         "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "
@@ -188,10 +188,10 @@ def _judged_before(
 
 
 def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], now: float) -> int:
-    """Return the number of a form for some assignments, larger than that of any form that was shown before.
+    """Return a number for a new form for some assignments, larger than the numbers of all earlier forms.
 
-    A form changes an answer if it was shown after the form of the last change: it is accepted once, and a page that was
-    left open, or arrives late, replaces neither a later answer nor an undo.
+    A form is accepted only if it was shown after the form of the last change. So it is accepted once, and a page that
+    was left open, or arrives late, replaces neither a later answer nor an undo.
     """
     places = ", ".join("?" * len(assignments))
     last = connection.execute(f"SELECT max(form) FROM judgement WHERE assignment IN ({places})", assignments)
@@ -199,7 +199,7 @@ def new_form(connection: sqlite3.Connection, assignments: Sequence[int | None], 
 
 
 def last_change(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:
-    """Return the last judgement of an assignment: an answer, or an undo."""
+    """Return the row of an assignment's last judgement: an answer or an undo."""
     query = "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1"
     row: sqlite3.Row | None = connection.execute(query, (assignment,)).fetchone()
     return row
@@ -217,9 +217,9 @@ def is_final(connection: sqlite3.Connection, assignment: int) -> bool:
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[object], form: int, now: float
 ) -> bool:
-    """Store an answer of a judge to one of the judge's assignments; earlier answers stay in the history.
+    """Store a judge's answer to one of the judge's assignments; earlier answers stay in the history.
 
-    True if it is stored, now or when the same form was sent before; False if the form is older than the last change.
+    Return True if it is stored, now or when the same form was sent before; False if the form comes too late.
     """
     row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
     text = json.dumps(list(answer))
@@ -237,7 +237,7 @@ def save(
 
 
 def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int, now: float) -> bool:
-    """Undo an answer. False if it is not the judge's last one, or is newer than the form."""
+    """Undo the answer to an assignment; return False if it is not the judge's last one, or is newer than the form."""
     last = last_change(connection, assignment)
     if last is None or form <= last["form"]:
         return last is not None and (last["form"], last["answer"]) == (form, None)
@@ -249,7 +249,7 @@ def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: int,
 
 
 def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
-    """Return the last answered assignment of a judge, None if its answer cannot be undone."""
+    """Return the assignment that a judge answered last; None if there is none, or its answer cannot be undone."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NOT NULL ORDER BY answered DESC LIMIT 1", (judge,)
     ).fetchone()
@@ -257,7 +257,7 @@ def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
 
 
 def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[Any] | None:
-    """Return the current or most recent answer to an assignment."""
+    """Return the most recent answer to an assignment, even if it was undone; None if there is none."""
     row = connection.execute(
         "SELECT answer FROM judgement WHERE assignment = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
         (assignment,),

@@ -39,7 +39,7 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Counts of a campaign: `further` answers are checks, `rate` is per hour, `left` in seconds at that rate."""
+    """Progress of a campaign: `further` counts checks, `rate` is per hour, `left` the seconds left at that rate."""
 
     judged: int
     wanted: int
@@ -50,7 +50,7 @@ class CampaignProgress:
 
 
 def host_and_port(url: str) -> tuple[str, int | None]:
-    """Return the host and the port of a public address, or raise an `OptionError`."""
+    """Return the host and the port of a public address; raise an `OptionError` if it is malformed."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -62,7 +62,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """Open a campaign file, in SQLite alone, or raise a `DataError` for a file that is no campaign of this version.
+    """Open a campaign file with SQLite only; raise a `DataError` if it is not a campaign of this version.
 
     If anything else in a process opens a database's file and closes it, the system drops the locks of all connections
     of the process (SQLite, "How To Corrupt An SQLite Database File", 2.2), and other processes delete what they write.
@@ -96,14 +96,14 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 def files_of(path: str | Path) -> list[tuple[int, int]]:
-    """Return the identities of a campaign's files, which change if a file is moved, deleted or replaced."""
+    """Return the devices and inodes of a campaign's files, which change if a file is moved, deleted or replaced."""
     facts = [Path(f"{path}{suffix}").stat() for suffix in ("", "-wal")]
     return [(fact.st_dev, fact.st_ino) for fact in facts]
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSettings]]:
-    """Open a campaign file with its settings; damage, also inside the block, is reported as a `DataError`."""
+    """Open a campaign file and read its settings; damage found here or within the block raises a `DataError`."""
     with closing(connect(path)) as connection:
         try:
             # what a server writes meanwhile is not looked at
@@ -185,12 +185,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def count_judgements(connection: sqlite3.Connection) -> int:
-    """Return the number of assignments that have an answer."""
+    """Number of assignments that have an answer."""
     return int(connection.execute("SELECT count(*) FROM assignment WHERE answer IS NOT NULL").fetchone()[0])
 
 
 def count_counted(connection: sqlite3.Connection) -> int:
-    """Return the number of answers that are exported, without checks and repeated items."""
+    """Number of answers that are exported: all but those to checks and repeated items."""
     query = (
         "SELECT count(*) FROM assignment JOIN item ON item.id = item "
         "WHERE answer IS NOT NULL AND repeat = 0 AND role = 'plain'"
@@ -199,14 +199,14 @@ def count_counted(connection: sqlite3.Connection) -> int:
 
 
 def output_texts(connection: sqlite3.Connection, item: sqlite3.Row) -> list[str]:
-    """Return the texts of an item's outputs; a degraded copy is the last."""
+    """Return the texts of an item's outputs; a degraded copy comes last."""
     query = "SELECT text FROM candidate WHERE id = ?"
     texts = [connection.execute(query, (same[0],)).fetchone()[0] for same in json.loads(item["outputs"])]
     return texts if item["copy"] is None else [*texts, item["copy"]]
 
 
 def progress_of(connection: sqlite3.Connection) -> CampaignProgress:
-    """Count finished and remaining judgements."""
+    """Count the finished and remaining judgements of a campaign."""
 
     def count(query: str, *values: object) -> Any:
         return connection.execute(query, values).fetchone()[0]

@@ -18,12 +18,12 @@ _PIECE = re.compile(rf"[{_UNSPACED}]\s*|[^\s{_UNSPACED}]+\s*|\s+")
 
 
 def pieces_of(text: str) -> list[str]:
-    """Split a text into words with the space after them, or characters of scripts without spaces; they add up to it."""
+    """Split a text, losslessly, into words with the space after them, or characters in scripts without spaces."""
     return _PIECE.findall(text)
 
 
 def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
-    """Return a copy of `text` that is obviously worse to any reader."""
+    """Return a copy of `text`, partly replaced by words of `foreign_text`, that is obviously worse to any reader."""
     words, foreign = (pieces_of(side) for side in (text, foreign_text))
     joint = " " if any(word[-1].isspace() for word in [*words, *foreign]) else ""
     words, foreign = ([word.strip() for word in part] for part in (words, foreign))
@@ -37,6 +37,6 @@ def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
 
 
 def _turned(words: Sequence[str]) -> list[str]:
-    """Exchange the halves of a stretch."""
+    """Swap the first and the second half of a list of words."""
     middle = len(words) // 2
     return [*words[middle:], *words[:middle]]

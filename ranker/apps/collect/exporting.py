@@ -27,9 +27,9 @@ def dataset_of(
     without: Collection[str] = (),
     by_judge: bool = False,
 ) -> Dataset:
-    """Return the items of a campaign with the judgements of their current versions, without any checks.
+    """Return a data set of a campaign's items with their current judgements, without any checks.
 
-    Penalties of MQM are means over the judges of an output, or those of each judge.
+    MQM penalties are means over the judges of an output or, with `by_judge`, separate for each judge.
     """
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
@@ -94,7 +94,7 @@ def dataset_of(
 
 
 def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
-    """Return a row for every two candidates of an item; the first of each output makes the primary rows."""
+    """Return a preference row for each pair of an item's candidates, primary if both are the first of their output."""
     shown = sorted(
         (candidate, ranks[place], not number)
         for place, group in enumerate(groups)
@@ -114,7 +114,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 def export(
     connection: sqlite3.Connection, settings: CampaignSettings, path: str | Path, *, without: Collection[str] = ()
 ) -> tuple[Dataset, list[Path]]:
-    """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows."""
+    """Write a campaign's judgements to a file in any format that `ranker.corpora.formats.writing` supports."""
     dataset = dataset_of(connection, settings, without=without)
     if not len(dataset.preferences) + len(dataset.ratings):
         raise DataError(

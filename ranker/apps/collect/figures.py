@@ -17,7 +17,7 @@ RESAMPLES = 200
 
 
 def figures_of(connection: sqlite3.Connection, settings: CampaignSettings) -> dict[str, Any]:
-    """Return judges, their agreement, and the systems of each language pair, as JSON, by the judgements so far."""
+    """Return statistics of the judgements so far, as JSON values: judges, agreement, and systems by language pair."""
     kind = settings.task
     dataset = dataset_of(connection, settings, by_judge=True)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CreatedCampaign:
-    """Counts of a new campaign, and its links, which are not stored.
+    """Counts of a new campaign, and the personal links, which are not stored.
 
-    `unmarked` is the number of `gold` items without prefilled marks, 0 unless their share is larger than that of other
-    items; `passed_over` is that of sources without two outputs.
+    `unmarked` is the number of `gold` items without prefilled marks, but 0 if other items lack them as often;
+    `passed_over` is the number of sources without two different outputs.
     """
 
     items: int
@@ -57,9 +57,9 @@ def make_campaign(
     prefill: Sequence[Mapping[int, object]] = (),
     days: float = 90.0,
 ) -> CreatedCampaign:
-    """Create a campaign file with the sources and outputs of a data set, not its judgements, and with `gold` items.
+    """Create a campaign file with the sources and outputs of a data set, but not its judgements, and with `gold` items.
 
-    `prefill` are the marks of candidates of both data sets that judges start from. Known errors are of other raters.
+    `prefill` has the marks of both data sets that judges start from, by candidate; known errors are of other raters.
     """
     kind = settings.task
     _check(dataset, settings, kind)
@@ -111,7 +111,7 @@ def _fill(
     answers: Mapping[int, object] | None = None,
     prefill: Mapping[int, object] = MappingProxyType({}),
 ) -> tuple[int, int]:
-    """Store the sources of a data set and their items; return the numbers of items and of sources without one."""
+    """Store a data set's sources and their items; return the number of items and that of sources without an item."""
     kind = settings.task
     references = dataset.references["text"].tolist()
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
@@ -175,7 +175,7 @@ def _rows(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
-    """Return the items of one source: groups of outputs in random order, connected where there are several."""
+    """Divide the outputs of one source into items, in random order; the last of several groups to rank is filled up."""
     order = generator.sample(outputs, len(outputs))
     if not kind.compares:
         return [[output] for output in order]
@@ -192,7 +192,7 @@ def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) 
 
 
 def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> Mapping[int, object]:
-    """Return the known answer of every candidate that has one: a value, for comparisons too, or a score and marks."""
+    """Return the known answers by candidate: a value (even if outputs are compared), or a score and marks."""
     from ranker.corpora.judgements import ratings_of
 
     if kind.compares:
@@ -212,7 +212,7 @@ def _gold_answers(gold: Dataset, kind: TaskKind, settings: CampaignSettings) -> 
 
 
 def _gold_scores(gold: Dataset) -> FloatArray:
-    """Return the human scores of candidates, by the first known kind of judgement or else by the only one there is."""
+    """Return the candidates' human scores from the first known kind of judgement, or else from the only kind."""
     from ranker.corpora.judgements import PREFERENCES, RATINGS, human_scores, kinds, ratings_of
 
     available = kinds(gold)
@@ -228,7 +228,7 @@ def _gold_scores(gold: Dataset) -> FloatArray:
 
 
 def _known_values(gold: Dataset, kind: TaskKind, ratings: pd.DataFrame) -> dict[int, float]:
-    """Return the mean rating of every candidate, refused where it is not on the scale."""
+    """Return each candidate's mean rating; raise a `DataError` if it is not on the task's scale."""
     means = ratings.groupby("candidate")["value"].mean()
     wrong = means[(means < kind.lowest) | (means > kind.highest)]
     if len(wrong):

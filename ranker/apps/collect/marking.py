@@ -1,8 +1,8 @@
 """Errors that judges mark in a translation or its source: on forms, in campaign files, in control items, and on export.
 
-A mark is a list of numbers: severity and category, by their places in the lists of the campaign; start and end in
-characters of the text, which missing content lacks; and 1 if the text is that of the source. An answer is a score and
-such marks, as in ``[80, [0, 0, 4, 9], [1, 0, 2, 5, 1], [1, 0]]``; the score of ``mqm`` is 0.
+A mark is a list of numbers: severity and category, as indices into the campaign's lists; start and end in characters
+of the text, except for missing content; and 1 if the text is the source. An answer is a score and such marks, as in
+``[80, [0, 0, 4, 9], [1, 0, 2, 5, 1], [1, 0]]``; the score of ``mqm`` is 0.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CLOSE = 15
 
 
 def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
-    """Return the categories that ``--categories`` names or lists, or the usual ones; none for kinds without them."""
+    """Return the error categories given by ``--categories``, or the defaults; empty for tasks without categories."""
     from ranker.corpora.records import shown
 
     if given is None:
@@ -70,7 +70,7 @@ def categories_in(given: str | None, kind: TaskKind) -> tuple[str, ...]:
 
 
 def severities_in(given: str | None, kind: TaskKind) -> str | None:
-    """Return the severities that ``--severities`` names, from the lowest, separated by commas."""
+    """Return the severities given by ``--severities``, lowest first, separated by commas; None if not given."""
     from ranker.corpora.records import shown
 
     if given is None:
@@ -89,7 +89,7 @@ def _check_mqm(kind: TaskKind, what: str) -> None:
 
 
 def are_marks(marks: object, texts: Sequence[str], severities: int, categories: int) -> bool:
-    """True if these are marks in a translation and its source, with severities and categories that there are."""
+    """True if `marks` are valid marks in a translation and its source, with known severities and categories."""
     return isinstance(marks, list) and all(
         isinstance(mark, list)
         and len(mark) in (2, 4, 5)
@@ -102,7 +102,7 @@ def are_marks(marks: object, texts: Sequence[str], severities: int, categories: 
 
 
 def marks_in(field: str, texts: Sequence[str], settings: CampaignSettings) -> list[Any]:
-    """Read the marks of a form, or refuse those that its page does not offer."""
+    """Read the marks from a form field; raise an `OptionError` for marks that the page does not offer."""
     categories = settings.category_names
     if not field:
         raise OptionError("marking errors needs JavaScript, which this browser does not run")
@@ -114,7 +114,7 @@ def marks_in(field: str, texts: Sequence[str], settings: CampaignSettings) -> li
 
 
 def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
-    """Return the value of an answer for one output, higher is better: the score, or the penalty of MQM, negated."""
+    """Return an output's quality according to an answer, higher is better: the score, or the negated MQM penalty."""
     if settings.kind != "mqm":
         return float(answer[0])
     errors = errors_of(answer[1:], "", settings)
@@ -122,7 +122,7 @@ def quality_of(answer: Sequence[Any], settings: CampaignSettings) -> float:
 
 
 def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> list[MarkedError]:
-    """Return marks as errors of a rater, those without a place last; without marks the rater found none."""
+    """Convert a rater's marks to errors, those without a position last; no marks give a single record of no error."""
     errors, categories = [], settings.category_names
     for mark in sorted(marks, key=lambda mark: (len(mark) == 2, mark[4:], mark[2:], mark)):
         severity, category, start, end = [*mark, None, None][:4]
@@ -133,9 +133,9 @@ def errors_of(marks: Sequence[Any], rater: str, settings: CampaignSettings) -> l
 
 
 def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict[int, list[list[Any]]]:
-    """Return the errors of every candidate that somebody looked at as marks, each once.
+    """Convert errors to marks, without duplicates, for every candidate that somebody checked for errors.
 
-    An error of an empty span, or of a source that is not shown, has no place. Severities that the campaign does not
+    An error of an empty span, or of a source that is not shown, has no position. Severities that the campaign does not
     have are the highest, but for neutral errors, which are left out. A category that the campaign does not have is one
     after the last, which judges replace.
     """
@@ -161,9 +161,9 @@ def marks_by_candidate(errors: pd.DataFrame, settings: CampaignSettings) -> dict
 def prefilled(
     datasets: Sequence[Dataset], given: str, settings: CampaignSettings
 ) -> tuple[str, list[dict[int, list[list[Any]]]]]:
-    """Name of the origin of prefilled marks, as judges are told, and the marks of candidates, by data set.
+    """Return the origin of prefilled marks, as shown to judges, and for each data set the marks by candidate.
 
-    Data sets after the first are of control items and need not have such marks.
+    Data sets after the first contain control items, which need not have such marks.
 
     ``--prefill`` names a rater of the data's marked errors, ``metric`` for the included ranker, or a corpus or file
     with errors of the same translations.
@@ -174,7 +174,7 @@ def prefilled(
     dataset = datasets[0]
     if not settings.task.severities:
         kinds = " or ".join(kind.name for kind in KINDS.values() if kind.severities)
-        raise OptionError(f"--prefill: errors are marked with --kind {kinds}")
+        raise OptionError(f"--prefill: expected --kind {kinds}, with which judges mark errors")
     raters = set(dataset.errors["rater"])
     if given in raters:
         chosen = [each.errors[(each.errors["rater"] == given).to_numpy(bool)] for each in datasets]
@@ -200,7 +200,7 @@ def prefilled(
 
 
 def moved(marks: str, text: str, copy: str) -> str:
-    """Prefilled marks of a text for a degraded copy, as JSON: those whose words are still there, and all others."""
+    """Adapt a text's prefilled marks, as JSON, to its degraded copy, without marks in the text whose words are gone."""
     kept = []
     for mark in json.loads(marks):
         if len(mark) == 4:
@@ -212,7 +212,7 @@ def moved(marks: str, text: str, copy: str) -> str:
 
 
 def gold_share(answer: Sequence[Any], known: Sequence[Any], texts: Sequence[str], settings: CampaignSettings) -> float:
-    """Agreement of an answer with the known judgement of a translation and its source, from 0 to 1.
+    """Return the agreement of an answer with the known judgement of a translation and its source, from 0 to 1.
 
     `known` has a score and marks, of which one may be None. The share of the known errors that a mark touches counts,
     or 0 if more than half of what is not in error is marked in either text; without a known error, 1 unless a mark is

@@ -34,7 +34,7 @@ _ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Least proportion of checks answered correctly, least agreement, and largest proportion of too fast judgements."""
+    """Limits for judges: lowest share of correct checks, lowest agreement, and highest share of too fast judgements."""
 
     checks: float | None = None
     self_agreement: float | None = None
@@ -71,7 +71,7 @@ class JudgeQuality:
     flags: tuple[str, ...] = field(default=())
 
     def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
-        """Return a message per missed threshold; proportions of too few observations are ignored."""
+        """Return a message for each threshold that is missed; proportions of too few observations are ignored."""
         failures = []
         checked = self.gold + self.degraded
         for value, count, fewest, least, what in (
@@ -91,7 +91,7 @@ class JudgeQuality:
 def judge_qualities(
     connection: sqlite3.Connection, settings: CampaignSettings, agreement: JudgesAgreement | None
 ) -> list[JudgeQuality]:
-    """Return the statistics of every judge, by code."""
+    """Return the statistics of every judge, sorted by code."""
     kind = settings.task
     answers: dict[str, list[sqlite3.Row]] = {}
     for row in connection.execute(
@@ -147,7 +147,7 @@ def _quality(
 
 
 def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[Any]], settings: CampaignSettings) -> float | None:
-    """Correctness of a known answer, from 0 to 1; None if it can no longer be determined."""
+    """Return the correctness of an answer to a check, from 0 to 1; None if it can no longer be determined."""
     answer = json.loads(row["answer"])
     if row["role"] == DEGRADED and kind.compares:
         # the copy, which is the last, is of the first
@@ -193,7 +193,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, 
 
 
 def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
-    """Return the agreement of the judges of all language pairs, None if no two judges judged the same items."""
+    """Return the agreement between judges over all language pairs; None if no two judges judged the same items."""
     if kind.unit:
         # ten steps at most: a penalty of 10 is as bad as it gets
         values = (dataset.ratings["value"] / kind.unit).round().clip(upper=10) * kind.unit
@@ -205,7 +205,7 @@ def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> J
 
 
 def left_out(qualities: Sequence[JudgeQuality], thresholds: Thresholds) -> list[dict[str, Any]]:
-    """Return the judges below the thresholds, with the reasons."""
+    """Return the judges that miss a threshold, with the reasons."""
     failing = ((quality, quality.failures(thresholds)) for quality in qualities)
     return [
         {"judge": quality.code, "judged": quality.judged, "reason": "; ".join(why)} for quality, why in failing if why

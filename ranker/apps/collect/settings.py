@@ -12,13 +12,13 @@ DEFAULT_ADDRESS = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 @dataclass(frozen=True)
 class CampaignSettings:
-    """Settings of a campaign, which the options of ``ranker collect new`` describe.
+    """Settings of a campaign; the options of ``ranker collect new`` describe them.
 
     `id` distinguishes the cookies of several campaigns on one computer; `gold`, `degraded` and `repeat` are proportions
     of a judge's items; `show_gold` shows judges the known answer after theirs; `url` is the public address, and
-    `served` the one at which the campaign was served last; `categories` are those of errors, one per line;
-    `prefill` says whose marks judges start from; `severities` are those of errors, separated by commas, if they are not
-    the usual ones of the kind.
+    `served` the one at which the campaign was served last; `categories` are error categories, one per line;
+    `prefill` is the origin of the marks that judges start from; `severities` are error severities, separated by commas,
+    if they are not the kind's defaults.
     """
 
     id: str
@@ -43,7 +43,7 @@ class CampaignSettings:
 
     @property
     def task(self) -> TaskKind:
-        """The kind of task, with the severities of the campaign."""
+        """Kind of task, with the campaign's severities."""
         kind = KINDS[self.kind]
         return kind if self.severities is None else kind.with_severities(self.severities.split(","))
 
@@ -54,10 +54,10 @@ class CampaignSettings:
 
     @property
     def category_names(self) -> list[str]:
-        """The categories of errors; empty for kinds without them."""
+        """Error categories to choose from; empty for kinds of tasks without categories."""
         return self.categories.split("\n") if self.categories else []
 
     @property
     def address(self) -> str:
-        """The beginning of personal links."""
+        """Address with which personal links begin."""
         return (self.url or self.served or DEFAULT_ADDRESS).rstrip("/")

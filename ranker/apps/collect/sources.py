@@ -1,9 +1,9 @@
 """Selection of sources to be judged, so that few judgements distinguish systems.
 
-The outputs of a source have a metric's scores, less their mean; the mean of these over all sources says how the metric
-orders the systems. The value of a source is the sum over its outputs of the product of both: large where the outputs
-differ much, and in the way in which the systems do (Zouhar, Cui and Sachan 2025 look for such sources, by other
-formulas). ``bench/source_selection.py`` compares it with others and with chance.
+A metric's scores of a source's outputs are centred on their mean; a system's mean centred score over all sources shows
+its place among the systems. The value of a source is the sum, over its outputs, of the centred score times the system's
+mean. It is large if the outputs differ much, in the same direction as the systems (Zouhar, Cui and Sachan 2025 look for
+such sources by other formulas). ``bench/source_selection.py`` compares it with others and with chance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ranker.ranking.scorers import Scorer, candidate_scores, systems_scorer
 
 
 def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolArray:
-    """Return a mask of the `number` most informative sources of every language pair, all if there are fewer."""
+    """Return a mask of the `number` most informative sources of every language pair, or of all if there are fewer."""
     value, pairs = (
         source_values(dataset, candidate_scores(systems_scorer(scorer), dataset)),
         source_language_pairs(dataset),
@@ -30,7 +30,7 @@ def informative_sources(dataset: Dataset, scorer: Scorer, number: int) -> BoolAr
 
 
 def source_values(dataset: Dataset, scores: FloatArray) -> FloatArray:
-    """Return the value of every source from the metric scores of the candidates, higher is better."""
+    """Return the value of judging each source, higher is better, from the metric scores of the candidates."""
     source, sources = dataset.candidate_source, len(dataset.sources)
     pairs = source_language_pairs(dataset)[source]
     system = pd.factorize(pd.MultiIndex.from_arrays([pairs, dataset.candidates["system"].to_numpy(object)]))[0]

@@ -1,4 +1,4 @@
-"""Tables of a campaign file. SQLite checks types, ranges and keys, `check_rows` how rows fit each other."""
+"""Tables of a campaign file. SQLite checks types, ranges and keys; `check_rows` checks that rows fit together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _number(column: str, kind: str = "INTEGER", least: float = 0, most: float = 
 
 
 def _whole_numbers(column: str) -> str:
-    """Return the condition that a text is JSON of whole numbers in lists."""
+    """Return the SQL condition that a column contains JSON lists of whole numbers."""
     return f"json_valid({column}) AND {column} GLOB '[[]*' AND {column} NOT GLOB '*[^][0-9, ]*'"
 
 
@@ -157,7 +157,7 @@ _WRONG = {
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
-    """Raise `sqlite3.DatabaseError` if the tables, or SQLite's checks of them, are not those of a campaign."""
+    """Raise `sqlite3.DatabaseError` if the tables are not those of a campaign, or fail SQLite's own checks."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(SCHEMA)
         query = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'"
@@ -172,7 +172,7 @@ def check_schema(connection: sqlite3.Connection) -> None:
 
 
 def check_rows(connection: sqlite3.Connection, settings: CampaignSettings) -> None:
-    """Raise `sqlite3.DatabaseError` if a text is not UTF-8, or a row does not fit the rows that it refers to."""
+    """Raise `sqlite3.DatabaseError` if a text is not UTF-8, or a row contradicts the rows that it refers to."""
     for table in TABLES:
         for _ in connection.execute(f"SELECT * FROM {table}"):
             pass
@@ -187,7 +187,7 @@ def check_rows(connection: sqlite3.Connection, settings: CampaignSettings) -> No
 
 
 def _check_marks(connection: sqlite3.Connection, settings: CampaignSettings) -> None:
-    """Raise `sqlite3.DatabaseError` if marks are not in their text, or have an unknown severity or category."""
+    """Raise `sqlite3.DatabaseError` if a mark is not within its text, or has an unknown severity or category."""
     count = len(settings.category_names)
     answers = "item JOIN assignment ON item.id = item"
     for what, marks, rows, number, most in (

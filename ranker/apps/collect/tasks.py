@@ -28,10 +28,10 @@ class Choice:
 class TaskKind:
     """A kind of task: its page, and its possible answers.
 
-    `outputs` are those of a page; `show` is the default of what is shown with them, `shown` what may be; `judgements`
-    is the name on export, as ``ranker train --kind`` takes it; `lowest` and `highest` are of ranks, or of the value,
-    which is a negated penalty for ``mqm``. `severities`, from the lowest, are those of errors to be marked; `unit` is
-    what values are rounded to for agreement, for scales of more than five.
+    `outputs` is the maximum number of outputs on a page; `shown` lists what may be shown with them, and `show` is the
+    default. `judgements` is the name on export, as for ``ranker train --kind``; `lowest` and `highest` bound the
+    rank or the value, which is a negated penalty for ``mqm``. `severities`, lowest first, are those of errors to be
+    marked; `unit` is the multiple to which values on scales of more than five are rounded to compute agreement.
     """
 
     name: str
@@ -52,11 +52,11 @@ class TaskKind:
         return self.outputs > 1
 
     def with_severities(self, names: Sequence[str]) -> TaskKind:
-        """The kind with other severities of MQM."""
+        """Return this kind of task with other MQM severities."""
         return replace(self, severities=tuple(names), help=mqm_help(names))
 
     def check(self, answer: Sequence[int], outputs: int) -> None:
-        """Refuse an answer that the page does not offer."""
+        """Raise an `OptionError` for an answer that the page does not offer."""
         highest = outputs if self.compares else self.highest
         if len(answer) != outputs or not all(self.lowest <= value <= highest for value in answer):
             raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
@@ -75,7 +75,7 @@ SEVERITIES = {
 
 
 def mqm_help(severities: Sequence[str]) -> str:
-    """What judges are told of errors of MQM with some severities."""
+    """Instructions to judges for marking MQM errors of the given severities."""
     of_each = (f"{name.capitalize()}: {SEVERITIES[name]}." for name in reversed(severities))
     return " ".join(["Mark each error as closely as possible.", *of_each])
 
@@ -166,7 +166,7 @@ _RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"
 
 
 def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
-    """Return the labelled values of a scale of five, best first (Ye, Zhou and Lin 2007); empty for other kinds."""
+    """Return the labelled choices of a five-point scale, best first (Ye, Zhou and Lin 2007); empty for other kinds."""
     if kind.name == "fluency":
         # the labels of the LDC's specification of 2002 name the language
         noun = " English" if language == "en" else ""
@@ -177,7 +177,7 @@ def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
 
 
 def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
-    """Read the answer from a form: one value, or a rank of each output in the order of the item, not of the page."""
+    """Read the answer from a form: one value, or the rank of each output in the item's order (not the page's)."""
     answer = [0] * len(shown)
     if kind.name == "mqm":
         return answer
@@ -205,7 +205,7 @@ def direction(language: str | None) -> str:
 
 
 def languages(pair: str | None) -> tuple[str | None, str | None]:
-    """Return the codes of source and target language of a pair, None for an unknown language."""
+    """Return the source and target language codes of a language pair, None for an unknown language."""
     if not pair:
         return None, None
     return LanguagePair(pair).source, LanguagePair(pair).target

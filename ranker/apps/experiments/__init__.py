@@ -1,1 +1,1 @@
-"""The tables of papers: one module per paper."""
+"""Experiments that reproduce the tables of papers, one module per paper."""

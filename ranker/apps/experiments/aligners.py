@@ -40,7 +40,7 @@ class WordAligner:
         return align_dataset(self.model, dataset)
 
     def row(self, language_pair: str) -> dict[str, Any]:
-        """Return a row of the table that `table` makes."""
+        """Return the aligner's row in the table that `table` makes."""
         return {
             "language pair": language_pair,
             "learnt from": self.learnt_from,
@@ -50,7 +50,7 @@ class WordAligner:
 
 @dataclass(frozen=True)
 class Aligners:
-    """Where the aligner of each language pair comes from; by default from the corpus that it aligns."""
+    """Origin of each language pair's aligner: a file, parallel text or, by default, the corpus that is aligned."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Aligners:
 
     @classmethod
     def parse(cls, files: Sequence[str], bitexts: Sequence[str]) -> Aligners:
-        """Read options: ``FILE`` or ``de-en=FILE``, and two words per text, ``SOURCE`` or ``de-en=SOURCE`` first."""
+        """Read options: ``FILE`` or ``de-en=FILE``, and two words per bitext, the first optionally with ``de-en=``."""
         if len(bitexts) % 2:
             raise OptionError(
                 f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
@@ -91,7 +91,7 @@ class Aligners:
             self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
-        """Return the aligner of one language pair, to which `dataset` belongs, after `check` has read the files."""
+        """Return the aligner for `dataset`, which has this language pair alone; `check` must have read the files."""
         key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
         if key not in self._aligners:
             if key in self.bitexts:
@@ -106,7 +106,7 @@ class Aligners:
         return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
 
     def signed(self, datasets: Sequence[Dataset]) -> str:
-        """Part of a signature, with files by their content."""
+        """Return the part of a signature that describes the aligners, with digests of their files."""
         named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
         for pair, texts in self.bitexts.items():
             named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
@@ -120,7 +120,7 @@ class Aligners:
 
 
 def with_spaces(dataset: Dataset) -> Dataset:
-    """Return `dataset` with the characters of scripts without spaces as words; other text is unchanged."""
+    """Return `dataset` with spaces between the characters of scripts without spaces; other text is unchanged."""
     pair, scripts = source_language_pairs(dataset), reference_scripts(dataset)
     changed = {}
     for name in ("sources", "references", "candidates"):
@@ -139,7 +139,7 @@ def with_spaces(dataset: Dataset) -> Dataset:
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Table of the training data of the word aligners of a corpus."""
+    """Make the table of the training data of word aligners."""
     return Table(f"word aligners, {name}", tuple(rows))
 
 
@@ -149,7 +149,7 @@ def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
 
 
 def _named(text: str) -> tuple[str, Path]:
-    """Split ``de-en=FILE``; without a language pair the name is empty."""
+    """Split ``de-en=FILE`` into language pair and path; the language pair is empty if not given."""
     match = _NAMED.fullmatch(text)
     return (match["pair"], Path(match["rest"])) if match else ("", Path(text))
 

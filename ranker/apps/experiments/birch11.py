@@ -64,21 +64,21 @@ class ScoredPair:
     aligner: WordAligner
 
     def consistency(self, scores: FloatArray) -> float:
-        """Return the share of strict preferences that the scores agree with; a tie does not agree."""
+        """Return the proportion of strict preferences that the scores agree with; tied scores do not agree."""
         concordant, discordant, tied = tau_counts(
             merge_ties(scores, self.offsets), self.pairs, np.zeros(len(scores), dtype=int), 1
         )[0]
         return float(concordant / (concordant + discordant + tied))
 
     def lrscore(self, variant: str, theta: float) -> FloatArray:
-        """Return LRscore of every candidate with alpha = theta^monotonicity (equation 4)."""
+        """Return the LRscore of every candidate with alpha = theta^monotonicity (equation 4)."""
         letter, lexical = VARIANTS[variant]
         alpha = theta**self.monotonicity
         return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
-    """Return the tables of the paper for this data, each as a separate task."""
+    """Plan the paper's tables for this data, each as a separate task."""
     used = [resolve_kind(dataset) for dataset in (train, *tests)]
     settings.aligners.check([train, *tests])
     learnt_on = functools.cache(lambda: prepare(train, settings))
@@ -114,7 +114,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
 
 
 def prepare(dataset: Dataset, settings: Settings) -> list[ScoredPair]:
-    """Align every language pair and compute the parts of the scores."""
+    """Align the words of every language pair, and compute the components of the scores."""
     people = Judged.of(dataset)
     outputs, kind = people.dataset, people.kind
     filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
@@ -155,7 +155,7 @@ def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], floa
 
 
 def _climb(objective: Callable[[float], float], settings: Settings) -> float:
-    """Return the best theta in [0, 1] of hill climbing with random restarts, of equal ones the first found."""
+    """Return the best theta in [0, 1] found by hill climbing with random restarts, the first if several are equal."""
     generator = np.random.default_rng(settings.seed)
     best, best_value = 0.0, -1.0
     for start in generator.random(settings.restarts):

@@ -32,7 +32,7 @@ PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
 
 
 def meteor_notation(language_pairs: Sequence[str]) -> str:
-    """Return METEOR as in the paper: exact, stems and synonyms, as far as the target language has them."""
+    """Return the paper's METEOR in our notation: exact, stem and synonym matches, if the target language has them."""
     targets = {pair.partition("-")[2] for pair in language_pairs}
     target = targets.pop() if len(targets) == 1 else ""
     if target == "en":
@@ -43,7 +43,7 @@ def meteor_notation(language_pairs: Sequence[str]) -> str:
 
 
 def baselines(language_pair: str) -> dict[str, str]:
-    """Return the notations of the metrics of table 3 by name; METEOR 1.5 is added where the target is English."""
+    """Return the notations of the metrics of table 3 by name; METEOR 1.5 is added if the target language is English."""
     metrics = {"METEOR": meteor_notation([language_pair])}
     if language_pair.endswith("-en"):
         metrics["METEOR 1.5"] = "meteor[parameters=rank,modules=exact+stem+synonym,stemmer=english]"
@@ -51,7 +51,7 @@ def baselines(language_pair: str) -> dict[str, str]:
 
 
 def meteor_note(language_pairs: Sequence[str]) -> str:
-    """Note on the kinds of matches of METEOR."""
+    """Return a note on the parameters and the kinds of matches that METEOR uses."""
     note = "METEOR has the parameters of version 0.7 for rankings and matches equal words, stems"
     if all(pair.endswith("-en") for pair in language_pairs):
         known = optional_wordnet("auto", "meteor") is not None
@@ -60,12 +60,12 @@ def meteor_note(language_pairs: Sequence[str]) -> str:
 
 
 def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the language pairs with published consistency."""
+    """Return the language pairs for which the paper reports consistency."""
     return tuple(pair for pair in language_pairs if pair in published_table("birch11").columns[:-1])
 
 
 def consistency_table(name: str, language_pairs: tuple[str, ...]) -> Table:
-    """Table of the published consistency, for the language pairs of a corpus that are in the paper."""
+    """Make the table of published consistency for those language pairs of a corpus that are in the paper."""
     shared = shared_pairs(language_pairs)
     frame = published_table("birch11")
     rows: list[dict[str, Any]] = [

@@ -20,7 +20,7 @@ from ranker.extractors.registry import make_metric
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
-    """Metrics of the table by name; the first three are also tuned to."""
+    """Return the metrics of the table by name; the first three are also tuned to."""
     lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),
@@ -32,7 +32,7 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
 
 
 def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: Settings) -> TableTask:
-    """Return the making of `tables` with the values of theta that `theta` returns."""
+    """Return the task of making `tables`, with the theta values that `theta` returns when it runs."""
     return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
 
 

@@ -1,4 +1,4 @@
-"""The experiments of Cer, Manning and Jurafsky (2010): tune to every metric, score by every metric, ask people."""
+"""The experiments of Cer, Manning and Jurafsky (2010): tuning to and scoring by every metric, and human preferences."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SIGNIFICANT = 0.05
 
 
 def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
-    """Return metric or trained ranker, and family, by name."""
+    """Return the named metrics and trained rankers, each with its family, by name."""
     metrics: dict[str, tuple[Metric | Scorer, str]] = {}
     for name in dict.fromkeys(names):
         if name in included_models.names() or Path(name).is_file():
@@ -84,7 +84,7 @@ def chosen(names: Iterable[str]) -> dict[str, tuple[Metric | Scorer, str]]:
 
 
 def plan(dataset: Dataset, settings: Settings) -> Plan:
-    """Return the tables of the paper for this data, each as a separate task."""
+    """Plan the paper's tables for this data, each as a separate task."""
     metrics = chosen(settings.metrics or METRICS)
     tuned_to = {name: metric for name, (metric, _) in metrics.items()}
     scored = {name: metric for name, metric in tuned_to.items() if metrics[name][1] != BLENDS}
@@ -182,7 +182,7 @@ def _pair_tables(
 
 
 def _seen(scored: Mapping[str, Metric | Scorer], dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """Yield the trained rankers that learnt from sources of a data set, each with a note."""
+    """Yield the names of the rankers that were trained on sources of a data set, each with a note."""
     for name, scorer in scored.items():
         if isinstance(scorer, Scorer) and (seen := trained_on(scorer, dataset)):
             yield name, seen
@@ -198,7 +198,7 @@ def _metric_groups(
     scored: Mapping[str, Metric | Scorer],
     side: str,
 ) -> Table:
-    """Return the mean standardised score of every training family by every scoring family."""
+    """Make the table of mean standardised scores, with a row per family tuned to and a column per scoring family."""
     z = np.mean([standardised(scored, outcome.scores[side].mean(axis=2)) for outcome in outcomes], axis=0)
     trained_as = np.array([metric_group for _, metric_group in metrics.values()])
     scored_as = np.array([metrics[name][1] for name in scored])
@@ -222,7 +222,7 @@ def _ranks(
     metrics: Mapping[str, tuple[Metric | Scorer, str]],
     scored: Mapping[str, Metric | Scorer],
 ) -> Table:
-    """Rank of every scoring metric among the metrics tuned to, and the metric with the best tuning."""
+    """Make the table of each scoring metric's place among the metrics tuned to, and of the best metric to tune to."""
     names = list(metrics)
     rows = []
     own = dict.fromkeys(("tuning", "test"), 0)
@@ -248,7 +248,7 @@ def _ranks(
 
 
 def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
-    """Preferences between choices, for the pairs of the paper and for each metric against all others."""
+    """Make the tables of preferences between choices: for the paper's pairs, and for each metric against all others."""
     people = [People(outcome.pair.test.dataset) for outcome in outcomes]
     choices = [outcome.choices for outcome in outcomes]
     combinations = list(itertools.combinations(range(len(names)), 2))

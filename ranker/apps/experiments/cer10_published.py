@@ -1,4 +1,4 @@
-"""The tables of Cer, Manning and Jurafsky (2010) in the form of ours."""
+"""The published tables of Cer, Manning and Jurafsky (2010), in the layout of our own tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES = {
 
 
 def tables(metrics: Mapping[str, Metric | Scorer]) -> list[Table]:
-    """Return the published tables in the form of ours: rows, columns, and marks of better and worse values."""
+    """Return the published tables with the rows, columns, and marks of better and worse values of our own tables."""
     listed = []
     for name, title in TITLES.items():
         frame = published_table(f"cer10-{name}")

@@ -25,7 +25,7 @@ PREFERENCES_NOTE = (
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric | Scorer], values: FloatArray) -> list[dict[str, Any]]:
-    """Make rows of scores, marked as better or worse than the average of their column."""
+    """Make a row of scores per metric tuned to, each score marked as better or worse than its column's average."""
     # what is equal to the average but for rounding is neither better nor worse
     z = standardised(scored, values).round(9)
     rows: list[dict[str, Any]] = []
@@ -52,7 +52,7 @@ def standardised(scored: Mapping[str, Metric | Scorer], values: FloatArray) -> F
 
 @dataclass(frozen=True)
 class Preference:
-    """Numbers of sources for which people preferred one of two choices."""
+    """Numbers of sources for which two choices are different, were judged, and the first was preferred."""
 
     different: int = 0
     judged: int = 0
@@ -69,7 +69,7 @@ class Preference:
 
     @property
     def share(self) -> float:
-        """Share of the judged sources on which the first was preferred; NaN without any."""
+        """Proportion of judged sources for which the first choice was preferred; NaN if no source was judged."""
         return self.first / self.judged if self.judged else float("nan")
 
     @property
@@ -79,7 +79,7 @@ class Preference:
 
 
 def people_judged(dataset: Dataset) -> bool:
-    """True if a data set has human preferences; a note gives the reason if it only has other judgements."""
+    """True if a data set has judgements of a usable kind; if it only has other kinds, a note gives the reason."""
     try:
         resolve_kind(dataset)
     except DataError as error:
@@ -109,7 +109,7 @@ class People:
         return np.minimum(first, second) * self._size + np.maximum(first, second)
 
     def compare(self, first: Int64Array, second: Int64Array) -> Preference:
-        """Compare two choices, candidates of shape (sources,) each."""
+        """Count the sources for which people preferred one of two choices, candidates of shape (sources,) each."""
         first_text, second_text = self._text[first], self._text[second]
         different = first_text != second_text
         if self._compared:
@@ -126,7 +126,7 @@ class People:
         return Preference(int(different.sum()), int(np.count_nonzero(sign)), int((sign > 0).sum()))
 
     def mean_score(self, chosen: Int64Array) -> float:
-        """Return the mean human score of the chosen outputs with a score; NaN if there are none."""
+        """Return the mean human score of those chosen outputs that have a score; NaN if none has."""
         known = self.scores[chosen][~np.isnan(self.scores[chosen])]
         return float(known.mean()) if len(known) else float("nan")
 
@@ -134,7 +134,7 @@ class People:
 def compare_all(
     people: Sequence[People], choices: Sequence[Sequence[Int64Array]], first: int, second: int
 ) -> Preference:
-    """Compare two choices over language pairs: ``choices[pair][choice]``."""
+    """Compare the choices numbered `first` and `second` over all language pairs: ``choices[pair][choice]``."""
     total = Preference()
     for judge, chosen in zip(people, choices, strict=True):
         total += judge.compare(chosen[first], chosen[second])

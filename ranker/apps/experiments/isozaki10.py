@@ -1,4 +1,4 @@
-"""The experiments of Isozaki et al. (2010): metrics against people by the scores of whole systems."""
+"""The experiments of Isozaki et al. (2010): correlations of metrics with people by the scores of whole systems."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class JudgedPair:
     pair_data: LanguagePairData
 
     def correlate(self, settings: Settings) -> PairCorrelations:
-        """Correlate all metrics with people."""
+        """Correlate all metrics with people, on all sources and in resamples."""
         language_pair = self.pair_data
         statistics = SystemStatistics(language_pair)
         generator = stream(settings.seed, self.data, self.lp)
@@ -122,7 +122,7 @@ class JudgedPair:
 
 
 def plan(data: Sequence[Dataset], settings: Settings) -> Plan:
-    """Return the tables of the paper for this data, each as a separate task."""
+    """Plan the paper's tables for this data, each as a separate task."""
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -167,7 +167,7 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[PairCorrelation
 
 
 def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
-    """Return every language pair with three or more judged systems, scored on judged sources without references."""
+    """Return the language pairs with three or more judged systems, limited to judged sources and outputs of systems."""
     kind = resolve_kind(dataset, settings.kind)
     human = human_scores(dataset, kind)
     outputs = ~dataset.is_reference
@@ -197,12 +197,12 @@ def _target(lp: str) -> str:
 
 
 def _metric(title: str, target: str) -> Metric:
-    """Return a metric for candidates in the language `target`."""
+    """Make the metric named `title` for candidates in the language `target`."""
     return make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
 
 
 def _scored(dataset: Dataset, target: str) -> list[CandidateScores]:
-    """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
+    """Score all outputs by all metrics, in the order of `METRICS`; higher is better."""
     results = []
     for title in METRICS:
         metric = _metric(title, target)
@@ -212,7 +212,7 @@ def _scored(dataset: Dataset, target: str) -> list[CandidateScores]:
 
 
 def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
-    """Return the means over parts; undefined if one of the parts is."""
+    """Return the mean correlations over `parts`; a mean is NaN if it is NaN in any part."""
     return PairCorrelations(
         parts[0].data,
         "",
@@ -239,7 +239,7 @@ def _of_all(correlated: Sequence[Callable[[], list[PairCorrelations]]]) -> list[
 
 
 def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
-    """Return a table for each correlation: the mean, its parts, and published figures."""
+    """Make a table per correlation coefficient: the mean, its parts, and published figures."""
     over = "data sets" if len({part.data for part in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
     baseline = list(METRICS).index(BASELINE)
@@ -271,7 +271,7 @@ def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) 
 
 
 def _published(correlation: str, kind: str, title: str) -> dict[str, float | None]:
-    """Return the published figures of the same kind: of the same judgements, or of adequacy.
+    """Return a metric's published figures: for fluency if judgements of fluency are compared, otherwise for adequacy.
 
     NTCIR-7 (tables 1 and 3): Japanese-English patents, 15 systems, error rates negated; without TER against fluency,
     whose two figures are those of NIST in the text that was consulted. WMT 2007 (table 2): Spearman with ranks given by

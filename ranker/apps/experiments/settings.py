@@ -11,7 +11,7 @@ from ranker.ranking.settings import AUTO
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of an experiment besides the data: each reads those that its tables depend on."""
+    """Settings of all experiments besides the data; each experiment reads those that its tables depend on."""
 
     kind: str = AUTO
     repeats: int = 10

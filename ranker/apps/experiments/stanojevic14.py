@@ -52,11 +52,11 @@ class _Corpus:
 
     @property
     def tokenizer(self) -> str:
-        """Tokeniser of the permutations and of the lexical score."""
+        """Name of the tokeniser for the permutations and the lexical score."""
         return "meteor" if self.settings.alignment == "meteor" else "13a"
 
     def part(self, text: str) -> FloatArray:
-        """Return the column of one metric in its notation, shape (candidates,)."""
+        """Return the scores of the metric with the notation `text`, shape (candidates,)."""
         return _column(self.dataset, text)
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
@@ -67,7 +67,7 @@ class _Corpus:
         return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
 
     def taus(self, scores: FloatArray) -> FloatArray:
-        """Return tau of every language pair, ties of either side left out, shape (language pairs,)."""
+        """Return tau of every language pair, leaving out pairs tied by people or scores, shape (language pairs,)."""
         merged = merge_ties(scores, self.dataset.candidate_offsets)
         counts = tau_counts(merged, self.pairs, self.language_pair, len(self.dataset.language_pairs))
         return tau(counts, "wmt13")
@@ -79,7 +79,7 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
 
 
 def plan(dataset: Dataset, settings: Settings) -> Plan:
-    """Return the tables of the paper for this data, each as a separate task."""
+    """Plan the paper's tables for this data, each as a separate task."""
     outputs = Judged.of(dataset, PREFERENCES).dataset
     outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
     number = np.unique(source_language_pairs(outputs).astype(str), return_inverse=True)[1]

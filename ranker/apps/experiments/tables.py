@@ -1,4 +1,4 @@
-"""Tables of results, and the forms they are written in; and plans, by which a failure costs one table and no other."""
+"""Tables of results and their output formats, and plans, which limit a failure to a single table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Marked(float):
 
     @property
     def text(self) -> str:
-        """The number as people are shown it: four decimals and the mark."""
+        """Number as shown to people: four decimals and the mark."""
         return f"{float(self):.4f}{self.mark}"
 
 
@@ -53,7 +53,7 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """The error in one line; one that is not the project's own with its type."""
+        """Error message in one line, with the type of the error if it is not a `RankerError`."""
         text = printable(" ".join(str(self.error).split()))
         return text if isinstance(self.error, RankerError) else f"unexpected {type(self.error).__name__}: {text}"
 
@@ -72,7 +72,7 @@ class Experiment:
     failures: tuple[Failure, ...] = ()
 
     def json(self) -> str:
-        """Return everything as JSON."""
+        """Return all tables and failures as JSON text."""
         value = {
             "experiment": self.name,
             "signature": self.signature,
@@ -94,13 +94,13 @@ class Experiment:
         return csv_text([["table", *columns], *rows])
 
     def closing(self) -> str:
-        """Return the last line of the Markdown, the signature."""
+        """Return the last line of the Markdown output: the signature."""
         return f"`{printable(self.signature).replace('`', chr(39))}`\n"
 
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table of an experiment, or a few that are made together."""
+    """A task that makes one table of an experiment, or a few together."""
 
     title: str
     make: Callable[[], Iterable[Table]]
@@ -116,12 +116,12 @@ class Plan:
 
     @classmethod
     def of(cls, name: str, tasks: Sequence[TableTask], signed: Mapping[str, object]) -> Plan:
-        """Make a plan whose signature has the version, the experiment, and the settings that have a value."""
+        """Make a plan whose signature lists the version, the experiment, and the `signed` values that are not None."""
         parts = {"ranker": VERSION, "experiment": name, **signed}
         return cls(name, tuple(tasks), "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
 
     def outcomes(self) -> Iterator[Table | Failure]:
-        """Make the tables one after another; a task that raises an exception gives a `Failure`, and the rest follow."""
+        """Make the tables one by one; for a task that raises an exception, yield a `Failure` and continue."""
         for number, task in enumerate(self.tasks):
             report("tables", number, len(self.tasks))
             try:
@@ -130,7 +130,7 @@ class Plan:
                 yield Failure(task.title, error)
 
     def run(self) -> Experiment:
-        """Make all tables."""
+        """Make all tables; a failure is raised."""
         tables = []
         for outcome in self.outcomes():
             if isinstance(outcome, Failure):
@@ -140,7 +140,7 @@ class Plan:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows as a Markdown table: three decimals (one digit of smaller numbers), a dash for missing values."""
+    """Format rows as a Markdown table: three decimals (one digit of smaller numbers), a dash for missing values."""
     if not rows:
         return "(no rows)"
     cells = [list(rows[0]), *([show(value) for value in row.values()] for row in rows)]
@@ -150,7 +150,7 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def show(value: Any) -> str:
-    """Write one value for people."""
+    """Format one value of a table for people."""
     plain = to_json_value(value)
     if plain is None:
         return "-"

@@ -1,8 +1,8 @@
-"""Choices among the outputs of several systems, tuned to a metric: the common part of the experiments with MERT.
+"""Choices among the outputs of several systems, tuned to a metric: shared by the experiments with MERT.
 
-Every output of a system is a hypothesis of its source, with features that need no reference; weights are found on one
-side of the sources, and what they choose is scored on both. `ranker.apps.experiments.choice_comparison` compares
-choices.
+Every output of a system is a hypothesis for its source, with features that need no reference; weights are found on one
+side of the sources, and the outputs that they choose are scored on both.
+`ranker.apps.experiments.choice_comparison` compares choices.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from ranker.ranking.scorers import Scorer, scorer_of
 
 
 def all_features(settings: Settings) -> str:
-    """Return the features of outputs, with the language model's if there is one."""
+    """Return the notation of the outputs' features, including the language model's if there is one."""
     return settings.features if settings.lm is None else f"lm,{settings.features}"
 
 
 def tuning_signed(settings: Settings) -> dict[str, object]:
-    """Return the settings of tuning in a signature, by name."""
+    """Return the tuning settings that a signature lists, by name."""
     return {
         "features": all_features(settings),
         "lm": None if settings.lm is None else f"{settings.lm.name}#{settings.lm.fingerprint[:8]}",
@@ -53,7 +53,7 @@ def tuning_signed(settings: Settings) -> dict[str, object]:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Sources of one language pair on one side, with the outputs of systems as hypotheses."""
+    """The tuning or test side of a language pair: sources, with the systems' outputs as hypotheses."""
 
     dataset: Dataset
     features: FloatArray
@@ -67,17 +67,17 @@ class Side:
         return _statistics(self.aligned if aligned and self.aligned else self.dataset, metric)
 
     def problem(self, metric: Metric | Scorer) -> Problem:
-        """Return the problem of finding weights for `metric`."""
+        """Return the line search problem whose objective is `metric`."""
         rows = np.arange(len(self.dataset))
         offsets = self.dataset.candidate_offsets
         return Problem(self.features, offsets, rows, self.statistics(metric), scorer_of(metric))
 
     def choose(self, weights: FloatArray) -> Int64Array:
-        """Return the candidate that `weights` choose of every source, shape (sources,)."""
+        """Return the candidate that `weights` choose for every source, shape (sources,)."""
         return best_of_blocks(project(self.features, weights), self.dataset.candidate_offsets)
 
     def score(self, metric: Metric | Scorer, chosen: Int64Array) -> float:
-        """Return the corpus score of one candidate a source."""
+        """Return the corpus score of the `chosen` candidates, one per source."""
         return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
 
 
@@ -88,7 +88,7 @@ def _statistics(dataset: Dataset, metric: Metric | Scorer) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class TuningPair:
-    """Both sides of a language pair."""
+    """The tuning and test sides of a language pair."""
 
     name: str
     nbest: NBestList
@@ -99,7 +99,7 @@ class TuningPair:
 
 @dataclass(frozen=True, eq=False)
 class LanguagePairPart:
-    """Sources of one language pair, and their split."""
+    """Sources of one language pair, and their split into tuning and test side."""
 
     name: str
     dataset: Dataset
@@ -107,7 +107,7 @@ class LanguagePairPart:
     settings: Settings
 
     def make(self, *, align: bool) -> TuningPair:
-        """Extract the features of all hypotheses, and align the words if told so."""
+        """Extract the features of all hypotheses and, if `align` is true, align their words."""
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
         selection = from_dataset(dataset, FeatureOptions(all_features(self.settings), text))
@@ -135,7 +135,7 @@ class TuningRun:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of tuning one language pair to every metric: scores have the shape (tuned to, scored by, runs)."""
+    """Results of tuning one language pair to every metric; scores have shape (tuned to, scored by, runs)."""
 
     pair: TuningPair
     runs: list[list[TuningRun]]
@@ -146,7 +146,7 @@ class Outcome:
 
 
 def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
-    """True if a metric, or a part of one, compares orders of words aligned with the source."""
+    """True if any metric, or any member of a combination, needs words aligned with the source."""
     return any(
         needs_alignments(metric.metrics)
         if isinstance(metric, Combination)
@@ -156,12 +156,12 @@ def needs_alignments(metrics: Sequence[Metric | Scorer]) -> bool:
 
 
 def language_pairs(dataset: Dataset, settings: Settings, *, align: bool) -> list[TuningPair]:
-    """Make both sides of every language pair, split by documents, or by sources without documents."""
+    """Make the tuning and test sides of every language pair, split between documents, or sources if there are none."""
     return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
 
 
 def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePairPart]:
-    """Split a corpus into the parts from which `language_pairs` makes its pairs."""
+    """Divide a corpus into parts, one per language pair, from which `language_pairs` makes its pairs."""
     outputs = dataset.select_candidates(~dataset.is_reference)
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
@@ -179,7 +179,7 @@ def language_pair_parts(dataset: Dataset, settings: Settings) -> list[LanguagePa
 
 
 def split(dataset: Dataset, seed: int) -> BoolArray:
-    """Draw the sources of the tuning side, shape (sources,), half of them, without cutting a document."""
+    """Draw a mask of the tuning side, shape (sources,): about half of the sources, in whole documents."""
     document, names = pd.factorize(dataset.sources["doc"], sort=True)
     alone = document < 0
     document[alone] = len(names) + np.arange(alone.sum())  # a source without a document is one of its own
@@ -204,7 +204,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
 
 
 def tune(pair: TuningPair, metric: Metric | Scorer, settings: Settings, run: int) -> TuningRun:
-    """Find the weights that `metric` likes best on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
+    """Find the weights that score best by `metric` on the tuning side (Cer, Manning and Jurafsky 2010, section 3)."""
     began = time.process_time()
     problem = pair.tuning.problem(metric)
     space = weight_space(pair.nbest.layout, equal_weights(pair))
@@ -220,7 +220,7 @@ def tune(pair: TuningPair, metric: Metric | Scorer, settings: Settings, run: int
 
 
 def equal_weights(pair: TuningPair) -> FloatArray:
-    """Return the weights that tuning begins with, shape (columns,)."""
+    """Return equal weights, with which tuning begins, shape (columns,)."""
     columns = pair.nbest.features.shape[1]
     return np.full(columns, 1.0 / columns)
 
@@ -232,7 +232,7 @@ def tune_and_score(
     settings: Settings,
     place: tuple[int, int],
 ) -> Outcome:
-    """Tune to each metric in all runs, and score the choices; `place` is of the pair among all, for progress."""
+    """Tune to each metric in all runs, and score the choices; `place` is (pair, pairs) for progress reports."""
     sides = {"tuning": pair.tuning, "test": pair.test}
     number = settings.runs
     scores = {side: np.zeros((len(tuned_to), len(scored), number)) for side in sides}

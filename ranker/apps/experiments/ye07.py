@@ -1,6 +1,6 @@
 """The experiments of Ye, Zhou and Lin (2007): seven feature sets within a year, across years and per document.
 
-To the paper's sets are added word order, and perplexity without the references of the same source.
+Two sets are added to the paper's: word order, and perplexity without the references of the same source.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ NOTHING = {"mean": None, "variance": None}
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A corpus with its columns extracted once; columns of extractors with too few references are 0."""
+    """A corpus with its features, extracted once; features that need more references than the corpus has are 0."""
 
     dataset: Dataset
     missing: dict[str, str]
@@ -83,20 +83,20 @@ class Prepared:
 
     @property
     def human_of_outputs(self) -> FloatArray:
-        """Human scores, NaN for references, shape (candidates,)."""
+        """Human scores of outputs, NaN for references, shape (candidates,)."""
         return np.where(self.is_reference, np.nan, self.human)
 
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """Spearman's rho per source or document, in both forms."""
+    """Spearman's rho per source or document: corrected for ties, and by the simple formula."""
 
     corrected: FloatArray
     formula: FloatArray
 
 
 def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
-    """Return the tables of the paper for this data, each as a separate task."""
+    """Plan the paper's tables for this data, each as a separate task."""
     learnt_on = functools.cache(partial(prepare, train, settings))
     tasks = within_year(train, learnt_on, settings)
     for test in tests:
@@ -124,7 +124,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings) -> Plan:
 
 
 def prepare(dataset: Dataset, settings: Settings) -> Prepared:
-    """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
+    """Extract the features of judged candidates and, where possible, of references as candidates."""
     people = Judged.of(dataset, settings.kind)
     outputs, kind = people.dataset, people.kind
     reasons = {str(extractor): extractor.needs.missing(outputs) for extractor in _USED.extractors}
@@ -235,7 +235,7 @@ def cross_year(train: Dataset, learnt_on: Callable[[], Prepared], test: Dataset,
 
 
 def _feature_sets(missing: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the feature sets without any of the `missing` extractors."""
+    """Return the feature sets that have none of the `missing` extractors."""
     return {name: members for name, members in FEATURE_SETS.items() if not any(member in missing for member in members)}
 
 
@@ -302,7 +302,7 @@ def _table(
 
 
 def _mean_of_splits(splits: Sequence[Correlations]) -> Correlations:
-    """Return every source's mean rho over the splits in which it is defined."""
+    """Return each source's rho, averaged over the splits in which it is defined."""
     return Correlations(*(_means([getattr(split, form) for split in splits]) for form in ("corrected", "formula")))
 
 
@@ -312,7 +312,7 @@ def _means(values: Sequence[FloatArray]) -> FloatArray:
 
 
 def _spread(name: str, splits: Sequence[dict[str, Correlations]], settings: Settings) -> dict[str, float | None]:
-    """Dependence of the mean and its p-value on the split of the sources."""
+    """Return the standard deviation of the mean over the splits, and the lowest and highest p-value against BLEU."""
     permutations = _permutations_of_splits(settings)
     p = [
         paired_permutation(
@@ -345,12 +345,12 @@ def _variance(values: FloatArray) -> float:
 
 
 def _with_references(dataset: Dataset, kind: str) -> bool:
-    """True if references are candidates too: judgements are scores, and every source has two references."""
+    """True if references can be candidates too: judgements are scores, and every source has at least two references."""
     return kind != PREFERENCES and bool((np.diff(dataset.reference_offsets) >= 2).all())
 
 
 def _one_reference_each(data: Prepared, seed: int) -> BoolArray:
-    """Mask of one reference drawn at random from every source that has references as candidates."""
+    """Return a mask of one random reference for every source that has references as candidates."""
     rows = np.flatnonzero(data.is_reference)
     shuffled = np.random.default_rng(seed).permutation(rows)
     _, first = np.unique(data.dataset.candidate_source[shuffled], return_index=True)
@@ -372,7 +372,7 @@ def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArr
 
 
 def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArray) -> Correlations:
-    """Spearman's rho of systems by mean score and by mean human score, for every document."""
+    """Correlate systems' mean scores with their mean human scores in every document (Spearman's rho)."""
     source = dataset.candidate_source
     frame = pd.DataFrame(
         {

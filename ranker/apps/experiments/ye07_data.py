@@ -1,4 +1,4 @@
-"""Table 2 of Ye, Zhou and Lin (2007), consistency of judges, and BLEU between references: nothing is learnt here."""
+"""Tables about the data of Ye, Zhou and Lin (2007): consistency of judges (table 2), and BLEU between references."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND = "fluency"
 
 
 def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]:
-    """Table of the consistency of the judges, empty if single judges are unknown."""
+    """Make the table of the judges' consistency; the list is empty if individual judges are unknown."""
     kind = resolve_kind(dataset, kind)
     published = published and dataset.name in NAMES and kind == KIND
     rows: list[dict[str, Any]] = []
@@ -47,7 +47,7 @@ def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]
 
 
 def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
-    """Return the BLEU of references against each single other reference, if there are several."""
+    """Make the table of each reference's BLEU against single other references; the list is empty if there are none."""
     records = []
     for source, texts in dataset.references.groupby("source")["text"].agg(list).items():
         for index, text in enumerate(texts):

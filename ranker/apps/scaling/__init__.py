@@ -1,1 +1,1 @@
-"""Scores, ranks and evaluation of shards: one function per shard, in a loop or on Dask."""
+"""Scoring, ranking and evaluation of data in shards: one function per shard, in a loop or on Dask."""

@@ -20,7 +20,7 @@ _WAIT = 60.0
 
 @contextmanager
 def dask_client(workers: str | None) -> Iterator[Any]:
-    """Give a client of that number of new processes, or of the cluster of the scheduler at that address, or None."""
+    """Open a Dask client: `workers` is a number of new processes or a scheduler's address; None opens no client."""
     if workers is None:
         yield None
         return
@@ -50,7 +50,7 @@ def dask_client(workers: str | None) -> Iterator[Any]:
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
-    """Yield numbers and the results of a function for them, as workers finish; None if all workers on it were lost."""
+    """Yield each number with the function's result, as workers finish; None if all workers that tried it were lost."""
     distributed = _distributed()
     futures = {
         client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number
@@ -66,7 +66,7 @@ def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]
             future.release()
     except lost as error:
         what = f"lost the connection to the Dask scheduler ({type(error).__name__})"
-        raise ProcessError(f"{what}: start it and run the command again; what is in --out is kept") from None
+        raise ProcessError(f"{what}: start it and run the command again; the results in --out are kept") from None
     finally:
         with suppress(*lost):
             client.cancel(list(futures), force=True)

@@ -1,7 +1,7 @@
-"""The loop over shards: each becomes a table in a file, the same in this process and on Dask.
+"""The loop over shards: each is made into a table in a file, in the same way in this process and on Dask.
 
-The name of a file ends in a checksum of its bytes, and its metadata say what it was made of. A file that is there
-already, undamaged and made of the same, is kept: a run that was interrupted goes on.
+The name of a file ends in a checksum of its bytes, and its metadata identify the input. A file that exists already,
+undamaged and made from the same input, is kept, so that an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The table of one shard, with its rows and whether an earlier run made it, or the problem of the shard."""
+    """Result for one shard: its table, with the number of rows and whether an earlier run made it, or the problem."""
 
     number: int
     shard: str
@@ -51,7 +51,7 @@ class ShardResult:
     reused: bool = False
 
     def table(self) -> pa.Table:
-        """Read the table."""
+        """Read the shard's table from its file."""
         assert self.path is not None
         return pyarrow.parquet.read_table(io.BytesIO(_intact(self.path)))
 
@@ -59,7 +59,7 @@ class ShardResult:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[ShardResult]:
-    """Results of all shards, in order, made here or by a Dask client; `signature` names all else."""
+    """Return the results for all shards, in order, made here or by `client`; `signature` identifies all other input."""
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def process(
 def finish_part(
     shards: Shards, make: Make, signature: str, folder: Path, threads: int | None, number: int
 ) -> ShardResult:
-    """Make the table of one shard unless it exists; return problems of this shard alone, and raise other errors."""
+    """Make the table of one shard unless it exists; return a problem of this shard, but raise other errors."""
     with _one_at_a_time:
         if threads is not None:
             set_jobs(threads)
@@ -110,7 +110,7 @@ def finish_part(
 
 
 def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
-    """Raise an error if some shards failed; the results of the other shards are kept if they have a `folder`."""
+    """Raise an error if any shard failed; it says whether the other shards' results are kept in `folder`."""
     done = list(parts)
     problems = [part.problem for part in done if part.problem is not None]
     if problems:
@@ -122,7 +122,7 @@ def check(parts: Iterable[ShardResult], folder: Path | None) -> None:
 
 
 def write_results(folder: Path, shards: Shards, parts: Sequence[ShardResult], **facts: object) -> None:
-    """Write ``results.json``, a list of the tables of all shards and of the facts that they were made with."""
+    """Write ``results.json``, which lists the tables of all shards, with `facts` about how they were made."""
     document = {
         "format": "ranker-results",
         "version": 2,
@@ -150,7 +150,7 @@ def _on_workers(client: Any, finish: Callable[[int], ShardResult], shards: Shard
 
 
 def _tables(folder: Path) -> list[tuple[int, Path]]:
-    """Return the tables in a folder, with the numbers of their shards."""
+    """Return the shard number and path of every table in a folder."""
     pattern = f"part-{'[0-9]' * 5}*-{'[0-9a-f]' * 16}.parquet"
     return [(int(path.name.split("-")[1]), path) for path in sorted(folder.glob(pattern))]
 
@@ -167,7 +167,7 @@ def _intact(path: Path) -> bytes:
 
 
 def _facts(path: Path, made_of: str) -> tuple[int, str | None] | None:
-    """Return rows and note of a table; None if it is damaged or was made of other input."""
+    """Return a table's number of rows and its note; None if it is damaged or was made from other input."""
     try:
         file_metadata = pyarrow.parquet.read_metadata(io.BytesIO(_intact(path)))
     except (DataError, pa.ArrowException):

@@ -1,4 +1,4 @@
-"""Tables of one shard, as functions of a data set that can be sent to other processes; and sums over shards."""
+"""Functions that make a table from a shard and can be sent to other processes, and sums over shards."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ Made = tuple[pa.Table, str | None]
 
 @dataclass(frozen=True)
 class NamedScorers:
-    """Metrics by their notation and a model by its path or name, so that another process can make them."""
+    """Metrics by notation and a model by path or name, from which any process can make the scorers."""
 
     metrics: tuple[str, ...] = ()
     model: str | None = None
     references: bool = True
     """True if references are used."""
     level: Level = "segment"
-    """Level of the scores; above segments by `systems_scorer`."""
+    """Level of the scores; levels above segments use `systems_scorer`."""
     checks: bool = False
-    """True if outputs that are no translation are ranked last."""
+    """True if outputs that are not translations are ranked last."""
 
     @classmethod
     def of(
         cls, metrics: Sequence[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
     ) -> NamedScorers:
-        """Return scorers with the absolute path of a model; raise an error for scores that cannot be computed by shard.
+        """Make named scorers, with a model's absolute path; raise an error if scores cannot be computed shard by shard.
 
-        Naming no scorer is an error too: single shards do not determine the included model for all data.
+        Naming no scorer is an error too, because the included model for all data cannot be chosen from one shard.
         """
         if not metrics and model is None:
             raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")
@@ -77,7 +77,7 @@ class NamedScorers:
     def single(
         cls, metric: str | None, model: str | Path | None, *, references: bool, checks: bool = False
     ) -> NamedScorers:
-        """Return a single scorer; neither is an error."""
+        """Make a single named scorer from a metric or a model; giving both or neither is an error."""
         if metric is not None and model is not None:
             # says what is wrong with two of them
             make_scorer(metric, model)
@@ -89,11 +89,11 @@ class NamedScorers:
         return _scorers(self.metrics, self.model, self.level)
 
     def signature(self) -> str:
-        """Return a text of everything that changes the scores."""
+        """Return a text that identifies everything that the scores depend on."""
         return "\n".join([*map(result_head, self.scorers()), f"references={self.references}", f"checks={self.checks}"])
 
     def prepared(self, part: Dataset) -> tuple[Dataset, str | None]:
-        """Return a shard ready for scoring, and a note; refuse a shard whose scores depend on the language of all."""
+        """Return a shard ready for scoring, and a note; refuse it if a model needs a language that a source lacks."""
         part, about = without_only_references(part if self.references else without_references(part))
         unknown = np.flatnonzero(target_languages(part) == "")
         for scorer in self.scorers() if len(unknown) else ():
@@ -104,7 +104,7 @@ class NamedScorers:
         return part, about
 
     def note(self, part: Dataset, about: str | None) -> str | None:
-        """Notes on the scores of a shard, after the note `about` its rows."""
+        """Return the notes on a shard's scores, after the note `about` its rows."""
         return join_notes([about, *(scorer.note(part) for scorer in self.scorers())])
 
 
@@ -116,7 +116,7 @@ def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:
-    """Refuse an extractor whose scores would differ shard by shard."""
+    """Refuse an extractor whose scores in single shards would differ from those in the whole data set."""
     if extractor.fit_scope != "ranked" and not (extractor.needs.other_sources or extractor.needs.known_texts):
         return
     part = what if what.startswith(str(extractor)) else f"{extractor} in {what}"
@@ -127,7 +127,7 @@ def _check_by_shards(extractor: Extractor, what: str) -> None:
 
 
 def segment_scores(named: NamedScorers, part: Dataset) -> Made:
-    """Return ``lp``, ``seg_id``, ``system`` and the scores of every candidate, by the names of the scorers."""
+    """Return a table of candidates: ``lp``, ``seg_id``, ``system``, and a column of scores named after each scorer."""
     part, about = named.prepared(part)
     units = Units.of(part, "segment")
     scores = {scorer.name: pa.array(units.score(scorer, scorer.statistics(part))) for scorer in named.scorers()}
@@ -135,7 +135,7 @@ def segment_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def ranks(named: NamedScorers, part: Dataset) -> Made:
-    """Return the candidates by source and rank: keys, ``rank``, ``tied``, ``score``, ``margin``, ``fault`` and more."""
+    """Return a table of ranked candidates by source: keys, ``rank``, ``tied``, ``score``, ``margin``, ``fault``, ..."""
     part, about = named.prepared(part)
     (scorer,) = named.scorers()
     if named.checks:
@@ -156,7 +156,7 @@ def ranks(named: NamedScorers, part: Dataset) -> Made:
 
 
 def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
-    """Return the documents or systems with their ``segments``, and the sums of their statistics by every scorer."""
+    """Return a table of documents or systems: their number of ``segments``, and each scorer's summed statistics."""
     part, about = named.prepared(part)
     units = Units.of(part, level)
     columns: dict[str, Any] = {str(name): pa.array(units.keys[name].tolist()) for name in units.keys}
@@ -168,7 +168,7 @@ def unit_sums(named: NamedScorers, level: Level, part: Dataset) -> Made:
 
 
 def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level) -> tuple[Units, dict[str, FloatArray]]:
-    """Add up the tables of `unit_sums` of all shards; the statistics of the units are by the names of the scorers."""
+    """Add up the `unit_sums` tables of all shards; return the units, and their statistics by scorer name."""
     table = pa.concat_tables([part.table() for part in parts])
     keys = {name: table[name].to_numpy() for name in table.column_names if name not in names}
     segments, pairs = keys.pop("segments"), table["lp"].fill_null(UNKNOWN_PAIR).to_numpy()
@@ -190,7 +190,7 @@ def total_sums(parts: Iterable[ShardResult], names: Sequence[str], level: Level)
 
 
 def judged_scores(named: NamedScorers, part: Dataset) -> Made:
-    """Return the ``score`` of every candidate of the sources that people judged, higher is better."""
+    """Return a table with the ``score`` of every candidate of judged sources, higher is better."""
     part, about = named.prepared(part)
     judged = part.select_sources(_judged(part)[1])
     if not len(judged):
@@ -200,7 +200,7 @@ def judged_scores(named: NamedScorers, part: Dataset) -> Made:
 
 
 def judged_candidates(named: NamedScorers, shards: Shards, parts: Sequence[ShardResult]) -> tuple[Dataset, FloatArray]:
-    """Read the shards again for the candidates that people judged, without texts, and give each its score."""
+    """Read the judged candidates from the shards again; return them, without texts, and their scores."""
     datasets, scores = [], []
     for part in parts:
         whole, _ = named.prepared(shards.read(part.number, part.content))
@@ -217,7 +217,7 @@ def _no_texts(table: pd.DataFrame) -> Any:
 
 
 def _judged(part: Dataset) -> tuple[BoolArray, BoolArray]:
-    """Masks of candidates, and of sources, with any judgement."""
+    """Return the masks of candidates and of sources with any judgement."""
     candidates = np.zeros(len(part), dtype=bool)
     candidates[part.ratings["candidate"].to_numpy()] = True
     for side in ("first", "second"):
@@ -232,7 +232,7 @@ def _sums(group: Any, statistics: FloatArray, size: int) -> FloatArray:
 
 
 def _keys(part: Dataset, *columns: str) -> dict[str, pa.Array]:
-    """Return columns of the source of every candidate, and the systems."""
+    """Return columns of source data for every candidate, and its system."""
     source = pa.array(part.candidate_source)
     arrays = {column: pa.array(part.sources[column].array).take(source) for column in columns}
     return {**arrays, "system": pa.array(part.candidates["system"].array)}

@@ -18,12 +18,12 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class Decoder:
-    """A command that is called with two more words: the file of weights, and the n-best list to write."""
+    """A decoder command, called with two more arguments: the weights file, and the n-best list to write."""
 
     command: str
 
     def __post_init__(self) -> None:
-        """Refuse a command without words."""
+        """Raise an `OptionError` if the command is malformed or empty."""
         try:
             words = shlex.split(self.command)
         except ValueError as error:
@@ -32,7 +32,7 @@ class Decoder:
             raise OptionError("--decoder: expected a command, found nothing")
 
     def run(self, weights: Path, output: Path, log: Path) -> None:
-        """Decode with the file of `weights`; the output of the command goes to `log`."""
+        """Run the decoder with the weights file; messages that the command prints go to `log`."""
         words = [*shlex.split(self.command), str(weights), str(output)]
         output.unlink(missing_ok=True)
         with log.open("wb") as stream:
@@ -65,7 +65,7 @@ class Decoder:
 
 
 def _last_line(log: Path) -> str:
-    """Return the last line that the command printed, for the message."""
+    """Return the last line that the command printed, for an error message."""
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - 4096))
         lines = stream.read().decode("utf-8", "replace").split("\n")

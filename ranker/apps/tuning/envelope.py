@@ -19,7 +19,7 @@ from ranker.storage.kernels import kernel
 
 @kernel(elements=0)
 def project(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return ``features @ weights``, every row summed in the same order on every machine, unlike by BLAS."""
+    """Return ``features @ weights``; unlike BLAS, it sums every row in the same order on every machine."""
     result = np.empty(len(features))
     for row in range(len(features)):
         total = 0.0
@@ -31,7 +31,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 
 @kernel(elements=0)
 def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the row of the highest value of every block, the first of ties (`merge_ties`), -1 for an empty block."""
+    """Return the row of each block's highest value: the first if tied (see `merge_ties`), -1 for an empty block."""
     result = np.empty(len(offsets) - 1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = -1
@@ -56,7 +56,7 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer."""
+    """Return the rows of each block's two highest values: the first ones if equal, -1 where there are fewer."""
     result = np.full((len(offsets) - 1, 2), -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = second = -1
@@ -71,7 +71,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 
 @kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
-    """True if every block has at most one value above 0 and otherwise 0, with the row of that value, -1 without one."""
+    """True if each block is 0 but for at most one positive value, and the row of that value per block, or -1."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         for row in range(offsets[block], offsets[block + 1]):
@@ -84,7 +84,7 @@ def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array
 
 @kernel(elements=0)
 def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
-    """Return the rows of every block in ascending order of their values, equal values in their original order."""
+    """Return the rows of each block sorted by ascending value; equal values keep their order."""
     result = np.empty(len(values), dtype=np.int64)
     for block in range(len(offsets) - 1):
         start, stop = offsets[block], offsets[block + 1]
@@ -96,7 +96,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return, in the space of every block, the rows on its envelope, the steps where they start, and their number."""
+    """Return rows on each block's envelope and the steps where they start, in the block's space, and their number."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -131,7 +131,7 @@ def _envelopes(
 def _breakpoints(
     rows: Int64Array, starts: FloatArray, sizes: Int64Array, offsets: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Return the steps at which a choice changes, the rows chosen before and after, and the first choices."""
+    """Return the steps at which a choice changes, the rows chosen before and after, and each block's first choice."""
     total = 0
     for block in range(len(sizes)):
         total += max(sizes[block] - 1, 0)
@@ -156,7 +156,7 @@ def _breakpoints(
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
-    """Breakpoints of blocks in which all lines but one are level: the highest level line meets the rising one."""
+    """Do as `_breakpoints` for blocks with one rising line, which meets the highest of the level lines."""
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
     after = np.empty(len(lone), dtype=np.int64)
@@ -178,7 +178,7 @@ def _lone_breakpoints(
 def _running_sums(
     statistics: FloatArray, first: Int64Array, before: Int64Array, after: Int64Array, order: Int64Array
 ) -> FloatArray:
-    """Return the summed statistics of every interval between breakpoints, shape (breakpoints + 1, k)."""
+    """Return the summed statistics of the chosen rows between breakpoints, shape (breakpoints + 1, k)."""
     size = statistics.shape[1]
     result = np.zeros((len(order) + 1, size))
     for row in first:
@@ -201,7 +201,7 @@ def sweep(
     row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum the statistics of the chosen hypotheses for every step along a direction."""
+    """Return the breakpoints along a direction, and the summed statistics of the hypotheses chosen between them."""
     rows, starts, sizes = _envelopes(intercept, slope, order, offsets)
     return _summed(*_breakpoints(rows, starts, sizes, offsets), row, statistics)
 
@@ -214,7 +214,7 @@ def lone_sweep(
     row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Do as `sweep`, where all lines of a sentence but one are flat, as with a feature for each system."""
+    """Do as `sweep` if all lines of a sentence but one are level, as for a feature that marks a single system."""
     return _summed(*_lone_breakpoints(intercept, slope, lone, two), row, statistics)
 
 
@@ -231,7 +231,7 @@ def _summed(
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
 ) -> tuple[Int64Array, FloatArray, FloatArray]:
-    """Return the intervals between breakpoints that are inside the bounds and wider than `narrow` of their distance."""
+    """Return index, start and end of each interval between breakpoints, within the bounds, that is not too `narrow`."""
     number = len(breakpoints) + 1
     which = np.empty(number, dtype=np.int64)
     left, right = np.empty(number), np.empty(number)

@@ -47,7 +47,7 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
 
 
 def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts: Sequence[str], name: str) -> Dataset:
-    """Make a data set without candidates; `reference_source` is the sentence of every reference, sorted."""
+    """Make a data set of sources and references; `reference_source` has each reference's sentence index, ascending."""
     return Dataset(
         name,
         table("sources", {"text": list(sources), "seg_id": [str(index) for index in range(len(sources))]}),
@@ -59,13 +59,13 @@ def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts
 
 
 def without_outputs(dataset: Dataset) -> Dataset:
-    """Return the sources and references of a data set."""
+    """Return a data set with the sources and references of `dataset` only."""
     sources, references = dataset.sources, dataset.references
     return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
 
 
 def check_sentences(nbest: NBestList, references: Dataset) -> None:
-    """Refuse a list that has not a hypothesis for every sentence, or one for a sentence without references."""
+    """Refuse an n-best list that has no hypothesis for a sentence, or one for a sentence beyond the references."""
     sentences = len(references.sources)
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
@@ -83,14 +83,14 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
 
 
 def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return the first hypothesis of every distinct (sentence, text), the row in these of each one, and the keys."""
+    """Return the first hypothesis of each distinct (sentence, text), all hypotheses' indices in these, and the keys."""
     keys = (nbest.sentence << _BITS) | nbest.text
     key, first, row = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), row.astype(np.int64), key
 
 
 def list_digest(nbest: NBestList) -> str:
-    """Return the SHA-256 digest of the content of a list."""
+    """Return the SHA-256 digest of an n-best list's content."""
     digest = hashlib.sha256(repr(nbest.layout).encode())
     for array in (nbest.sentence, nbest.text, nbest.features):
         digest.update(array.tobytes())
@@ -99,7 +99,7 @@ def list_digest(nbest: NBestList) -> str:
 
 
 def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:
-    """Return `references` with some `hypotheses`, rows of `nbest` sorted by sentence, as candidates."""
+    """Return `references` with `hypotheses`, rows of `nbest` sorted by sentence, as candidates."""
     rows = np.asarray(hypotheses, dtype=np.int64)
     texts = nbest.texts.take(pa.array(nbest.text[rows]))
     candidates = pd.DataFrame(
@@ -118,7 +118,7 @@ def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike)
 
 
 def all_hypotheses(nbest: NBestList, references: Dataset) -> Dataset:
-    """Return `references` with all different hypotheses as candidates."""
+    """Return `references` with all distinct hypotheses as candidates."""
     return dataset_of(nbest, references, distinct_hypotheses(nbest)[0])
 
 
@@ -127,13 +127,13 @@ def _strings(values: pa.Array) -> pd.Series:
 
 
 def objective_gain(objective: Scorer, statistics: npt.ArrayLike) -> FloatArray:
-    """Scores by an objective, negated where lower is better; NaN counts as the worst."""
+    """Return the scores by an objective, negated if lower is better; NaN becomes the worst score."""
     scores = sign_of(objective) * objective.score(statistics)
     return np.where(np.isnan(scores), -np.inf, scores)
 
 
 class StatisticsTable:
-    """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once."""
+    """An objective's statistics for every distinct (sentence, text) seen so far, each extracted once."""
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
         check_new_texts(objective.feature_set.members, "hypotheses")
@@ -143,7 +143,7 @@ class StatisticsTable:
         self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     def rows(self, nbest: NBestList) -> Int64Array:
-        """Extract statistics of new hypotheses in `nbest`, the last list or one merged from it, and return each row."""
+        """Return each hypothesis's row, extracting new hypotheses; `nbest` is the last list or one merged from it."""
         check_sentences(nbest, self.references)
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)

@@ -19,10 +19,10 @@ from ranker.files import STDIN, display_name, read_text
 def read_hypotheses(
     path: str | Path, *, sentences: int | None = None, each: int | None = None
 ) -> tuple[NBestList, Dataset | None]:
-    """Read hypotheses, and the data set that they are the outputs of, if they are.
+    """Read hypotheses, and the data set that contains them as outputs, if any.
 
     Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
-    are of Moses' format, lines such as ``H-0`` of fairseq, whose sources are a data set; all others are plain text.
+    are in Moses' format, lines such as ``H-0`` in fairseq's, whose sources are a data set; all others are plain text.
     Only Moses' format has features. ``-`` is standard input.
     """
     named = str(path)
@@ -47,7 +47,7 @@ def _of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
 
 
 def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | None) -> NBestList:
-    """Return as many lines for every sentence."""
+    """Make an n-best list from plain lines, the same number for every sentence."""
     if each is None:
         if not sentences:
             raise DataError(

@@ -29,7 +29,7 @@ UNCHANGED = 1e-4
 
 @dataclass(frozen=True)
 class IterationPlan:
-    """Plan of the iterations of tuning."""
+    """Settings of the iterations of tuning."""
 
     search: MertSearch = dataclasses.field(default_factory=MertSearch)
     iterations: int = 1
@@ -65,7 +65,7 @@ class Tuned:
 
     @property
     def stopped(self) -> str:
-        """Why tuning ended."""
+        """Reason for the end of tuning."""
         return self.steps[-1].stopped or "all iterations done"
 
 
@@ -139,7 +139,7 @@ def _iterate(
 
 
 def problem_of(nbest: NBestList, table: StatisticsTable) -> Problem:
-    """Return the problem of finding weights for a list; statistics that `table` does not know yet are extracted."""
+    """Return the line search problem for an n-best list; statistics that `table` lacks are extracted."""
     row = table.rows(nbest)
     offsets = nbest.offsets(len(table.references.sources))
     return Problem(nbest.features, offsets, row, table.statistics, table.objective)
@@ -153,7 +153,7 @@ def _space(layout: Layout, start: Weights | None, plan: IterationPlan, name: str
 
 
 def _check_list(nbest: NBestList, weights: Weights, references: Dataset) -> None:
-    """Refuse a decoder's list of other sentences or other features."""
+    """Refuse a decoder's n-best list if its sentences or features are not the expected ones."""
     check_sentences(nbest, references)
     weights.fit(nbest.layout, nbest.name)
 

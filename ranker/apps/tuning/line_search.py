@@ -37,12 +37,12 @@ class Problem:
 
     @functools.cached_property
     def columns(self) -> FloatArray:
-        """The features by column, shape (columns, hypotheses)."""
+        """Features by column, shape (columns, hypotheses)."""
         return np.ascontiguousarray(self.features.T)
 
     @functools.cached_property
     def spread(self) -> FloatArray:
-        """Standard deviation of every column inside sentences, shape (columns,); 1 where that is 0."""
+        """Standard deviation of every column within sentences, shape (columns,); 1 where that is 0."""
         if not len(self.features):
             return np.ones(self.features.shape[1])
         sizes = np.diff(self.offsets)
@@ -56,11 +56,11 @@ class Problem:
         return np.where(spread > 0, spread, 1.0)
 
     def prepare(self) -> None:
-        """Make cached values before several threads would make them at the same time."""
+        """Compute the cached values in advance, so that several threads do not compute them at the same time."""
         _ = self.orders, self.lone, self.spread
 
     def choose(self, weights: FloatArray) -> Int64Array:
-        """Best hypothesis of every sentence by model score, the first of equal ones; -1 without hypotheses."""
+        """Return the index of each sentence's best hypothesis by model score: the first if tied, -1 if none."""
         return best_of_blocks(project(self.features, weights), self.offsets)
 
     def score(self, weights: FloatArray) -> float:
@@ -72,19 +72,19 @@ class Problem:
         return self.gain_of(project(self.features, weights))
 
     def gain_of(self, model_scores: FloatArray) -> float:
-        """Return the gain of the choice by `model_scores`, shape (hypotheses,)."""
+        """Return the gain of the hypotheses with the highest `model_scores`, an array of shape (hypotheses,)."""
         chosen = best_of_blocks(model_scores, self.offsets)
         sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
         return float(objective_gain(self.objective, sums))
 
     def best_two(self, model_scores: FloatArray) -> Int64Array:
-        """The two best hypotheses of every sentence, which searches from the same weights share."""
+        """Return each sentence's two best hypotheses, which all searches from the same weights share."""
         return best_two_of_blocks(model_scores, self.offsets)
 
     def line(
         self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`."""
+        """Return breakpoints and summed statistics (see `sweep`) along the weight of a column, or another direction."""
         if isinstance(direction, int):
             slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
             if lone is not None:
@@ -97,13 +97,13 @@ class Problem:
 
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
-        """Rows of the only value above 0 in each sentence, for columns that are otherwise 0; None for other columns."""
+        """For each column, each sentence's row with the only value above 0; None for columns with other values."""
         lone = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in lone]
 
     @functools.cached_property
     def orders(self) -> list[Int64Array]:
-        """Hypotheses of every sentence by ascending value of a column, for every column."""
+        """For each column, the hypotheses of every sentence by ascending value."""
         return [order_in_blocks(column, self.offsets) for column in self.columns]
 
     def best_step(
@@ -114,7 +114,7 @@ class Problem:
         highest: float = np.inf,
         two: Int64Array | None = None,
     ) -> tuple[float, float]:
-        """Return the step along a direction with the best score, in its interval's middle, and its gain."""
+        """Return the step with the best score along a direction, usually the middle of its interval, and its gain."""
         breakpoints, sums = self.line(model_scores, direction, two)
         wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
         if not len(wide):
@@ -128,7 +128,7 @@ class Problem:
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return a step in each interval: 0 if it is well inside, else the middle, beyond the end of endless ones."""
+    """Return a step within each interval: 0 if well inside, else the middle, or past the end if one is unbounded."""
     ends = np.isfinite(left), np.isfinite(right)
     # numbers in place of infinities keep the arithmetic below from warning
     low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)

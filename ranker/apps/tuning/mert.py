@@ -1,4 +1,4 @@
-"""Minimum error rate training: weights that make a linear model choose the translations a metric likes best.
+"""Minimum error rate training: weights that make a linear model choose the translations that score best by a metric.
 
 Och (2003): the score as a function of one step along a direction is piecewise constant, and `line_search` finds its
 best piece exactly. Around that, a search in the manner of Powell (1964) from many starting points, as Cer, Manning and
@@ -65,7 +65,7 @@ def optimise(
     iteration: int = 1,
     earlier: Iterable[FloatArray] = (),
 ) -> Optimum:
-    """Search from the start of `space`, the `earlier` best points, and random points, some at the same time."""
+    """Search from the start of `space`, the `earlier` best points, and random points, several at the same time."""
     began = time.perf_counter()
     points = [space.start, *earlier, *space.restarts(search.restarts, search.seed, iteration)]
     # + 0.0 makes -0 a 0
@@ -141,6 +141,6 @@ def climb(
 
 
 def _rescaled(problem: Problem, space: WeightSpace, weights: FloatArray, gain: float) -> FloatArray:
-    """Return the weights at their normal scale if the gain is the same, so that long searches do not drift away."""
+    """Return the weights, normalised if that keeps the gain, so that long searches do not drift to extreme scales."""
     normal = space.normal(weights)
     return normal if problem.gain(normal) == gain else weights

@@ -1,4 +1,4 @@
-"""Makes n-best lists of corpora: every system's output a hypothesis, with features that need no reference."""
+"""Makes n-best lists from corpora: each system's output is a hypothesis, with features that need no reference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FeatureOptions:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """An n-best list of a corpus, with references and rows."""
+    """An n-best list made from a corpus, with its references, and the corpus rows of hypotheses and sentences."""
 
     nbest: NBestList
     references: Dataset
@@ -47,7 +47,7 @@ class Selection:
 
 
 def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Selection:
-    """Make the n-best list of a corpus: its sources with outputs, in order, without references among the candidates."""
+    """Make the n-best list of a corpus: its sources with outputs, in order; references are not hypotheses."""
     options = options or FeatureOptions()
     outputs = dataset.select_candidates(~dataset.is_reference)
     source = np.unique(outputs.candidate_source)
@@ -72,7 +72,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
 
 
 def write_selection(selection: Selection, path: str | Path) -> list[Path]:
-    """Write the list, its references ``STEM.ref0``, ..., lines empty where there are fewer, and ``STEM.src``."""
+    """Write the n-best list, references ``STEM.ref0``, ... (empty lines where there are fewer), and ``STEM.src``."""
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
     references = selection.references.references
@@ -102,7 +102,7 @@ def _one_line(text: str) -> str:
 
 
 class _Maker:
-    """Makes the features of a corpus's outputs by name."""
+    """Makes features of a corpus's outputs by their names."""
 
     def __init__(self, dataset: Dataset, plain: NBestList, options: FeatureOptions) -> None:
         self.dataset, self.plain, self.options = dataset, plain, options
@@ -110,7 +110,7 @@ class _Maker:
         self._named: dict[str, int] = {}
 
     def make(self, name: str) -> tuple[Layout, FloatArray]:
-        """Return layout and columns of one feature."""
+        """Return the layout and the columns of one feature."""
         makers: dict[str, Callable[[], tuple[Layout, FloatArray]]] = {
             "words": self._words,
             "lm": self._lm,

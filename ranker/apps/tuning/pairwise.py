@@ -1,4 +1,4 @@
-"""Every hypothesis against every other of its sentence as its reference, in batches, with any metric or ranker."""
+"""Scores of every hypothesis against the other hypotheses of its sentence as references, by any metric or ranker."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ MOST_HYPOTHESES = 20_000
 
 @dataclass(frozen=True)
 class ScorerSimilarity:
-    """The score by a ranker of one text against the other as its only reference, higher is better."""
+    """A similarity: a ranker's score of one text with the other as its only reference, higher is better."""
 
     scorer: Scorer
     compares_both: ClassVar[bool] = False
 
     def fit(self, texts: Dataset, rows: Int64Array) -> ScorerSimilarity:
-        """Return itself: rankers are trained."""
+        """Return this object: rankers are trained already."""
         return self
 
     def compare(self, pairs: TextPairs) -> list[FloatArray]:
-        """Return the scores in one direction, from which the other direction does not follow."""
+        """Return the scores in one direction, which do not determine those in the other."""
         return [candidate_scores(self.scorer, pairs.dataset())]
 
 
 def mean_pairwise(
     nbest: NBestList, hypotheses: Int64Array, gain: Metric | Scorer, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum the scores of every hypothesis against all of its sentence, weighted by their `mass`; and against itself."""
+    """Return each hypothesis's scores against all of its sentence, summed with weights `mass`, and against itself."""
     scored_by = gain if isinstance(gain, Metric) else gain.feature_set
     check_new_texts(scored_by.members, "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
     sizes = np.bincount(nbest.sentence[hypotheses], minlength=number)
     if sizes.max(initial=0) > MOST_HYPOTHESES:
         sentence = int(np.argmax(sizes > MOST_HYPOTHESES))
-        what = f"sentence {sentence} has {sizes[sentence]:,} different hypotheses, which are compared each with each"
+        what = f"sentence {sentence} has {sizes[sentence]:,} different hypotheses, all compared with each other"
         # in Moses' format, the only one with features, a hypothesis is a line
         line = int(np.searchsorted(nbest.sentence, sentence)) + 1 if nbest.layout else None
         expected = f"expected at most {MOST_HYPOTHESES:,}: use a shorter n-best list"

@@ -1,4 +1,4 @@
-"""Choosing one hypothesis a sentence: by weights, by a trained ranker, by an oracle, or by minimum Bayes risk."""
+"""Choice of one hypothesis per sentence: by weights, by a trained ranker, by an oracle, or by minimum Bayes risk."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
 
 
 def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
-    """Return the best hypothesis of every sentence by score, the first of equal ones; -1 without hypotheses."""
+    """Return the index of each sentence's best hypothesis by score: the first if tied, -1 if there is none."""
     number = sentences if sentences is not None else int(nbest.sentence.max(initial=-1)) + 1
     return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
 
 
 def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Return the objective's score of every hypothesis by itself, higher is better, shape (hypotheses,)."""
+    """Return the objective's sentence score of every hypothesis, higher is better, shape (hypotheses,)."""
     table = StatisticsTable(objective, references)
     row = table.rows(nbest)
     return objective_gain(objective, table.statistics)[row]
 
 
 def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
-    """Scores as of `sentence_scores`, without the votes of hypotheses that are no translation."""
+    """Do as `sentence_scores`, but without the influence of hypotheses that are not translations on other scores."""
     members = objective.feature_set.members
     check_new_texts(members, "hypotheses")
     check_sentences(nbest, references)
@@ -60,7 +60,7 @@ def sound_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> Fl
 
 
 def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[BoolArray, str | None]:
-    """Mask of hypotheses that are no translation, in sentences with other hypotheses, and a note on them."""
+    """Return a mask of hypotheses that are not translations, in sentences where others are, and a note on them."""
     if references is None:
         references = references_of([""] * (int(nbest.sentence.max(initial=-1)) + 1), [], [], nbest.name)
     _, row, _ = distinct_hypotheses(nbest)
@@ -69,7 +69,7 @@ def outranked_hypotheses(nbest: NBestList, references: Dataset | None) -> tuple[
 
 
 def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
-    """Return the objective's score of one hypothesis a sentence; only their statistics are extracted."""
+    """Return the objective's score of the `chosen` hypotheses together; only their statistics are extracted."""
     check_new_texts(objective.feature_set.members, "hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
@@ -77,11 +77,11 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, ch
 
 
 def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
-    """Return the choice that the objective likes best, found by ascent, shape (sentences,).
+    """Choose the hypothesis of every sentence for the best joint score, found by ascent, shape (sentences,).
 
-    It begins with every sentence's best hypothesis by itself. Then every sentence's best exchange, all others kept, is
-    looked for, and the most gainful of these exchanges are made as long as they gain together, until none does. For
-    objectives that are means of sentence scores that is the optimum, for others a lower bound of it.
+    The search starts from each sentence's best hypothesis by itself. Each round finds the best replacement in every
+    sentence with all others unchanged, and makes the most gainful of them, as many as gain most together; it ends when
+    none gains. If the objective is a mean of sentence scores, this is the optimum, otherwise a lower bound of it.
     """
     table = StatisticsTable(objective, references)
     row = table.rows(nbest)
@@ -110,7 +110,7 @@ def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Arr
 
 
 def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: float = 1.0) -> FloatArray:
-    """Return the probability of every hypothesis among those of its sentence, shape (hypotheses,)."""
+    """Return the probability of every hypothesis within its sentence, shape (hypotheses,)."""
     if not np.isfinite(scale):
         raise OptionError(f"--scale {scale}: expected a finite number")
     number = int(nbest.sentence.max(initial=-1)) + 1
@@ -125,7 +125,7 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
 
 
 def without_mass(nbest: NBestList, probability: FloatArray, out: BoolArray) -> FloatArray:
-    """Return the probabilities of hypotheses among the hypotheses outside the mask `out`."""
+    """Set the probabilities of the hypotheses in the mask `out` to 0, and renormalise the others of each sentence."""
     left = np.where(out, 0.0, probability)
     return np.asarray(left / np.bincount(nbest.sentence, left)[nbest.sentence])
 
@@ -143,8 +143,8 @@ def expected_gains(
     first, row, _ = distinct_hypotheses(nbest)
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
         raise DataError(
-            f"has hypotheses for sentence {nbest.sentence[-1]}, of {counted(len(references.sources), 'source')}: "
-            "sentence numbers start at 0",
+            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has "
+            f"{counted(len(references.sources), 'source')}: sentence numbers start at 0",
             file=nbest.name,
         )
     chances = posterior(nbest) if probability is None else probability
@@ -153,7 +153,7 @@ def expected_gains(
 
 
 def expected_given_gains(nbest: NBestList, path: str | Path, probability: FloatArray | None = None) -> FloatArray:
-    """Expected gains as of `expected_gains`, from a NumPy file with the gains by another program.
+    """Return expected gains like `expected_gains`, from a NumPy file of pairwise gains that another program computed.
 
     For each sentence of n hypotheses, in order, it has n x n numbers: a row per hypothesis with its gain against each.
     """

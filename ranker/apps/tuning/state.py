@@ -1,4 +1,4 @@
-"""The lists that decoders have made, kept on disk, so that a run that was killed need not decode again.
+"""N-best lists from decoders, kept on disk, so that an interrupted run need not decode again.
 
 ==========================  ======================================================================
 file                        what
@@ -29,13 +29,13 @@ from ranker.files import display_name, read_text, write_bytes
 
 @dataclass(frozen=True)
 class State:
-    """The directory where a run keeps the lists of its decoder."""
+    """The directory where a run keeps its decoder's n-best lists."""
 
     directory: Path
 
     @contextmanager
     def open(self, decoder: Decoder) -> Iterator[None]:
-        """Begin a run, or continue a run of the same decoder; no other run can use the directory inside the block."""
+        """Begin a run, or continue one of the same decoder; no other run can use the directory within the block."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             descriptor = locks.open_folder(self.directory.resolve())
@@ -70,7 +70,7 @@ class State:
     def decode(
         self, decoder: Decoder, iteration: int, weights: Weights, check: Callable[[NBestList], None]
     ) -> NBestList:
-        """Return the list that the decoder makes with some weights, or has made with them before."""
+        """Return the decoder's n-best list for some weights, made now or kept from an earlier run."""
         ini, new, nbest, log = (
             self.directory / f"iteration{iteration}.{ending}" for ending in ("ini", "nbest.new", "nbest", "log")
         )

@@ -1,4 +1,4 @@
-"""Weights of a linear model: their files, and the space in which they are looked for."""
+"""Weights of a linear model: their files, and the space in which they are searched for."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Weights:
         return [(name or NAMELESS, [left.pop(0) for _ in range(size)]) for name, size in self.layout]
 
     def moses(self) -> str:
-        """Write the weights as Moses' configuration file has them: a section with a line for every feature."""
+        """Return the weights as a section of a Moses configuration file, with a line for every feature."""
         lines = [f"{name}= " + " ".join(map(_short, values)) for name, values in self.groups()]
         return "\n".join(["[weight]", *lines]) + "\n"
 
     def json(self, **facts: Any) -> str:
-        """Write the weights as JSON, with `facts` about them."""
+        """Return the weights as JSON text, with `facts` about them."""
         features = [{"name": name, "weights": values} for name, values in self.groups()]
         return json.dumps({"features": features, **facts}, ensure_ascii=False, indent=1) + "\n"
 
     def fit(self, layout: Layout, of: str) -> FloatArray:
-        """Return the weights for the columns of another `layout`, by name."""
+        """Return the weights for the columns of another `layout`, matched by feature name."""
         group_weights = dict(self.groups())
         wanted = {name or NAMELESS: size for name, size in layout}
         if {name: len(values) for name, values in group_weights.items()} != wanted:
@@ -60,7 +60,7 @@ def _short(value: float) -> str:
 
 
 def weights_files(prefix: str | Path) -> list[Path]:
-    """Return the files of `write_weights`, after checking that they can be written."""
+    """Return the paths that `write_weights` writes, after checking that they can be written."""
     if Path(prefix).name in ("", ".."):
         raise DataError("cannot be written: expected the first part of a file name", file=display_name(prefix))
     paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
@@ -127,7 +127,7 @@ def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
 
 @dataclass(frozen=True, eq=False)
 class WeightSpace:
-    """Where weights are looked for."""
+    """The space in which weights are searched for."""
 
     start: FloatArray
     lower: FloatArray
@@ -145,14 +145,14 @@ class WeightSpace:
         return weights / total if self.scalable and total > 0 else weights
 
     def steps(self, weights: FloatArray, direction: FloatArray) -> tuple[float, float]:
-        """Return the lowest and the highest step from `weights` along `direction` inside the bounds."""
+        """Return the lowest and the highest step from `weights` along `direction` within the bounds."""
         moving = direction != 0
         with np.errstate(over="ignore"):
             ends = np.stack([(bound - weights)[moving] / direction[moving] for bound in (self.lower, self.upper)])
         return float(ends.min(axis=0).max(initial=-np.inf)), float(ends.max(axis=0).min(initial=np.inf))
 
     def restarts(self, number: int, seed: int, iteration: int) -> FloatArray:
-        """Draw points inside the bounds, or from -1 to 1, that depend on the space, seed and iteration alone."""
+        """Draw random points within the bounds, or from -1 to 1, determined by the space, seed and iteration alone."""
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-1.0, self.upper - 2.0))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(1.0, low + 2.0))
         drawn = np.random.default_rng([seed, iteration]).uniform(size=(number, len(self.start)))
@@ -162,7 +162,7 @@ class WeightSpace:
 def weight_space(
     layout: Layout, start: npt.ArrayLike, *, fixed: Sequence[str] = (), bounds: Sequence[str] = ()
 ) -> WeightSpace:
-    """Make the space of weights for a list's features."""
+    """Make the space in which the weights of an n-best list's features are searched for."""
     values = np.array(start, dtype=np.float64)
     free = np.ones(len(values), dtype=bool)
     lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)

@@ -401,7 +401,7 @@ def test_a_page_starts_from_what_costs_most_in_a_metric():
 def test_a_prefill_that_names_nothing_is_refused(tmp_path):
     with pytest.raises(OptionError, match=r"--prefill: 'r3' is neither .* raters of marked errors in marked: r1, r2"):
         prefilled([marked_data(*ERRORS)], "r3", ESA)
-    with pytest.raises(OptionError, match="errors are marked with --kind esa or mqm"):
+    with pytest.raises(OptionError, match="expected --kind esa or mqm, with which judges mark errors"):
         prefilled([marked_data(*ERRORS)], "r1", settings("score"))
     with pytest.raises(DataError, match="contains no marked errors for the translations of marked"):
         prefilled([marked_data(*ERRORS)], "sample", ESA)

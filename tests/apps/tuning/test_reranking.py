@@ -108,7 +108,7 @@ def test_minimum_bayes_risk_of_too_many_hypotheses_is_refused(monkeypatch):
     nbest = from_columns("x", [0, 0, 0, 1, 1, 1, 1], texts, np.zeros((7, 1)), (("f", 1),))
     with pytest.raises(DataError) as error:
         expected_gains(nbest, make_metric("chrf"))
-    what = "x:4: sentence 1 has 4 different hypotheses, which are compared each with each; expected at most 3: "
+    what = "x:4: sentence 1 has 4 different hypotheses, all compared with each other; expected at most 3: "
     assert str(error.value) == what + "use a shorter n-best list"
 
 

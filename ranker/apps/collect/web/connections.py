@@ -17,16 +17,16 @@ Peer = tuple[str, int]
 
 
 class Listener(socket.socket):
-    """Limits the time and number of connections that wait before a request; the oldest is closed to make room."""
+    """A socket that limits the number and time of connections without a request; the oldest is closed to make room."""
 
     def open(self, most: int | None = None) -> None:
-        """Begin to listen; at most `most` connections wait."""
+        """Start listening; at most `most` connections may wait."""
         self._most = _raised_limit() if most is None else most
         self._waiting: dict[Peer, tuple[socket.socket, asyncio.TimerHandle]] = {}
         self.listen(BACKLOG)
 
     def accept(self) -> tuple[socket.socket, tuple[str, int]]:
-        """Accept a connection for the event loop, which asks again soon if there are too many."""
+        """Accept a connection; if too many wait, close the oldest and raise `BlockingIOError` to be called again."""
         if len(self._waiting) >= self._most:
             self._close(next(iter(self._waiting)))
             raise BlockingIOError
@@ -36,7 +36,7 @@ class Listener(socket.socket):
 
     @contextmanager
     def answering(self, peer: Peer) -> Iterator[None]:
-        """Let a connection wait no longer, until the block has answered its request."""
+        """Stop counting a connection as waiting while the block answers its request."""
         connection, timer = self._waiting.pop(peer, (None, None))
         if timer is not None:
             timer.cancel()
@@ -60,7 +60,7 @@ class Listener(socket.socket):
 
 
 def _raised_limit() -> int:
-    """Raise the limit of open files of this process, and return the number of connections that may wait."""
+    """Raise this process's limit on open files if possible; return the number of connections that may wait."""
     try:
         import resource
     except ImportError:

@@ -22,7 +22,7 @@ class Stretch:
 
 
 def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
-    """Divide outputs into stretches that are shared, in order with one other output or with half of several, or not."""
+    """Split outputs into stretches that differ or are shared: in order by two outputs, or with half of the others."""
     if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]
     split_outputs = [pieces_of(text) for text in outputs]

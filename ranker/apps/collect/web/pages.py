@@ -32,7 +32,7 @@ _EARLIER = 30
 
 @dataclass(frozen=True)
 class Passage:
-    """A text with its language: ``lang`` and ``dir`` of HTML."""
+    """A text with its language and direction, the HTML attributes ``lang`` and ``dir``."""
 
     title: str
     text: str
@@ -44,7 +44,7 @@ class Passage:
 class ShownOutput:
     """An output at its place on the page; no stretches if it is empty.
 
-    `value` is the rank or value that it was given before, and `known` that of a control item.
+    `value` is the rank or value that the judge gave it before, and `known` the correct one for a control item.
     """
 
     place: int
@@ -94,7 +94,7 @@ def task_page(
     assignment: int,
     form_values: dict[str, str] | None = None,
 ) -> TaskPage | None:
-    """Return the page of an assignment, with `form_values` of a refused form, or None if it is not the judge's."""
+    """Return the page of an assignment, with `form_values` of a refused form; None if it is another judge's."""
     row = connection.execute(
         "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
         "WHERE assignment.id = ? AND judge = ?",
@@ -197,7 +197,7 @@ def _known(kind: TaskKind, known: str) -> list[Any]:
 
 
 def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
-    """Group neighbouring categories by their first level, which is empty if there are no others."""
+    """Group adjacent categories by the level before the first slash; it is empty for categories of one level."""
     levels = [name.partition("/")[::2] if re.search(r"\S/\s*\S", name) else ("", name) for name in categories]
     groups = itertools.groupby(enumerate(levels), key=lambda one: one[1][0])
     return [(level, [(number, name) for number, (_, name) in group]) for level, group in groups]
@@ -206,7 +206,7 @@ def _by_level(categories: list[str]) -> list[tuple[str, list[tuple[int, str]]]]:
 def _listed(
     settings: CampaignSettings, target: str, source: str, known: str, marks: str
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return severity, category and side, and words, of the known and the judge's own errors."""
+    """List the known errors and the judge's own, each as its severity, category and side, and the marked words."""
     lists = {"Known errors": json.loads(known)[1], "Your errors": json.loads(marks)}
     return {
         title: [
@@ -219,7 +219,7 @@ def _listed(
 
 
 def people(connection: sqlite3.Connection, now: float) -> list[dict[str, Any]]:
-    """Return the judges with the state of their links, by code."""
+    """Return the judges, sorted by code, with the state of their links."""
     query = (
         "SELECT code, token IS NOT NULL AND expires > ? AS open, (SELECT count(*) FROM assignment "
         "WHERE judge = person.id AND answer IS NOT NULL) AS judged FROM person WHERE role = ? ORDER BY code"
@@ -239,7 +239,7 @@ def _relation(first: int, second: int) -> str:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the templates; raise a `MissingError` if Jinja is not installed."""
+    """Return the Jinja environment of the page templates; raise a `MissingError` if Jinja is not installed."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -257,23 +257,23 @@ def environment() -> Environment:
 
 
 def missing() -> MissingError:
-    """Return the error for missing server packages."""
+    """Return the error to raise if the server's packages are not installed."""
     return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'mt-ranker[collect]'")
 
 
 def render(name: str, **values: Any) -> str:
-    """Fill in a template."""
+    """Render a template with `values`."""
     return environment().get_template(name).render(**values)
 
 
 @functools.cache
 def static(name: str) -> bytes:
-    """Return a file that pages load: the style sheet or the script."""
+    """Return the content of a file that pages load: the style sheet or a script."""
     return (_FOLDER / name).read_bytes()
 
 
 def _exact(text: str) -> str:
-    """Escape a text so that browsers read each of its characters: they take a carriage return for a line feed."""
+    """Escape a text for HTML, including carriage returns, which browsers would read as line feeds."""
     from markupsafe import Markup, escape
 
     return Markup(str(escape(text)).replace("\r", "&#13;"))

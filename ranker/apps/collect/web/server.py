@@ -85,7 +85,7 @@ _LINES = access.Limiter(rate=0.1, burst=10)
 
 
 class Site:
-    """The pages of one campaign. One connection, in the thread of the event loop, reads and writes the file."""
+    """The pages of one campaign; a single connection, in the event loop's thread, reads and writes its file."""
 
     def __init__(self, path: str | Path, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -95,14 +95,14 @@ class Site:
         self.by_address = access.Limiter(rate=1, burst=30)
 
     def served_at(self, address: str) -> None:
-        """Remember where the campaign is served, for links that are made later."""
+        """Store the address at which the campaign is served, for personal links that are made later."""
         self.settings = dataclasses.replace(self.settings, served=address)
         with self._changing():
             self.connection.execute("UPDATE settings SET served = ?", (address,))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Run the block as one transaction, if the campaign's files have not been moved, deleted or replaced."""
+        """Run the block as one transaction; raise an error if the campaign's files were moved, deleted or replaced."""
         try:
             unchanged = files_of(self._path) == self._files
         except OSError:
@@ -115,7 +115,7 @@ class Site:
     # pages of judges
 
     async def start(self, request: Request) -> Response:
-        """Send a judge to the item to be judged, the owner to the dashboard."""
+        """Redirect a judge to the item to be judged next, and the owner to the dashboard."""
         _, person = self._person(request)
         if person.role == access.OWNER:
             return _see("/owner")
@@ -124,7 +124,7 @@ class Site:
         return _see("/done" if assignment is None else f"/item/{assignment}")
 
     async def enter(self, request: Request) -> Response:
-        """Take the token of a personal link, and keep it in a cookie."""
+        """Check the token of a personal link, store it in a cookie, and redirect to the person's start page."""
         token = request.path_params["token"]
         person = access.person_of(self.connection, token)
         if person is None:
@@ -141,7 +141,7 @@ class Site:
         return answer
 
     async def item(self, request: Request) -> Response:
-        """Show an item of this judge: to be judged, or judged before."""
+        """Show a judge one of the judge's items, whether it is still to be judged or was judged before."""
         token, person = self._person(request, access.JUDGE)
         return self._task(token, person, _number(request.path_params, "assignment", 404))
 
@@ -197,7 +197,7 @@ class Site:
         return _see("/done" if following is None else f"/item/{following}")
 
     async def undo(self, request: Request) -> Response:
-        """Take back the last answer and show its item again."""
+        """Undo the last answer and show its item again."""
         token, person = self._person(request, access.JUDGE)
         fields = await self._form(request, token)
         assignment = _number(fields, "assignment")
@@ -246,7 +246,7 @@ class Site:
         return HTMLResponse(text, 422 if error else 200)
 
     async def figures(self) -> dict[str, Any]:
-        """Return the statistics as JSON, computed in a thread."""
+        """Compute the campaign's statistics, as JSON values, in another thread."""
         async with self._turn:
             return await asyncio.to_thread(self._compute_figures)
 
@@ -283,7 +283,7 @@ class Site:
         return f"ranker-{self.settings.id}-{role}"
 
     def _person(self, request: Request, role: str | None = None) -> tuple[str, access.Person]:
-        """Return the token and the sender of a request; strangers get 403."""
+        """Return the token and the person of a request; refuse unknown senders with 403."""
         for role_name in (access.JUDGE, access.OWNER) if role is None else (role,):
             token = request.cookies.get(self._cookie(role_name), "")
             person = access.person_of(self.connection, token, role_name)
@@ -292,7 +292,7 @@ class Site:
         raise HTTPException(403)
 
     def admit(self, request: Request) -> None:
-        """Refuse a request with 429 if its sender, a person or else an address, sends too many."""
+        """Refuse a request with 429 if its sender (a known person, or else the address) sends too many."""
         tokens: list[tuple[str, str | None]] = [
             (request.cookies.get(self._cookie(role), ""), role) for role in (access.JUDGE, access.OWNER)
         ]
@@ -308,7 +308,7 @@ class Site:
             raise HTTPException(429)
 
     async def _form(self, request: Request, token: str) -> dict[str, str]:
-        """Read a form of a page of this token, unless it is of another origin, too long, too slow, or invalid."""
+        """Read a form from a page for this token; refuse it if from another origin, too long, too slow, or invalid."""
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
             raise HTTPException(403)
@@ -337,7 +337,7 @@ class Site:
         return fields
 
     def app(self, hosts: Collection[str], listener: Listener, ready: Callable[[], None]) -> ASGIApp:
-        """Return the application, which answers requests to `hosts` and calls `ready` once it has started."""
+        """Return the ASGI application, which answers requests to `hosts` and calls `ready` once it has started."""
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -373,9 +373,9 @@ class Site:
 
 
 class _Guard:
-    """Limits every request, and answers a failed request by one short page.
+    """Middleware that limits the rate of requests, and answers a failed request with a short page.
 
-    It also adds the headers that restrict what a browser does with any answer.
+    It also adds headers to every response that restrict what a browser does with it.
     """
 
     def __init__(self, app: ASGIApp, admit: Callable[[Request], None]) -> None:
@@ -412,7 +412,7 @@ def _see(address: str) -> RedirectResponse:
 
 
 def _number(fields: Mapping[str, str], name: str, status: int = 400) -> int:
-    """Read a number within the limits of SQLite and the campaign."""
+    """Read a whole number from a form or path; respond with `status` if it is missing, malformed or too large."""
     text = fields.get(name, "")
     if not (text.isascii() and text.isdigit() and len(text) < len(str(MOST_FORM))):
         raise HTTPException(status)
@@ -446,14 +446,14 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _report(error: Exception) -> None:
-    """Log one line about an error, but few lines per minute, whoever provokes it."""
+    """Log an error in one line; the rate is limited, so that nobody can flood the log."""
     if _LINES.allows(""):
         what = "cannot write to the campaign" if isinstance(error, sqlite3.Error) else type(error).__name__
         NOTES.error("ranker: error: %s: %s", what, printable(str(error))[:300])
 
 
 def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready: Callable[[list[str]], None]) -> None:
-    """Serve a campaign until interrupted, to requests that name one of `hosts`.
+    """Serve a campaign until interrupted; requests to hosts other than `hosts` and this server are refused.
 
     `ready` is called when it begins, with the addresses at which it answers; personal links lead to the first.
     """
@@ -471,7 +471,7 @@ def serve(path: str | Path, host: str, port: int, hosts: Collection[str], ready:
 
 
 def addresses_of(listener: Listener, host: str, hosts: Collection[str]) -> list[str]:
-    """Return the addresses of a server that listens at `host`, which may be all addresses of its computer."""
+    """Return the URLs of a server that listens at `host`, which may stand for all addresses of its computer."""
     bound, port = listener.getsockname()[:2]
     names = [host]
     if ipaddress.ip_address(bound.partition("%")[0]).is_unspecified:
@@ -480,12 +480,12 @@ def addresses_of(listener: Listener, host: str, hosts: Collection[str]) -> list[
 
 
 def _in_address(name: str) -> str:
-    """Return a host as addresses and requests have it: one with colons is in brackets."""
+    """Return a host as it is written in URLs and requests: in brackets if it contains colons."""
     return f"[{name}]" if ":" in name else name
 
 
 def configuration(app: ASGIApp) -> uvicorn.Config:
-    """Configuration of uvicorn for the application."""
+    """Return the uvicorn configuration for the application."""
     return uvicorn.Config(
         app,
         loop="asyncio",
@@ -502,7 +502,7 @@ def configuration(app: ASGIApp) -> uvicorn.Config:
 
 
 def listening(host: str, port: int) -> Listener:
-    """Return a socket that listens, or raise an `OptionError`."""
+    """Return a socket that listens at `host` and `port`; raise an `OptionError` if it cannot."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
