@@ -21,7 +21,7 @@ RankingMethod = Literal["auto", "expected-wins", "bradley-terry", "trueskill", "
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""
 FEW_SOURCES = 30
-"""Below this number of sources p-values are of randomisation, because the bootstrap finds too many differences."""
+"""Number of sources below which p-values come from randomisation, because the bootstrap finds too many differences."""
 Parity = Literal["sacrebleu"]
 """Programs whose p-values can be reproduced."""
 

@@ -19,7 +19,7 @@ class Reliability:
     """Predicted and observed preferences of judged pairs, in ten bins of equal size by predicted probability."""
 
     predicted: tuple[float, ...]
-    """Mean predicted probability that people prefer the candidate with the higher score, of every bin."""
+    """Mean predicted probability, per bin, that people prefer the candidate with the higher score."""
     observed: tuple[float, ...]
     """Proportion of people with this preference, among people who preferred one of the two."""
     pairs: int
@@ -28,7 +28,7 @@ class Reliability:
     accuracy: float
     """Pairwise accuracy, people's ties included, with only equal scores tied; mean over sources."""
     accuracy_with_ties: float
-    """The same with margins up to the learnt threshold tied."""
+    """Pairwise accuracy as above, with score differences up to the learnt threshold tied."""
 
     @classmethod
     def of(cls, scorer: Scorer, people: Judged, scores: FloatArray) -> Reliability | None:

@@ -174,7 +174,7 @@ def weights(findings: RankerFindings) -> Plot:
 
 
 def shares(findings: RankerFindings) -> Plot:
-    """Draw the extractors' shares of the variance of the scores."""
+    """Draw each extractor's share of the score variance."""
     names = findings.extractors
     order = np.argsort(-findings.shares, kind="stable")[:WEIGHTS]
     values = tuple(Estimate(float(findings.shares[place]), _NAN, _NAN) for place in order)

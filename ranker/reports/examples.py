@@ -37,7 +37,7 @@ class TextRun:
 
 @dataclass(frozen=True)
 class ShownCandidate:
-    """One output of a source."""
+    """One output of a source, as an example shows it."""
 
     output: Output
     runs: tuple[TextRun, ...]
@@ -48,7 +48,7 @@ class ShownCandidate:
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One source with its outputs, best score first."""
+    """One source with its outputs, best score first, as an example shows it."""
 
     source: SourceOutputs
     references: tuple[tuple[TextRun, ...], ...]

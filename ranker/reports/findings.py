@@ -43,7 +43,7 @@ class Agreement:
 
     @property
     def headline(self) -> tuple[str, Scope]:
-        """Name and scope of the summary figures."""
+        """Name and scope of the figures that sum up the agreement."""
         return main_scope(self.evaluation)
 
     @property
@@ -176,7 +176,7 @@ class RankerFindings:
 
     @property
     def undefined(self) -> int:
-        """Number of sources with judged candidates but without a correlation."""
+        """Number of sources with judged candidates whose correlation is undefined."""
         return sum(
             findings.spearman(scope).undefined for _, findings in self.judged for scope in findings.language_pairs
         )

@@ -40,7 +40,7 @@ def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.Arra
 
 
 def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
-    """Return additive columns that `pearson_of_moments` turns into Pearson's r, shape (n, 6).
+    """Return columns per row, shape (n, 6), from whose sums `pearson_of_moments` computes Pearson's r.
 
     Both sides should be near zero on the whole (centred), for the sake of rounding.
     """
@@ -60,7 +60,7 @@ def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
 
 
 def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
-    """Pearson's r along the last axis of arrays (..., n) that broadcast, cells with NaN on either side left out."""
+    """Pearson's r along the last axis of broadcast arrays (..., n), leaving out cells with NaN on either side."""
     x, y = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
     known = ~np.isnan(x) & ~np.isnan(y)
     count = known.sum(axis=-1, keepdims=True)

@@ -113,8 +113,8 @@ def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) ->
 def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return, for each of two candidates, stretches of its closest reference that it alone puts out of order.
 
-    Of several references the one counts that shares most words; words out of order are those outside a longest
-    ascending sequence of reference positions.
+    The closest reference is the one that shares most words; words out of order are those outside a longest ascending
+    sequence of reference positions.
     """
     batch, pairs = token_batch(dataset, "13a", lowercase=True), reference_pairs(dataset)
     orders = align_contexts(dataset, "isozaki", "13a", lowercase=True)

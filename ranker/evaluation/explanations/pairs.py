@@ -40,7 +40,7 @@ class ExtractorDifference:
     """Name in the registry; for variants such as ``rouge_l`` and ``rouge_w`` their common part, ``rouge``."""
     family: FeatureFamily
     features: int
-    """Number of its features."""
+    """Number of the extractor's features."""
     difference: float
     evidence: Evidence
 

@@ -1,12 +1,12 @@
 """Places in candidates that lower a ranker's score, as marked errors with a severity and a cost.
 
-What a candidate lacks is the distance of its score from that of the reference that the same ranker scores highest, or
-without references from the highest score of the source. The ranker is linear, so this distance is a sum over groups of
-features. Where the candidate is behind in a group, its part is shared among the words with evidence of that group, and
-words of the reference that have no place in the candidate; the rest, and groups in which the candidate is ahead, have
-no place either. Spans are the words that people would probably mark, by the weights in ``word_weights.toml``, which
-were learnt from marked errors; they cost what their words do, and the last entry of a candidate has what is left. So
-the costs of a candidate add up to the distance.
+A candidate's loss is the distance of its score from that of the reference that the same ranker scores highest, or,
+without references, from the highest score of the source. The ranker is linear, so this distance is a sum over groups of
+features. Where the candidate scores lower in a group, that part of the distance is divided among its words with
+evidence in that group and words of the reference that it lacks, which have no place in it; the rest, and groups in
+which the candidate scores higher, have no place either. Spans are the words that people would probably mark, by the
+weights in ``word_weights.toml``, which were learnt from marked errors. A span costs what its words cost, and the last
+entry of a candidate has the remainder, so that the costs of a candidate add up to the distance.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from ranker.text.word_places import word_places
 
 RATER = "ranker"
 REST = "rest"
-"""Category of the entry without a place that has the rest of the distance."""
+"""Category of a candidate's last entry, which has no place and the remainder of the distance."""
 EVIDENCE_SETS = {(True, True): "both", (True, False): "references", (False, True): "others"}
-"""Names of the weights for words with evidence of references, of other candidates, or of both."""
+"""Names of the weights for words with evidence from references, other candidates, or both."""
 _SHARED_BY: dict[str, str] = {
     "words": "unmatched",
     "word order": "new_pairs",
@@ -51,15 +51,15 @@ _SHARED_BY: dict[str, str] = {
     "similarity": "unlike",
     "agreement": "others_unlike",
 }
-"""Evidence by which words share what a candidate is behind in a group of features."""
+"""Kind of evidence by which a candidate's loss in a group of features is divided among its words."""
 _EXCHANGED = ("numbers", "dates", "units")
-"""Checks about something else than the reference has, at one place."""
+"""Checks that find, at one place, something that differs from the reference."""
 _ENGLISH_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _NEGATED = "negated"
 _CAPITAL_NOUNS = ("de", "lb")
 _LONGEST_NAME = 3
 _PLAIN = ("wording", "other words")
-"""Kinds of words about which nothing more is known."""
+"""Kinds of error of words about which nothing more specific is known."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Span:
     cost: float
     text: str
     instead: str = ""
-    """Words of the nearest reference that say it, or that no word of the candidate corresponds to."""
+    """Corresponding words of the nearest reference, or, for the remainder, those that the candidate lacks."""
     side: str = "target"
 
 
@@ -84,7 +84,7 @@ class CandidateSpans:
     row: int
     distance: float
     against: str
-    """``reference`` or ``candidate``: what is best of the source."""
+    """``reference`` or ``candidate``: the kind of the best text of the source, which the distance is from."""
     spans: tuple[Span, ...]
 
 
@@ -116,16 +116,16 @@ class CandidateWords:
     evidence: WordEvidence
     kinds: Sequence[str]
     differs: BoolArray
-    """True for words of a difference in meaning from the nearest reference."""
+    """True for words that are part of a difference in meaning from the nearest reference."""
     cost: FloatArray
     faults: Sequence[tuple[str, str, int | None, int | None]]
     scale: float
-    """Sum of the model's weights, the unit of the cost from which a span is major."""
+    """Sum of the absolute weights of the model, by which the cost threshold of major spans is multiplied."""
 
     def spans(self, major: float | None = None) -> CandidateSpans:
         """Merge adjacent marked words into spans; places of failed checks are separate spans, always major.
 
-        Spans that cost at least `major` times the scale are major, by default as in ``word_weights.toml``.
+        Other spans are major if they cost at least `major` (by default from ``word_weights.toml``) times the scale.
         """
         places = np.array(self.evidence.places, dtype=np.int64).reshape(-1, 2)
         least = self.scale * (word_weights()["major"] if major is None else major)
@@ -275,8 +275,8 @@ def _best(
 ) -> tuple[FloatArray, BoolArray]:
     """Return each source's best text: its contributions (sources, columns), and True if it is a reference.
 
-    That is the reference with the highest score. The best candidate stands in where there is none, and where a model
-    has scores of candidates from files.
+    The best text is the reference with the highest score, or the best candidate if there is no reference or the model
+    reads scores of candidates from files.
     """
     extractors = ranker.feature_set.extractors
     best = np.zeros((len(dataset.sources), contributions.shape[1]))

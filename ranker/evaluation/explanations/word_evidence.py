@@ -1,7 +1,7 @@
 """Evidence that words of a candidate are wrong: references and other candidates lack them or differ.
 
-Words are compared by form, by stem and by the vectors of the included encoder of many languages, so that the same
-numbers mean the same in any of them.
+Words are compared by form, by stem and by the vectors of the included multilingual encoder, so that the numbers have
+the same meaning in all its languages.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ REFERENCE = ("new_pairs", "unlike", "unlike_near", "lacking", "digit")
 OTHERS = ("others_unlike", "others_near", "others_pairs")
 FORM = ("length", "capital")
 COLUMNS = ("unmatched", *REFERENCE, *OTHERS, *FORM)
-"""Evidence per word. Against the references: 1 if none has its stem; the mean share of them that lack its pairs with
-its neighbours; 1 minus the highest cosine with one of their words, the mean of that of the two neighbours; the largest
-distance of a word of the nearest reference that finds nothing closer; a digit if none has its stem. Against the other
-candidates: the same distances and pairs, on average. Its form: length up to 12 in twelfths, and a capital after the
-first word."""
+"""Evidence per word. From the references: 1 if none has its stem; the mean share of them that lack its pairs with its
+neighbours; 1 minus its highest cosine with one of their words, and the mean of this for its two neighbours; the largest
+distance of those words of the nearest reference that it is closest to; 1 if it has a digit and no reference has its
+stem. From the other candidates: the same distances and pairs, on average. From its form: length up to 12 in twelfths,
+and 1 for a capital after the first word."""
 _LONGEST = 12
 _FEWEST_OTHERS, _MOST_OTHERS = 4, 30
-"""Least number of other texts that count as evidence besides a reference, and most that are compared with."""
+"""Fewest other candidates that count as evidence if there are references, and the most to compare with."""
 
 _TOGETHER = 32
-"""Sources whose texts are encoded at a time."""
+"""Number of sources whose texts are encoded at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +51,15 @@ class WordEvidence:
     """True if there are references, and if there are enough other candidates."""
     stems: Sequence[str]
     partner: Int64Array
-    """The word of the nearest reference that each word is most like, -1 without any."""
+    """Index of the word of the nearest reference that each word is most similar to, -1 if there is none."""
     reference: str | None
     reference_places: Sequence[tuple[int, int]]
     missing: FloatArray
     """Distance of every word of the nearest reference from the candidate."""
     lost: BoolArray
-    """True for words of the nearest reference that no word of the candidate shares or is most like."""
+    """True for words of the nearest reference that the candidate lacks and that are no word's `partner`."""
     punctuation: BoolArray
-    """True for words of the candidate that are a punctuation mark."""
+    """True for punctuation marks among the words of the candidate."""
 
     @property
     def lost_words(self) -> str:

@@ -27,7 +27,7 @@ from ranker.evaluation.judges.votes import Votes, preference_votes, rating_order
 from ranker.evaluation.resampling.bootstrap import Estimate, draws, estimate, stream
 
 _MOST_CATEGORIES = 12
-"""Scales with more values, such as 0-100, have no categorical coefficients."""
+"""Maximum number of values of a scale for which categorical coefficients are computed."""
 
 
 @dataclass(frozen=True)

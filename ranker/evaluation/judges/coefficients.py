@@ -44,7 +44,7 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
 
 
 def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
-    """Return additive columns for `fleiss_kappa_of` and `randolph_kappa_of`."""
+    """Return columns per unit, from whose sums `fleiss_kappa_of` and `randolph_kappa_of` are computed."""
     table = np.asarray(counts, dtype=np.float64)
     judges = table.sum(axis=1, keepdims=True)
     several = judges[:, 0] > 1

@@ -1,7 +1,7 @@
 """Agreement of raters on the errors they marked: on characters, and on the severities of overlapping spans.
 
-Raters are compared on equal outputs of one source, whichever system they are of. Every character of an output has a
-label, the highest severity that a rater marked it with, or none; errors without a place, and in sources, have none.
+Raters are compared on equal outputs of one source, whichever system they come from. The label of a character of an
+output is the highest severity that a rater marked it with, or none; errors without a place, or in sources, give none.
 
 - Character F1 of two raters is 2 c / (m1 + m2): m1 and m2 characters are marked by either, and c is the number that
   both mark, half of it where the severities differ. Sums are over all pairs of raters.
@@ -28,7 +28,7 @@ from ranker.evaluation.judges.coefficients import cohen_kappa_of, krippendorff_a
 from ranker.evaluation.resampling.bootstrap import draws, estimate, stream
 
 GOLD = "gold"
-"""Rater whose errors are known to be right: others are compared with them, and not they with others."""
+"""Rater whose errors are known to be right; other raters are checked against them, and they count in no agreement."""
 SECONDS = "seconds"
 """Kind of ratings that tell how long a rater took."""
 _FEWEST, _FEWEST_KNOWN = 20, 5
@@ -37,7 +37,7 @@ _CHARACTERS = 4_000_000
 _RARE = 0.01
 _FOUND = 0.5
 _FASTEST = 50.0
-"""Characters of source and output per second, twice as many as people read."""
+"""Number of characters of source and output per second, about twice as fast as people read."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def character_f1_of(confusions: FloatArray) -> FloatArray:
 def careless_raters(dataset: Dataset) -> list[str]:
     """Return notes on raters who seem careless: all ratings equal, known errors missed, or too little time taken.
 
-    Their ratings are not left out.
+    Their ratings are kept.
     """
     errors, lengths = dataset.errors, dataset.candidates["text"].str.len().to_numpy(np.int64)
     candidate = errors["candidate"].to_numpy(np.int64)

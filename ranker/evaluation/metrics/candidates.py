@@ -49,7 +49,7 @@ class CandidateScores:
     ) -> CandidateScores:
         """Score the candidates of a data set for `levels`; `name` is by default the scorer's name.
 
-        The signature is that of the scorer that documents and systems are scored by.
+        The signature is that of the scorer used for documents and systems.
         """
         of_systems = scorer if list(levels) == ["segment"] else systems_scorer(scorer)
         used = dict.fromkeys([scorer, of_systems])

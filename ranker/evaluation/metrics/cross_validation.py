@@ -140,8 +140,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate a trained ranker, and compare it with chrF, if there are references, and with `rivals`.
 
-    The `included` ranker is the one that suits such data untrained. A rival is compared on the sources that it did not
-    learn from.
+    If `included`, the included ranker that suits the data is compared too. Each is compared on the sources that it did
+    not learn from.
     """
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")

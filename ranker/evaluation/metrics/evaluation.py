@@ -229,7 +229,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
     # of several rows of one candidate, the first bears its score
     labels = rows.index[rows.first]
     if not (scores.index.is_unique and labels.is_unique):
-        what = "the index has duplicate labels, which do not tell whose the scores are: use reset_index on the frame"
+        what = "the index has duplicate labels, so scores cannot be matched to candidates: use reset_index on the frame"
         raise DataError(what, file=name)
     needed = labels[~only_references(rows.dataset)]
     if len(scores) not in (len(needed), len(labels), len(rows.index)) or not needed.isin(scores.index).all():
@@ -241,7 +241,7 @@ def _by_label(scores: pd.DataFrame | pd.Series, rows: CandidateRows, name: str) 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:
     """Return the scopes of a one-data-set comparison by name: language pairs, then means (into English first).
 
-    Where all is into English, the two means are the same.
+    If all language pairs are into English, the two means are the same.
     """
     named = {scope.lp: scope for scope in comparison.scopes if scope.lp}
     if len(named) > 1:

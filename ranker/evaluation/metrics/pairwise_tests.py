@@ -26,7 +26,7 @@ def null_differences(
 ) -> StatisticValues:
     """Return differences between all pairs of metrics under the null hypothesis, shape (1 + permutations, pairs).
 
-    The first are those observed. Statistics that the test does not apply to are left out.
+    The first row has the observed differences. Statistics that the test does not apply to are left out.
     """
     if test == "randomisation":
         if isinstance(group, SystemStatistics) and any(scores.statistics is not None for scores in scored):

@@ -53,17 +53,17 @@ class ComparisonSettings:
     """Settings of a comparison of metrics; one that is out of range raises an `OptionError`."""
 
     kind: str
-    """Requested kind of judgement; ``auto`` takes the first kind of each data set, which its scopes name."""
+    """Requested kind of judgement; with ``auto`` the first kind of each data set, named in its scopes."""
     resamples: int
     """Bootstrap samples of sources, or permutations of the test."""
     seed: int
     level: float
-    """Of the intervals."""
+    """Confidence level of the intervals."""
     test: Test
     correction: Correction
     """Multiple-testing correction for the p-values of all pairs of metrics."""
     alpha: float
-    """A corrected p-value below it is a significant difference."""
+    """Significance level: a difference with a corrected p-value below it is significant."""
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -104,14 +104,14 @@ class Statistic:
     """A statistic of a metric's agreement with people; higher is better."""
 
     id: str
-    """``LEVEL.NAME``, as ``segment.tau.official``."""
+    """``LEVEL.NAME``, such as ``segment.tau.official``."""
     level: Level
     title: str
     definition: str
     low: float
     high: float
     chance: float
-    """Value at chance, between the lowest and the highest value."""
+    """Value expected by chance, between the lowest and the highest value."""
     shown: bool
     """True if the command's table contains it by default."""
 
@@ -132,12 +132,12 @@ class Scope:
     """Scopes that a mean is taken over; empty for a language pair."""
     kind: str
     sources: int
-    """With human judgements; documents and systems are 0 where a statistic of that level cannot be had."""
+    """Number of sources with human judgements; documents and systems are 0 without statistics at their level."""
     documents: int
     systems: int
     candidates: int
     pairs: Mapping[str, int] = field(default_factory=dict)
-    """Strict human preferences: ``official`` (all rows) and ``primary``."""
+    """Numbers of strict human preferences: ``official`` (all rows) and ``primary``."""
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,15 @@ class Cell:
     metric: str
     value: float
     low: float
-    """Percentiles of the bootstrap, at system level moved so that their mean is the figure, because resampling lowers
-    it; NaN where undefined."""
+    """Bootstrap percentiles, shifted at system level so that the mean of the resampled values is the figure, because
+    resampling lowers it; NaN where undefined."""
     high: float
     rank: int
-    """1 best, equal values share the better place; 0 if undefined."""
+    """Rank from 1 for the best; equal values share the better rank; 0 if undefined."""
     cluster: int
-    """Number of its cluster, 1 best, 0 if undefined; a metric significantly behind one of a cluster opens the next."""
+    """Number of its cluster, 1 for the best, 0 if undefined; one significantly behind a member starts the next."""
     count: int
-    """Sources, documents, pairs of candidates or pairs of systems that it is taken over."""
+    """Number of sources, documents, pairs of candidates or pairs of systems that it is computed from."""
     undefined: int
     """Number of these units that are left out as undefined."""
     detail: Mapping[str, float] = field(default_factory=dict)
@@ -171,11 +171,11 @@ class PairwiseTests:
     statistic: str
     scope: str
     test: str
-    """As `ComparisonSettings.test`; ``bootstrap`` too where the requested test does not apply to the statistic."""
+    """`ComparisonSettings.test`, or ``bootstrap`` if the requested test does not apply to the statistic."""
     p: tuple[tuple[float, ...], ...]
     """Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two metrics is undefined."""
     adjusted: tuple[tuple[float, ...], ...]
-    """The same after the correction for the number of pairs."""
+    """The p-values corrected for the number of pairs."""
     ahead: tuple[tuple[bool, ...], ...]
     """True where the metric of the row is significantly ahead of the metric of the column: the win matrix."""
 
@@ -249,7 +249,7 @@ class Comparison(TableResult):
         return {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
 
     def values(self, statistic: str, scope: str) -> FloatArray:
-        """Return the figures of all metrics, shape (metrics,), NaN where missing."""
+        """Return the values of one statistic in one scope for all metrics, shape (metrics,), NaN where missing."""
         return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
 
     @property

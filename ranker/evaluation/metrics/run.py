@@ -48,7 +48,7 @@ class _Values:
     """Values of one statistic in one scope, for all metrics."""
 
     values: FloatArray
-    """Shape (1 + resamples, metrics): first observed, then resampled."""
+    """Values, shape (1 + resamples, metrics): first observed, then resampled."""
     basis: list[Basis]
     sums: FloatArray | None = None
     """Numerator and denominator of a pooled mean, shape (1 + resamples, metrics, 2)."""

@@ -1,7 +1,7 @@
 """Statistics of agreement with people as functions of sums over sources or documents.
 
-A `StatisticSet` knows one language pair. It turns the scores of a metric into additive columns, one row a unit, and
-sums of columns into values; so a statistic and all its resampled values come from the same few lines.
+A `StatisticSet` knows one language pair. It turns the scores of a metric into additive columns, one row per unit, and
+sums of columns into values, so that the same code computes a statistic and all its resampled values.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ STATISTICS = (
 )
 """Default statistics of a comparison, in the order of its tables."""
 DEFAULT = tuple(statistic.id for statistic in STATISTICS)
-"""Their ids."""
+"""Ids of the default statistics."""
 FINER = (
     *(
         _declared(
@@ -162,9 +162,9 @@ class Basis:
 
     count: int = 0
     undefined: int = 0
-    """Number of units of the kind of `count` that are left out as undefined."""
+    """Number of units, of the same kind as `count`, that are left out as undefined."""
     values: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Values that a mean over sources is taken over; empty for other statistics."""
+    """Values of which a mean over sources is the mean; empty for other statistics."""
     detail: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -189,7 +189,7 @@ class StatisticSet(ABC):
 
     units: int
     stream: str = ""
-    """Name of the random stream of its units, besides the language pair."""
+    """Name, besides the language pair, of the random stream that resamples the units."""
     test_stream: str
     """Name of the random stream of tests."""
     shared: FloatArray
@@ -232,7 +232,7 @@ class SegmentStatistics(StatisticSet):
         self.shared = np.zeros((self.units, 0))
         self.wanted = frozenset(wanted)
         self.places: dict[str, int] = {}
-        """First column of every block of columns that is made."""
+        """Index of the first column of each block of columns."""
         start = 0
         for block, width in _BLOCKS.items():
             if block in self.wanted:
@@ -315,7 +315,7 @@ _BLOCKS = {
     "segment.tau.scores": 3,
     "segment.pearson": 6,
 }
-"""Columns of the statistics that need no preferences."""
+"""Number of columns of each statistic that needs no preferences."""
 _TAU_OF = {"official": tuple(TAUS["official"].values()), "primary": (*TAUS["primary"].values(), "segment.consistency")}
 
 

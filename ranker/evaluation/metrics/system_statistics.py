@@ -74,7 +74,7 @@ class SystemStatistics(StatisticSet):
         return np.concatenate(columns, axis=1), basis
 
     def human(self, shared: FloatArray) -> FloatArray:
-        """Return the human scores of the systems, shape (..., systems)."""
+        """Compute the systems' human scores from summed columns, shape (..., systems)."""
         size = self.size
         with np.errstate(invalid="ignore", divide="ignore"):
             if self.preferences is None:
@@ -82,7 +82,7 @@ class SystemStatistics(StatisticSet):
         return expected_wins(shared[..., : size * size].reshape(*shared.shape[:-1], size, size))
 
     def metric(self, own: FloatArray, scored: CandidateScores) -> FloatArray:
-        """Return the metric's scores of the systems, shape (..., systems)."""
+        """Compute the systems' scores by the metric from summed columns, shape (..., systems)."""
         if scored.statistics is None or scored.system_score is None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 return np.asarray(own[..., : self.size] / own[..., self.size : 2 * self.size])

@@ -82,7 +82,7 @@ def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Flo
 def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
     """Yield blocks of random swaps, shape (block, size): 1 for a unit that is kept, 0 for one that is swapped.
 
-    They are those that sacreBLEU draws from `seed`, whatever the size of the blocks.
+    They are those that sacreBLEU draws from `seed`, for any size of the blocks.
     """
     generator = np.random.default_rng(seed)
     for start, count in _blocks(resamples, size):
@@ -90,7 +90,7 @@ def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Floa
 
 
 def every_swap(size: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield all ``2 ** (size - 1) - 1`` different swaps except the empty swap, in blocks as `swap_draws` does.
+    """Yield all ``2 ** (size - 1) - 1`` distinct nonempty swaps, in blocks as `swap_draws` does.
 
     The first unit is never swapped, because swapping all the others instead comes to the same.
     """

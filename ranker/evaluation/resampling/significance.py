@@ -1,6 +1,6 @@
 """Intervals and p-values: seeded, vectorised, exactly reproducible.
 
-Resampling works on additive statistics, one row a source: a resampled figure is a function of a weighted sum of rows,
+Resampling works on additive statistics, one row per source: a resampled figure is a function of a weighted sum of rows,
 and nothing is ever scored again. Two systems or metrics whose outputs are the same get p = 1 from every test.
 """
 
@@ -41,7 +41,7 @@ def bootstrap_interval(values: npt.ArrayLike, *, resamples: int = 1000, seed: in
 def paired_permutation(
     first: npt.ArrayLike, second: npt.ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
-    """Two-sided p-value of the difference of two means of paired values, by random sign flips."""
+    """Two-sided p-value of the difference between two means of paired values, by random sign flips."""
     difference = _known(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
     difference = difference[difference != 0] if len(difference) else difference
     if not len(difference):
@@ -58,12 +58,12 @@ def paired_permutation(
 
 
 def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
-    """P-values of differences from their bootstrap samples, centred on the null hypothesis."""
+    """P-values of differences, from bootstrap samples centred to fit the null hypothesis."""
     return resampled_p(centred(sample), observed)
 
 
 def centred(sample: npt.ArrayLike) -> FloatArray:
-    """Return bootstrap samples, shape (resamples, ...), minus their means; NaN is left out and stays."""
+    """Subtract the means from bootstrap samples, shape (resamples, ...); NaN is left out and stays."""
     values = np.asarray(sample, dtype=np.float64)
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -87,7 +87,7 @@ def _bound(observed: FloatArray) -> FloatArray:
 def sign_test(wins: int, comparisons: int) -> float:
     """Two-sided binomial p-value of `wins` in `comparisons` without ties, if both sides were equally good.
 
-    1 without comparisons.
+    Without comparisons it is 1.
     """
     from scipy import stats
 
@@ -161,7 +161,7 @@ def westfall_young(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
 
 
 def corrected(p: npt.ArrayLike, null: npt.ArrayLike, observed: npt.ArrayLike, correction: Correction) -> FloatArray:
-    """Return p-values of several differences, shape (differences,), corrected for their number.
+    """Correct the p-values of several differences, shape (differences,), for the number of differences.
 
     `null` and `observed` are those of `westfall_young`; the other corrections take `p` alone.
     """

@@ -17,7 +17,7 @@ from ranker.arrays import FloatArray
 from ranker.evaluation.resampling.bootstrap import LEVEL, Estimate
 
 FEWEST = 10
-"""Minimum number of judged outputs: the slope of fewer is not known."""
+"""Minimum number of judged outputs; with fewer the slope cannot be estimated."""
 
 
 def controlled_mean(human: FloatArray, metric: FloatArray) -> Estimate | None:

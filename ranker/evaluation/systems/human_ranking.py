@@ -32,12 +32,12 @@ class RankedSystem:
     TrueSkill over the resamples, or its mean human score."""
     rank: int
     low: int
-    """Range of its rank in 95% of the resamples."""
+    """Lower end of the range of its rank in 95% of the resamples."""
     high: int
     cluster: int
-    """1 best; ranges of ranks of different clusters do not overlap (Koehn 2012)."""
+    """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap (Koehn 2012)."""
     judgements: int
-    """Strict and tied comparisons, or scores."""
+    """Number of strict and tied comparisons, or of scores."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def rank_systems(
     resamples: int = 1000,
     seed: int = 0,
 ) -> tuple[HumanRanking, ...]:
-    """Rank the systems of every language pair as people judged them."""
+    """Rank the systems of each language pair by human judgements."""
     kind = resolve_kind(dataset, kind)
     fitting = ("expected-wins", "bradley-terry", "trueskill") if kind == PREFERENCES else ("mean",)
     chosen = fitting[0] if method == "auto" else method

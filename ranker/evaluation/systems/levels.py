@@ -78,7 +78,7 @@ class Units:
 def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     """Return the document number of each source, shape (sources,), and the names of the documents.
 
-    Documents are numbered as they come; those of different language pairs are different.
+    Documents are numbered in order of appearance; those of different language pairs are distinct.
     """
     doc = dataset.sources["doc"]
     lacking = doc.isna().to_numpy(bool)

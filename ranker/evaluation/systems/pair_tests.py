@@ -1,4 +1,4 @@
-"""Tests of all pairs of systems of one test set at once, from the additive statistics of its sources."""
+"""Significance tests of all pairs of systems at once, from the additive statistics of the sources."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed:
 def _weighted_sums(weights: FloatArray, statistics: FloatArray) -> FloatArray:
     """Return the weighted sums over sources, shape (samples, systems, width).
 
-    Each system has a product of its own: in one of all systems, its last bit would depend on the others.
+    Each system has its own matrix product, because in a joint one its last bit would depend on the other systems.
     """
     sums = weights @ np.ascontiguousarray(statistics.swapaxes(0, 1))
     return np.ascontiguousarray(sums.swapaxes(0, 1))
@@ -134,7 +134,7 @@ def swapped_differences(
 ) -> FloatArray:
     """Return score differences of system pairs, outputs of some sources swapped, times `scale`, (resamples, pairs).
 
-    The swaps are random unless all are given, by `every_swap`.
+    The swaps are random unless `exact` gives all of them, from `every_swap`.
     """
     sources, _, width = statistics.shape
     total = statistics.sum(axis=0)

@@ -32,10 +32,10 @@ class AgreementCurve:
     """Beginning of the digest of the model; None for a metric."""
     data: str
     targets: tuple[str, ...]
-    """The target languages of these data, for which alone the curve holds."""
+    """Target languages of these data; the curve applies to no others."""
     slope: float
     low: float
-    """Interval of the slope, from a bootstrap of language pairs and systems."""
+    """Lower end of the slope's interval, from a bootstrap of language pairs and systems."""
     high: float
     largest: float
     """Difference beyond which the share is taken as constant."""

@@ -51,13 +51,13 @@ class SystemsSettings:
     resamples: int
     seed: int
     parity: Parity | None
-    """Program whose way of counting the uncorrected p-values follow."""
+    """Program whose method of counting is used for uncorrected p-values."""
     level: float
-    """Of the intervals."""
+    """Confidence level of the intervals."""
     alpha: float
-    """A corrected p-value below it is a significant difference."""
+    """Significance level: a difference with a corrected p-value below it is significant."""
     power: float
-    """Probability of significance that the number of sources needed is for."""
+    """Probability of a significant difference for which the number of sources needed is computed."""
     resampled: ResamplingLevel = "segment"
     """Unit of resampling, and of ``needed``."""
 
@@ -83,7 +83,7 @@ class SystemsMetric:
     is_fraction: bool
     notes: tuple[str, ...] = ()
     people: str | None = None
-    """Data on which the agreement of people with differences was learnt; None if it is unknown."""
+    """Data from which people's agreement with score differences was learnt; None if the agreement is unknown."""
 
     def scale(self, *, percent: bool) -> float:
         """Factor for scores in tables: 100 for fractions shown in per cent, else 1."""
@@ -97,13 +97,13 @@ class ComparedSystem:
     system: str
     score: Estimate
     rank: int
-    """1 best; equal scores share the better place."""
+    """Rank from 1 for the best; equal scores share the better rank."""
     low: int
     """Range of its rank: below every system that is significantly better, above every one that is significantly
     worse."""
     high: int
     cluster: int
-    """1 best. Ranges of ranks of different clusters do not overlap."""
+    """Number of its cluster from 1 for the best; rank ranges of different clusters do not overlap."""
     difference: Estimate | None = None
     """Score minus the baseline's score; this and the following values are None for the baseline."""
     p: float | None = None
@@ -116,7 +116,7 @@ class ComparedSystem:
     agree: Estimate | None = None
     """Share of people's decisions that agree with a difference of this size; None if unknown."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """Details of the score, as of `ranker.ranking.scorers.score_details`."""
+    """Details of the score from `ranker.ranking.scorers.score_details`."""
     people: Estimate | None = None
     """Mean human score of all sources, estimated from the judged part with this metric as control variate; None unless
     people scored a part of the outputs."""
@@ -147,16 +147,16 @@ class SystemComparison:
     sources: int
     baseline: str
     systems: tuple[ComparedSystem, ...]
-    """Best first; equal scores by name."""
+    """Systems, best first; equal scores are ordered by name."""
     pairs: tuple[SystemPair, ...]
-    """All pairs, in the order of the systems."""
+    """All pairs of systems, in the order of `systems`."""
     judged: int = 0
-    """Systems that people ranked too."""
+    """Number of systems that people ranked too."""
     kendall: float | None = None
     """Tau-b, and Pearson's r, between scores (negated where lower is better) and people's; None where undefined."""
     pearson: float | None = None
     test: PairTest = "bs"
-    """Test that the p-values are of; with few sources randomisation, ``exact`` if it takes all swaps."""
+    """Test that the p-values come from: with few sources randomisation, ``exact`` if it makes all swaps."""
     documents: int | None = None
     """Number of documents, if they were resampled."""
 
@@ -167,7 +167,7 @@ class SystemComparison:
 
     @property
     def people_known(self) -> bool:
-        """True if the agreement of people with differences is known."""
+        """True if people's agreement with score differences is known."""
         return any(pair.agree is not None for pair in self.pairs)
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ranker.evaluation.resampling.bootstrap import draws, estimate, resampled_su
 from ranker.evaluation.systems.contrast.result import Bucket
 
 Score = Callable[[FloatArray], FloatArray]
-"""From sums of statistics (..., k) to figures (...)."""
+"""Function from sums of statistics (..., k) to figures (...)."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,17 @@ class Bootstrap:
 
 
 def f_measure(sums: FloatArray) -> FloatArray:
-    """Return 2 m / (c + r) of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
+    """F measure 2 m / (c + r) of summed matches m, words c and reference words r, (..., 3) to (...); NaN if r is 0."""
     return _fraction(2 * sums[..., 0], sums[..., 1] + sums[..., 2], sums[..., 2])
 
 
 def recall(sums: FloatArray) -> FloatArray:
-    """Return m / r of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
+    """Recall m / r of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
     return _fraction(sums[..., 0], sums[..., 2], sums[..., 2])
 
 
 def length_ratio(sums: FloatArray) -> FloatArray:
-    """Return c / r of summed words c and reference words r, (..., 2) to (...); NaN where r is 0."""
+    """Length ratio c / r of summed words c and reference words r, (..., 2) to (...); NaN where r is 0."""
     return _fraction(sums[..., 0], sums[..., 1], sums[..., 1])
 
 

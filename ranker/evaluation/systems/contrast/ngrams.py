@@ -24,7 +24,7 @@ def one_sided_ngrams(
 
     .. math:: (m_1 + 1) / (m_1 + m_2 + 2)
 
-    smoothed so that what is rare does not come first (Akabe et al. 2014; Neubig et al. 2019, compare-mt); then by the
+    smoothed so that rare n-grams do not come first (Akabe et al. 2014; Neubig et al. 2019, compare-mt); then by the
     number of matches, longer ones first.
     """
     segments, sources = pair.batch.segments, len(pair.rows)
