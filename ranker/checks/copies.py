@@ -83,7 +83,7 @@ def _without_kept(text: str) -> str:
 
 
 def untranslated(text: str, source: str, target: str, *, part: bool = False) -> bool:
-    """True if a text is surely prose of the language `source`, not names, numbers, URLs or code."""
+    """True if a text is certainly prose in the language `source`, not names, numbers, URLs or code."""
     text = _without_kept(text)
     letters = [letter for letter in text if letter.isalpha()]
     if target and (others := sum(_script(letter) not in _scripts(target) for letter in letters)):

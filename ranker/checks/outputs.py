@@ -90,7 +90,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 @view
 def failed_checks(dataset: Dataset) -> pd.DataFrame:
-    """Return the table of `check_outputs`."""
+    """Return the table of `check_outputs` for a data set."""
     texts = PairedTexts(dataset)
     failed = {name: dict(check(texts)) for name, check in CHECKS.items()}
     untranslated = failed["empty"].keys() | failed["copy"].keys()

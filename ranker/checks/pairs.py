@@ -43,7 +43,7 @@ class PairedTexts(Texts):
         return self.expected.translated[self.source]
 
     def pair(self, row: int) -> tuple[str, str]:
-        """Return the languages of the source and of a candidate, "" if unknown."""
+        """Return the expected languages of a candidate's source and of the candidate, "" if unknown."""
         source = self.source[row]
         return self.expected.source[source], self.expected.target[source]
 

@@ -84,7 +84,7 @@ def _pattern(check: str, item: str) -> str:
 
 
 def _all(pattern: str, text: str, side: str, *, group: int = 0, most: int | None = None) -> Iterator[FaultPlace]:
-    """Yield the places of the first matches of a pattern, without white space at their beginning."""
+    """Yield the positions of the first matches of a pattern, without their leading white space."""
     for match in itertools.islice(re.finditer(pattern, text), most):
         found = match[group]
         if found.strip():

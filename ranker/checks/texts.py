@@ -76,7 +76,7 @@ class Texts:
                 yield row, source, text, references[slice(*self.slots[self.source[row] :][:2])]
 
     def references_of(self, row: int) -> list[str]:
-        """Return the references of the source of a candidate."""
+        """Return the references of a candidate's source."""
         first, end = self.slots[self.source[row] :][:2]
         texts: list[str] = self.references.slice(first, end - first).to_pylist()
         return texts

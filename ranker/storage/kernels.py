@@ -257,7 +257,7 @@ _names: dict[int, dict[str, Any]] = {}
 
 
 def _plain_names(function: Any) -> dict[str, Any]:
-    """Return the globals of a function with the plain versions of all kernels in place of kernels."""
+    """Return the globals of a function with all kernels replaced by their plain versions."""
     original: dict[str, Any] = function.__globals__
     if id(original) not in _names:
         names = _names[id(original)] = dict(original)
@@ -296,7 +296,7 @@ def kernel(
     offsets: Sequence[str] = (),
     **options: Any,
 ) -> Any:
-    """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock."""
+    """Decorate a function so that numba compiles it, keeps it on disk and runs it without the interpreter's lock."""
     if function is None:
         return functools.partial(
             kernel, elements=elements, tables=tables, size=size, plain=plain, rows=rows, offsets=offsets, **options

@@ -66,7 +66,7 @@ class StoredModel:
 
     @functools.cached_property
     def array_digests(self) -> dict[str, dict[str, str]]:
-        """SHA-256 of every array, by file and name."""
+        """SHA-256 of each array, by file name and array name."""
         return {
             f"{file}.npz": {name: array_digest(name, group[name]) for name in sorted(group)}
             for file, group in self.arrays.items()
@@ -82,7 +82,7 @@ def array_digest(name: str, array: npt.NDArray[Any]) -> str:
 
 
 def content_digest(body: Mapping[str, Any]) -> str:
-    """SHA-256 of JSON values, independent of the order of keys."""
+    """Return the SHA-256 of JSON values, independent of the order of keys."""
     return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
 
 
@@ -257,7 +257,7 @@ def array_of(raw: bytes) -> npt.NDArray[Any]:
 
 
 class _SizeBudget:
-    """Remaining number of bytes that a model may unpack to."""
+    """Number of bytes to which the rest of a model may unpack."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -280,7 +280,7 @@ class _SizeBudget:
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _SizeBudget, most: int = _LARGEST) -> bytes:
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("compressed in an unsupported way")
+        raise ValueError("an entry uses an unsupported compression method, expected stored or deflated")
     with archive.open(entry) as stream:
         return room.take(stream, most)
 

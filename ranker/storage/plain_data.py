@@ -106,7 +106,7 @@ def _check_depth(value: Any, file: str) -> None:
 
 
 def record(kind: type[T], fields: Mapping[str, Any]) -> T:
-    """Make a dataclass from an object of a JSON document; lists become tuples."""
+    """Make an instance of a dataclass from a JSON object; lists become tuples."""
     for name in {*fields} - {field.name for field in dataclasses.fields(cast(Any, kind))}:
         raise KeyError(name)
     return cast(T, typed(fields, kind))

@@ -158,7 +158,7 @@ def weighted_lcs(
 
 @kernel
 def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
-    """Return all pairs of words in order with at most `distance` words between them, packed and sorted."""
+    """Return all pairs of words in text order with at most `distance` words between, packed as integers and sorted."""
     reach = len(words) if distance < 0 else distance + 1
     size = 0
     for i in range(len(words)):

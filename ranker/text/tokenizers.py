@@ -195,7 +195,7 @@ def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
 
 @kernel
 def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
-    """True if a token with the character before `at` ends there; the last character is a line break."""
+    """True if the token with the character before `at` ends there; the last character must be a line break."""
     kind, before = kinds[points[at]], kinds[points[at - 1]]
     if kind <= _TAB or kind == _SYMBOL or before == _SYMBOL:
         return True

@@ -37,7 +37,7 @@ _BLOCKS = 64
 
 
 class HmmTables(NamedTuple):
-    """Parameters learnt by EM: word probabilities in both directions, and jump weights; index 0 generates the target.
+    """Parameters learnt by EM: word probabilities and jump weights in both directions; index 0 generates the target.
 
     ``offsets`` and ``columns`` list the target words with which each source word shares a sentence pair; ``forward`` is
     P(target word | source word) and ``backward`` P(source word | target word) for each of them.

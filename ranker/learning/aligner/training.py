@@ -46,7 +46,7 @@ def train(
     if not 0.0 < null_probability < 1.0:
         raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
     if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:
-        raise OptionError(f"iterations {iterations}, expected two numbers from 0, not both 0")
+        raise OptionError(f"iterations {iterations}, expected two numbers of at least 0, not both 0")
     sizes = len(source_vocabulary) or None, len(target_vocabulary) or None
     pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
     check_trainable(pairs)
@@ -100,7 +100,7 @@ def _iterate(
 
 
 def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
-    """Return tables of equal probabilities for the words that share a sentence pair."""
+    """Return tables in which all words that share a sentence pair have equal probabilities."""
     order = np.argsort(pairs.source, kind="stable").astype(np.int64)
     starts = np.searchsorted(pairs.source[order], np.arange(source_words + 1)).astype(np.int64)
     pair_of = np.repeat(np.arange(len(pairs.cell_offsets) - 1, dtype=np.int32), np.diff(pairs.source_offsets))

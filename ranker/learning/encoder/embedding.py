@@ -79,7 +79,7 @@ class Network(Protocol):
         """Provide a thread pool in which each thread runs the network single-threaded."""
 
     def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
-        """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
+        """Return the vectors of `layer` and of the last layer, each of shape (texts, sub-words, width)."""
 
 
 class Encoder:
@@ -121,7 +121,7 @@ class Encoder:
         return int(self._vectors(self._probe[np.newaxis], self.layers, None)[0].shape[2])
 
     def _vectors(self, ids: Int32Array, layer: int, width: int | None) -> tuple[Float32Array, Float32Array]:
-        """Return the vectors of a layer and of the last one, checked, each of shape (texts, sub-words, width)."""
+        """Return the vectors of `layer` and of the last layer, checked, each of shape (texts, sub-words, width)."""
         with reading_encoder(self.files):
             outputs = self._network.run(ids.astype(np.int64), layer)
             for values in outputs:

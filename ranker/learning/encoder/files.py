@@ -223,7 +223,7 @@ def _weights(directory: Path) -> tuple[Path, ...]:
 def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
     try:
         if (directory / name).exists() and not (directory / name).is_file():
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         value = parse_json((directory / name).read_text(encoding="utf-8"), name)
     except FileNotFoundError:
         if not required:

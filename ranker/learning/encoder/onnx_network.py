@@ -72,7 +72,7 @@ class OnnxNetwork:
             yield pool
 
     def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
-        """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
+        """Return the vectors of `layer` and of the last layer, each of shape (texts, sub-words, width)."""
         name = LAST if layer == self.layers else LAYER.format(layer)
         if name not in self._outputs:
             raise OptionError(f"layer={layer}: this encoder's file gives only its last layer, {self.layers}")

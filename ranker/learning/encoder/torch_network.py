@@ -40,7 +40,7 @@ class TorchNetwork:
             torch.set_num_threads(before)
 
     def run(self, ids: Int64Array, layer: int) -> tuple[Float32Array, Float32Array]:
-        """Return the vectors of a layer and of the last one, each of shape (texts, sub-words, width)."""
+        """Return the vectors of `layer` and of the last layer, each of shape (texts, sub-words, width)."""
         import torch
 
         with torch.inference_mode():

@@ -398,7 +398,7 @@ def train(
     """
     settings = settings or TrainingSettings()
     if settings.layer < 1 or settings.epochs < 1 or settings.rate <= 0:
-        raise OptionError("expected a layer and a number of epochs from 1, and a learning rate above 0")
+        raise OptionError("expected a layer and a number of epochs of at least 1, and a learning rate above 0")
     check_output(folder)
     encoder = load(start)
     items, sources = mixture(corpora, encoder, kind, settings, settings.sources)
@@ -442,7 +442,7 @@ def train(
 
 
 def check_output(folder: Path) -> None:
-    """Refuse to write into a directory with other content."""
+    """Refuse to write into a directory that has other content."""
     check_folder(folder, "encoder", ["model.onnx", _STATE])
 
 

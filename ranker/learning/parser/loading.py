@@ -46,7 +46,7 @@ def load_pipeline(directory: Path) -> Language:
     """Load the pipeline in a directory with the components that tags, trees and lemmas need."""
     odd = next((path for path in directory.rglob("*") if not path.is_file() and not path.is_dir()), None)
     if odd is not None:
-        raise broken(directory, f"{odd.name} is no regular file")
+        raise broken(directory, f"{odd.name} is not a regular file")
     config = checked_config(directory)
     # spaCy warns about versions and about GPU libraries that nobody here asked for
     with warnings.catch_warnings():

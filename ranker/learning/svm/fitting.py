@@ -81,7 +81,7 @@ class Fitting:
     def fit(
         self, judgements: Judgements, origin: FloatArray | None, random_state: np.random.RandomState
     ) -> FittedWeights:
-        """Learn the weights."""
+        """Learn the weights from judgements, near `origin` if it is given."""
         self.check(may_be_zero=origin is not None)
         rows, pairs = judgements.select(judgements.everything)
         # the sum needs no array as large as the rows

@@ -111,7 +111,7 @@ def checked_preferences(
     groups: Any,
     blocks: Int64Array | None = None,
 ) -> Preferences:
-    """Check the arguments of a fit on pairs."""
+    """Check the arguments of a fit on pairs, and return them as `Preferences`."""
     indices = np.asarray(pairs)
     if indices.size == 0:
         indices = np.zeros((0, 2), dtype=np.int64)

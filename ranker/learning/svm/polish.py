@@ -1,4 +1,4 @@
-r"""Takes a minimiser of the hinge to machine precision, and rounds it so that noise below that leaves no trace.
+r"""Refines a minimiser of the hinge to machine precision, and rounds away the noise below that.
 
 At the minimum every pair has its place: on the margin (``w.d = 1`` with ``d = x_better - x_worse``), inside it (alpha
 at its bound ``C weight``), or outside (alpha 0). Once the places are known, what is left are linear equations,

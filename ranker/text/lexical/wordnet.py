@@ -47,7 +47,7 @@ class WordNet:
     digest: str
 
     def synsets(self, word: str) -> frozenset[int]:
-        """Return the synsets of `word`, lower-cased.
+        """Return the synsets of `word`, which must be lower-cased.
 
         They include those of its base form: the one in the exception lists, or else the first regular base form that is
         a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.

@@ -302,8 +302,8 @@ def test_pairs_that_cannot_be_learnt_from(change: dict[int, list[int]], says: st
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"iterations": (0, 0)}, "expected two numbers from 0, not both 0"),
-        ({"iterations": (5, -1)}, "expected two numbers from 0"),
+        ({"iterations": (0, 0)}, "expected two numbers of at least 0, not both 0"),
+        ({"iterations": (5, -1)}, "expected two numbers of at least 0"),
         ({"null_probability": 0.0}, "null probability 0.0, expected a number between 0 and 1"),
         ({"null_probability": 1.0}, "null probability 1.0"),
     ],

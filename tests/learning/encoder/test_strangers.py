@@ -232,7 +232,7 @@ def test_files_that_never_end_are_not_opened(tmp_path: Path, name: str) -> None:
     folder = write(tmp_path)
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
-    _refused(folder, "no regular file|has no tokenizer.json|model.onnx or model.safetensors is missing")
+    _refused(folder, "not a regular file|has no tokenizer.json|model.onnx or model.safetensors is missing")
 
 
 def test_tensors_elsewhere_or_larger_than_their_bytes_are_refused(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_components_that_are_not_needed_are_not_loaded(directory: Path) -> None:
 def test_files_that_never_end_are_not_opened(directory: Path, name: str) -> None:
     (directory / name).unlink()
     os.mkfifo(directory / name)
-    _refused(directory, f"{Path(name).name} is no regular file")
+    _refused(directory, f"{Path(name).name} is not a regular file")
 
 
 @pytest.mark.parametrize(
